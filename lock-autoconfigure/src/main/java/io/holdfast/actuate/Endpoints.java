@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
@@ -12,10 +13,12 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceInfo;
@@ -123,9 +126,8 @@ final class Endpoints {
 		if (heldFor != null && (heldFor.isNegative() || heldFor.compareTo(LONGEST_HOLD) > 0)) {
 			throw invalid("'heldFor' is " + heldFor + ", which is not from 0 to 36500d: give a time such as 30s", null);
 		}
-		return new StandingQuery(
-				search, state, (heldFor != null)
-						? ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now().minus(heldFor)) : Long.MAX_VALUE,
+		return new StandingQuery(search, state,
+				(heldFor != null) ? micros(Instant.now().minus(heldFor)) : Long.MAX_VALUE,
 				(sort != null) ? sort : Order.KEY, wanted, size);
 	}
 
@@ -141,6 +143,19 @@ final class Endpoints {
 		return (reports != null) ? reports.find(place) : null;
 	}
 
+	private static long micros(Instant time) {
+		return ChronoUnit.MICROS.between(Instant.EPOCH, time);
+	}
+
+	static Map<String, Told> told(@Nullable FleetReport reports, Family family) {
+		return (reports != null) ? reports.told(family, micros(Instant.now())) : Map.of();
+	}
+
+	/** Return how many wait for it, of whom many have no place in the store. */
+	static int waiters(Standing standing, Map<String, Told> told) {
+		return Math.max(standing.waiting(), told.getOrDefault(standing.resource().key(), Told.NOTHING).waits());
+	}
+
 	static FoundDescriptor found(Found found) {
 		return new FoundDescriptor(found.matching(), found.total(), found.held(), found.waiting(), found.complete(),
 				Instant.now().minus(found.age()).truncatedTo(ChronoUnit.MILLIS));
@@ -148,12 +163,12 @@ final class Endpoints {
 
 	/**
 	 * Return when a lock was granted: its fence is a time in microseconds, if the store
-	 * has a clock that tells the date.
+	 * has a clock that tells the date. That of several readers is of the last one.
 	 */
-	static @Nullable Instant granted(Standing standing) {
+	static @Nullable Instant granted(Standing standing, Map<String, Told> told) {
 		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
-		return (held && standing.fence() >= EARLIEST_GRANT)
-				? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(standing.fence())) : null;
+		long since = Math.min(standing.fence(), told.getOrDefault(standing.resource().key(), Told.NOTHING).since());
+		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
 	}
 
 	/** Tell the log what a user had done. */

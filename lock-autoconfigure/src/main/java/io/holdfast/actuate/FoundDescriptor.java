@@ -8,7 +8,7 @@ import java.time.Instant;
  * @param matching how many match the search
  * @param total how many there are
  * @param held how many of them are held
- * @param waiting how many stand in their queues
+ * @param waiting how many wait, in queues or inside of instances, as far as these told
  * @param complete whether all of it was counted; if not, there are at least as many
  * @param counted when it was counted, by the clock of the instance that answers
  * @since 0.1.0

@@ -2,9 +2,11 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 
 import io.holdfast.LockMode;
 import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.Place;
@@ -22,8 +24,8 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * waited for
  * @param fencingToken its last fencing token; absent if none is remembered, or if a
  * foreign holder has it
- * @param granted when it was granted last, by the store's clock; absent if it is not held
- * by an instance, or if the store has no such clock
+ * @param granted when it was granted, by the store's clock; to readers, the first one of
+ * those that are known. Absent if no instance holds it, or if the store has no such clock
  * @param late of a search only: whether it was not renewed in time, by what was seen of
  * it; absent if it is not
  * @param holderCount how many hold it
@@ -31,18 +33,21 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param queue the first of those who stand in its queue, in their order; exclusive ones
  * before readers and writers, between whom there is none
  * @param queueLength how many stand there
+ * @param waiters how many wait, there or inside of instances, as far as these told
  * @param inside of one key only: who waits inside of its instance for a turn
  * @param silent of one key only: the instances that did not say who of theirs this is
  * @since 0.1.0
  */
 public record LockDescriptor(String key, String kind, @Nullable Long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength,
-		@Nullable List<LockWaiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
+		int waiters, @Nullable List<LockWaiter> inside,
+		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * Return what the store tells of a lock and, of one key, what instances report of it.
 	 */
-	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, boolean late, Instant now) {
+	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told, boolean late,
+			Instant now) {
 		String kind = (standing.resource().kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE";
 		List<LockWaiter> inside = null;
 		if (reports != null) {
@@ -51,8 +56,8 @@ public record LockDescriptor(String key, String kind, @Nullable Long fencingToke
 				.toList();
 		}
 		return new LockDescriptor(standing.resource().key(), kind,
-				(standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null, Endpoints.granted(standing),
-				late ? true : null, standing.holderCount(),
+				(standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null,
+				Endpoints.granted(standing, told), late ? true : null, standing.holderCount(),
 				standing.holders()
 					.stream()
 					.map((place) -> holder(place, Endpoints.reported(place, reports), now))
@@ -61,7 +66,8 @@ public record LockDescriptor(String key, String kind, @Nullable Long fencingToke
 					.stream()
 					.map((place) -> waiter(place, Endpoints.reported(place, reports), now))
 					.toList(),
-				standing.waiting(), inside, (reports != null) ? reports.silent() : null);
+				standing.waiting(), Endpoints.waiters(standing, told), inside,
+				(reports != null) ? reports.silent() : null);
 	}
 
 	private static LockHolder holder(Place place, @Nullable Entry entry, Instant now) {

@@ -3,6 +3,7 @@ package io.holdfast.actuate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 import io.holdfast.LockRequest;
@@ -11,6 +12,7 @@ import io.holdfast.engine.ForcedResult;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
@@ -84,17 +86,20 @@ public class LocksEndpoint {
 		PartialResult parts = new PartialResult();
 		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		StandingPage shown = StandingPage.look(this.fleet, Family.LOCKS, parts, cursor, wanted, key, this::look, query);
+		// What is searched for is among the waits, too.
+		FleetReport asked = (query != null) ? parts.look(this.fleet::reports) : null;
+		StandingPage shown = StandingPage.look(this.fleet, Family.LOCKS, parts, cursor, wanted, key, this::look, query,
+				Endpoints.told(asked, Family.LOCKS));
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		FleetReport reports = parts.look(this.fleet::reports);
+		FleetReport reports = (asked != null) ? asked : parts.look(this.fleet::reports);
+		Map<String, Told> told = Endpoints.told(reports, Family.LOCKS);
 		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
-		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(),
-				shown.standings()
-					.stream()
-					.map((each) -> LockDescriptor.of(each, (key != null) ? reports : null, shown.isLate(each), now))
-					.toList(),
-				(cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(), shown.found(),
-				shown.cursor(), parts.problem());
+		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(), shown
+			.standings()
+			.stream()
+			.map((each) -> LockDescriptor.of(each, (key != null) ? reports : null, told, shown.isLate(each), now))
+			.toList(), (cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(),
+				shown.found(), shown.cursor(), parts.problem());
 		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(shown::includes).map((hold) -> held(hold, now)).toList(),
 				report.waits().stream().filter(shown::includes).map((wait) -> waiting(wait, now)).toList(),
@@ -124,8 +129,11 @@ public class LocksEndpoint {
 	@ReadOperation
 	public @Nullable LockDescriptor lock(@Selector(match = Match.ALL_REMAINING) String... key) {
 		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
-		return standing.isEmpty() ? null
-				: LockDescriptor.of(standing, new PartialResult().look(this.fleet::reports), false, Instant.now());
+		if (standing.isEmpty()) {
+			return null;
+		}
+		FleetReport reports = new PartialResult().look(this.fleet::reports);
+		return LockDescriptor.of(standing, reports, Endpoints.told(reports, Family.LOCKS), false, Instant.now());
 	}
 
 	/**

@@ -2,8 +2,10 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 
 import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -24,6 +26,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param holders some of those
  * @param queue the first of those who stand in its queue, in their order
  * @param queueLength how many stand there
+ * @param waiters how many wait, there or inside of instances, as far as these told
  * @param inside of one key only: who waits inside of its instance for a place in the
  * queue
  * @param silent of one key only: the instances that did not say who of theirs this is
@@ -31,14 +34,15 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  */
 public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean limitSet, int used,
 		@Nullable Integer free, int holderCount, List<SemaphoreHolder> holders, List<SemaphoreWaiter> queue,
-		int queueLength, @Nullable List<SemaphoreWaiter> inside,
+		int queueLength, int waiters, @Nullable List<SemaphoreWaiter> inside,
 		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * Return what the store tells of a semaphore and, of one key, what instances report
 	 * of it.
 	 */
-	static SemaphoreDescriptor of(Standing standing, @Nullable FleetReport reports, Instant now) {
+	static SemaphoreDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told,
+			Instant now) {
 		Integer set = standing.limit();
 		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
 		Integer limit = (set != null) ? set : asked;
@@ -59,7 +63,8 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 					.stream()
 					.map((place) -> waiter(place, Endpoints.reported(place, reports), now))
 					.toList(),
-				standing.waiting(), inside, (reports != null) ? reports.silent() : null);
+				standing.waiting(), Endpoints.waiters(standing, told), inside,
+				(reports != null) ? reports.silent() : null);
 	}
 
 	private static SemaphoreHolder holder(Place place, @Nullable Entry entry, Instant now) {

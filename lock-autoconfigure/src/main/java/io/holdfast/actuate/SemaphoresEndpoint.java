@@ -2,6 +2,7 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
@@ -9,6 +10,7 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
@@ -76,14 +78,19 @@ public class SemaphoresEndpoint {
 		PartialResult parts = new PartialResult();
 		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
+		// What is searched for is among the waits, too.
+		FleetReport asked = (query != null) ? parts.look(this.fleet::reports) : null;
 		StandingPage shown = StandingPage.look(this.fleet, Family.SEMAPHORES, parts, cursor, wanted, key, this::look,
-				query);
-		boolean inDetail = key != null && !shown.standings().isEmpty();
-		FleetReport reports = inDetail ? parts.look(this.fleet::reports) : null;
+				query, Endpoints.told(asked, Family.SEMAPHORES));
+		FleetReport reports = (asked != null || shown.standings().isEmpty()) ? asked : parts.look(this.fleet::reports);
+		Map<String, Told> told = Endpoints.told(reports, Family.SEMAPHORES);
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		SemaphoresDescriptor.FleetSemaphores fleet = new SemaphoresDescriptor.FleetSemaphores(
 				(members != null) ? members : List.of(),
-				shown.standings().stream().map((each) -> SemaphoreDescriptor.of(each, reports, now)).toList(),
+				shown.standings()
+					.stream()
+					.map((each) -> SemaphoreDescriptor.of(each, (key != null) ? reports : null, told, now))
+					.toList(),
 				shown.found(), shown.cursor(), parts.problem());
 		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, fleet.instances()),
 				report.holds().stream().filter(shown::includes).map((hold) -> held(hold, now)).toList(),
@@ -115,8 +122,11 @@ public class SemaphoresEndpoint {
 	@ReadOperation
 	public @Nullable SemaphoreDescriptor semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
 		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
-		return standing.isEmpty() ? null
-				: SemaphoreDescriptor.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
+		if (standing.isEmpty()) {
+			return null;
+		}
+		FleetReport reports = new PartialResult().look(this.fleet::reports);
+		return SemaphoreDescriptor.of(standing, reports, Endpoints.told(reports, Family.SEMAPHORES), Instant.now());
 	}
 
 	/**

@@ -1,11 +1,13 @@
 package io.holdfast.actuate;
 
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.store.FleetStore.Family;
@@ -27,14 +29,15 @@ record StandingPage(Family family, boolean selected, List<Standing> standings, @
 		@Nullable Found search) {
 
 	static StandingPage look(Fleet fleet, Family family, PartialResult parts, @Nullable String cursor, int limit,
-			@Nullable String key, Function<String, Standing> byKey, @Nullable StandingQuery query) {
+			@Nullable String key, Function<String, Standing> byKey, @Nullable StandingQuery query,
+			Map<String, Told> told) {
 		if (key != null) {
 			Standing standing = parts.look(() -> Endpoints.checked(() -> byKey.apply(key)));
 			return new StandingPage(family, true,
 					(standing != null && !standing.isEmpty()) ? List.of(standing) : List.of(), null, null);
 		}
 		if (query != null) {
-			Found found = parts.look(() -> fleet.find(family, query));
+			Found found = parts.look(() -> fleet.find(family, query, told));
 			return new StandingPage(family, true, (found != null) ? found.standings() : List.of(), null, found);
 		}
 		Standings page = parts.look(() -> Endpoints.checked(() -> fleet.page(family, cursor, limit)));

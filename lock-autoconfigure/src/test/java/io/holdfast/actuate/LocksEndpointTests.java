@@ -15,6 +15,8 @@ import io.holdfast.actuate.LocksDescriptor.HeldLock;
 import io.holdfast.actuate.LocksDescriptor.LockWait;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.InstanceInfo;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
@@ -99,6 +101,40 @@ class LocksEndpointTests {
 		inner.release();
 		assertThat(locks().held()).hasSize(1);
 		outer.release();
+	}
+
+	@Test
+	@DisplayName("those who wait inside of an instance count as waiters in lists, searches and sums")
+	void countsWaitersInside() {
+		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		this.other.fleet().introduce(() -> new InstanceInfo("shop", "host", 2));
+		this.otherLocks.acquire("calm");
+		this.otherLocks.acquire("hot");
+		List<CompletableFuture<LockLease>> waits = List.of(waitFor(this.otherLocks, LockRequest.of("hot")),
+				waitFor(this.otherLocks, LockRequest.of("hot")), waitFor(this.ownLocks, LockRequest.of("hot")),
+				waitFor(this.ownLocks, LockRequest.of("hot")));
+		await("each other").until(() -> this.own.fleet().members().size() == 2);
+		assertThat(locks().fleet().locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
+			.containsExactlyInAnyOrder(tuple("calm", 0), tuple("hot", 4));
+		LocksDescriptor.FleetLocks found = this.endpoint
+			.locks(null, null, null, null, State.CONTENDED, null, null, null)
+			.fleet();
+		assertThat(found.locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
+			.containsExactly(tuple("hot", 4));
+		assertThat(found.found()).isNotNull();
+		assertThat(found.found().waiting()).isEqualTo(4);
+		waits.get(2).cancel(true);
+		waits.get(3).cancel(true);
+		await("no place in the queue").untilAsserted(() -> {
+			LockDescriptor hot = this.endpoint.lock("hot");
+			assertThat(hot).isNotNull();
+			assertThat(hot.queueLength()).isZero();
+			assertThat(hot.waiters()).isEqualTo(2);
+		});
+		found = this.endpoint.locks(null, null, null, null, null, null, Order.WAITERS, null).fleet();
+		assertThat(found.locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
+			.containsExactly(tuple("hot", 2), tuple("calm", 0));
+		waits.forEach((wait) -> wait.cancel(true));
 	}
 
 	@Test

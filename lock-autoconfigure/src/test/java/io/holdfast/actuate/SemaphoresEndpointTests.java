@@ -1,6 +1,7 @@
 package io.holdfast.actuate;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
@@ -10,6 +11,7 @@ import io.holdfast.actuate.SemaphoresDescriptor.HeldPermits;
 import io.holdfast.actuate.SemaphoresDescriptor.SemaphoreWait;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.StandingQuery.State;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -80,6 +82,24 @@ class SemaphoresEndpointTests {
 		assertThat(semaphore.queue())
 			.extracting(SemaphoreDescriptor.SemaphoreWaiter::instance, SemaphoreDescriptor.SemaphoreWaiter::permits)
 			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
+	}
+
+	@Test
+	@DisplayName("those who wait inside of an instance count as waiters in lists and sums")
+	void countsWaitersInside() {
+		this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 1));
+		List<CompletableFuture<PermitLease>> waits = List.of(waitFor(this.ownSemaphores, 1, 1),
+				waitFor(this.ownSemaphores, 1, 1), waitFor(this.ownSemaphores, 1, 1));
+		assertThat(this.endpoint.semaphores(null, null).fleet().semaphores())
+			.extracting(SemaphoreDescriptor::key, SemaphoreDescriptor::waiters)
+			.containsExactly(tuple("call/out", 3));
+		SemaphoresDescriptor.FleetSemaphores found = this.endpoint
+			.semaphores(null, null, null, null, State.CONTENDED, null, null)
+			.fleet();
+		assertThat(found.semaphores()).extracting(SemaphoreDescriptor::waiters).containsExactly(3);
+		assertThat(found.found()).isNotNull();
+		assertThat(found.found().waiting()).isEqualTo(3);
+		waits.forEach((wait) -> wait.cancel(true));
 	}
 
 	@Test

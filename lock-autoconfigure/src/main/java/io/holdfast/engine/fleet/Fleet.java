@@ -21,6 +21,7 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.fleet.FleetCatalog.Stretch;
 import io.holdfast.engine.fleet.FleetCatalog.Selection;
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.FleetStore;
@@ -293,11 +294,12 @@ public final class Fleet {
 	 * through all of it for a second at most, and goes on there when it is asked again.
 	 * @param family of what
 	 * @param query which of it
+	 * @param told what instances have reported of keys
 	 * @return a page as of now, by a catalogue that may be older
 	 */
-	public Found find(Family family, StandingQuery query) {
+	public Found find(Family family, StandingQuery query, Map<String, Told> told) {
 		FleetCatalog catalog = Objects.requireNonNull(this.catalogs.get(family));
-		Selection selection = catalog.find(query);
+		Selection selection = catalog.find(query, told);
 		List<CompletableFuture<Standing>> looks = selection.lines()
 			.stream()
 			.map((line) -> lookAt(family, line.key(), MOST_IN_LIST))
@@ -377,7 +379,7 @@ public final class Fleet {
 	 * @param matching how many match the query
 	 * @param total how many there are
 	 * @param held how many of them are held
-	 * @param waiting how many stand in their queues
+	 * @param waiting how many wait, as far as is known
 	 * @param complete whether these numbers count all of it
 	 * @param age how old these numbers are
 	 */

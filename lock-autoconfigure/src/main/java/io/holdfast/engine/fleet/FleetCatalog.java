@@ -7,13 +7,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
+import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.FleetStore.Place;
@@ -73,15 +73,21 @@ final class FleetCatalog {
 	 * Find a page. Blocks while the store is asked: for a second, or until others that
 	 * ask for the first time have done so.
 	 * @param query what is wanted
+	 * @param told what instances have reported of keys
 	 * @return the page
 	 */
-	Selection find(StandingQuery query) {
+	Selection find(StandingQuery query, Map<String, Told> told) {
 		Edition edition = edition();
-		List<Line> matching = edition.in(query.order()).stream().filter(matcher(query)).toList();
+		List<Line> matching = edition.in(query.order())
+			.stream()
+			.map((line) -> line.with(told.get(line.key)))
+			.filter(matcher(query))
+			.sorted(Edition.comparator(query.order()))
+			.toList();
 		int from = (int) Math.min(matching.size(), (query.page() - 1L) * query.size());
 		List<Line> page = matching.subList(from, Math.min(matching.size(), from + query.size()));
-		return new Selection(List.copyOf(page), matching.size(), edition.lines.size(), edition.held, edition.waiting,
-				edition.complete, this.clock.getAsLong() - edition.at);
+		return new Selection(List.copyOf(page), matching.size(), edition.lines.size(), edition.held,
+				edition.waiting(told), edition.complete, this.clock.getAsLong() - edition.at);
 	}
 
 	private static Predicate<Line> matcher(StandingQuery query) {
@@ -90,7 +96,7 @@ final class FleetCatalog {
 				&& (query.state() != State.NOT_RENEWED || line.isLate(line.ttlMillis) || line.isEndless())
 				&& (query.state() != State.FOREIGN || line.foreign)
 				&& (query.grantedBefore() == Long.MAX_VALUE
-						|| line.isHeld() && line.fence > 0 && line.fence < query.grantedBefore())
+						|| line.isHeld() && line.since > 0 && line.since < query.grantedBefore())
 				&& (search.isEmpty() || line.key.toLowerCase(Locale.ROOT).contains(search));
 	}
 
@@ -174,7 +180,7 @@ final class FleetCatalog {
 	 * @param matching how many match the query
 	 * @param total how many there are
 	 * @param held how many of them are held
-	 * @param waiting how many stand in queues
+	 * @param waiting how many wait
 	 * @param complete whether that is all
 	 * @param ageNanos how old it is
 	 */
@@ -209,15 +215,24 @@ final class FleetCatalog {
 		}
 
 		synchronized List<Line> in(Order order) {
-			return this.sorted.computeIfAbsent(order, (wanted) -> switch (wanted) {
-				case KEY -> List.copyOf(new TreeMap<>(this.lines).values());
-				case WAITERS -> sort(Comparator.comparingInt((line) -> -line.waiting));
-				case AGE -> sort(Comparator.comparingLong((line) -> line.isHeld() ? line.fence : Long.MAX_VALUE));
-			});
+			return this.sorted.computeIfAbsent(order,
+					(wanted) -> this.lines.values().stream().sorted(comparator(wanted)).toList());
 		}
 
-		private List<Line> sort(Comparator<Line> first) {
-			return this.lines.values().stream().sorted(first.thenComparing(BY_KEY)).toList();
+		static Comparator<Line> comparator(Order order) {
+			return switch (order) {
+				case KEY -> BY_KEY;
+				case WAITERS -> Comparator.<Line>comparingInt((line) -> -line.waiting).thenComparing(BY_KEY);
+				case AGE -> Comparator.<Line>comparingLong((line) -> line.isHeld() ? line.since : Long.MAX_VALUE)
+					.thenComparing(BY_KEY);
+			};
+		}
+
+		long waiting(Map<String, Told> told) {
+			return this.waiting + told.entrySet().stream().mapToLong((each) -> {
+				Line line = this.lines.get(each.getKey());
+				return (line != null) ? Math.max(0, each.getValue().waits() - line.waiting) : 0;
+			}).sum();
 		}
 
 	}
@@ -229,6 +244,9 @@ final class FleetCatalog {
 
 		/** 0 if it is not known. */
 		private final long fence;
+
+		/** When it was granted; of readers, as far as is known, the oldest one. */
+		private final long since;
 
 		private final boolean foreign;
 
@@ -246,11 +264,27 @@ final class FleetCatalog {
 			this.key = standing.resource().key();
 			this.foreign = standing.isForeign();
 			this.fence = this.foreign ? 0 : standing.fence();
+			this.since = this.fence;
 			this.waiting = standing.waiting();
 			this.holder = (holder != null) ? holder.number() : -1;
 			this.ttlMillis = (holder != null) ? holder.ttlMillis() : -1;
 			this.longestMillis = (before != null && before.holder == this.holder && before.fence == this.fence)
 					? Math.max(before.longestMillis, this.ttlMillis) : this.ttlMillis;
+		}
+
+		private Line(Line line, Told told) {
+			this.key = line.key;
+			this.foreign = line.foreign;
+			this.fence = line.fence;
+			this.since = Math.min(line.fence, told.since());
+			this.waiting = Math.max(line.waiting, told.waits());
+			this.holder = line.holder;
+			this.ttlMillis = line.ttlMillis;
+			this.longestMillis = line.longestMillis;
+		}
+
+		private Line with(@Nullable Told told) {
+			return (told != null) ? new Line(this, told) : this;
 		}
 
 		static Line of(Standing standing, @Nullable Line before) {

@@ -1,11 +1,15 @@
 package io.holdfast.engine.fleet;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource.Kind;
@@ -50,6 +54,33 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 						&& waiting.instance().equals(place.instance())));
 	}
 
+	/**
+	 * Return what the store does not tell of keys.
+	 * @param family of what
+	 * @param now the time in microseconds since 1970
+	 * @return what was reported, by key
+	 */
+	public Map<String, Told> told(Family family, long now) {
+		Map<String, Told> told = new HashMap<>();
+		for (InstanceReport report : this.reports) {
+			report.waits().stream().filter((wait) -> isOf(family, wait)).forEach((wait) -> {
+				told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE), Told::and);
+			});
+			report.holds().stream().filter((hold) -> isOf(family, hold)).forEach((hold) -> {
+				// Of an exclusive lock the store knows better, and an old one is lost.
+				if (hold.resource().kind() == Kind.READ_WRITE) {
+					told.merge(hold.resource().key(), new Told(0, now - TimeUnit.MILLISECONDS.toMicros(hold.millis())),
+							Told::and);
+				}
+			});
+		}
+		return told;
+	}
+
+	private static boolean isOf(Family family, Entry entry) {
+		return (entry.resource().kind() == Kind.SEMAPHORE) == (family == Family.SEMAPHORES);
+	}
+
 	private Stream<InstanceReport> of(@Nullable String instance) {
 		return this.reports.stream().filter((report) -> report.instance().equals(instance));
 	}
@@ -73,6 +104,24 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 					report.holds().stream().filter((hold) -> holds.contains(Same.of(hold))).toList(),
 					report.waits().stream().filter((wait) -> waits.contains(Same.of(wait))).toList(), report.cut());
 		}).toList(), this.silent);
+	}
+
+	/**
+	 * Summary of what instances report of one key.
+	 *
+	 * @param waits how many wait, in the queue or inside of their instances, at least
+	 * @param since since when it is held by its oldest reader or writer, in microseconds
+	 * since 1970; {@link Long#MAX_VALUE} if that is not known
+	 */
+	public record Told(int waits, long since) {
+
+		/** Of a key of which nothing was reported. */
+		public static final Told NOTHING = new Told(0, Long.MAX_VALUE);
+
+		private Told and(Told other) {
+			return new Told(this.waits + other.waits, Math.min(this.since, other.since));
+		}
+
 	}
 
 	/** The part of a hold, or of the wait of a thread, that does not change. */

@@ -44,7 +44,7 @@ public record StandingQuery(@Nullable String search, @Nullable State state, long
 		/** By key. */
 		KEY,
 
-		/** The longest queue first. */
+		/** The one with most waiters first. */
 		WAITERS,
 
 		/**

@@ -2,6 +2,7 @@ package io.holdfast.engine.fleet;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
@@ -68,7 +69,7 @@ class FleetCatalogTests {
 	}
 
 	private Selection find(@Nullable String search, @Nullable State state, Order order) {
-		return this.catalog.find(new StandingQuery(search, state, Long.MAX_VALUE, order, 1, 3));
+		return this.catalog.find(new StandingQuery(search, state, Long.MAX_VALUE, order, 1, 3), Map.of());
 	}
 
 	private Selection all() {
@@ -89,9 +90,10 @@ class FleetCatalogTests {
 		assertThat(found.lines()).extracting(Line::key).containsExactly("Order:1", "order:2");
 		assertThat(found).extracting(Selection::matching, Selection::total, Selection::held, Selection::waiting)
 			.containsExactly(2, 27, 27, 3L);
-		Selection last = this.catalog.find(new StandingQuery("stock", null, Long.MAX_VALUE, Order.KEY, 9, 3));
+		Selection last = this.catalog.find(new StandingQuery("stock", null, Long.MAX_VALUE, Order.KEY, 9, 3), Map.of());
 		assertThat(last.lines()).extracting(Line::key).containsExactly("stock:00024");
-		assertThat(this.catalog.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, Integer.MAX_VALUE, 1000))
+		assertThat(this.catalog
+			.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, Integer.MAX_VALUE, 1000), Map.of())
 			.lines()).isEmpty();
 	}
 
@@ -109,7 +111,8 @@ class FleetCatalogTests {
 		assertThat(find(null, State.FOREIGN, Order.KEY).lines()).extracting(Line::key).containsExactly("foreign");
 		assertThat(find(null, State.CONTENDED, Order.KEY).lines()).extracting(Line::key)
 			.containsExactly("free", "young");
-		assertThat(this.catalog.find(new StandingQuery(null, null, 500, Order.KEY, 1, 3)).lines()).extracting(Line::key)
+		assertThat(this.catalog.find(new StandingQuery(null, null, 500, Order.KEY, 1, 3), Map.of()).lines())
+			.extracting(Line::key)
 			.containsExactly("old");
 		assertThat(all().held()).isEqualTo(3);
 	}
@@ -187,7 +190,7 @@ class FleetCatalogTests {
 						List.of()))
 				.toList(), String.valueOf(from + 1000));
 		});
-		Selection found = endless.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, 1, 1));
+		Selection found = endless.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, 1, 1), Map.of());
 		assertThat(found).extracting(Selection::total, Selection::complete).containsExactly(FleetCatalog.MOST, false);
 	}
 
