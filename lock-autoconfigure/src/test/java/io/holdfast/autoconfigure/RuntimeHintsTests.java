@@ -18,6 +18,8 @@ import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.engine.LeaseEngine;
 import org.jspecify.annotations.Nullable;
+import kotlin.UInt;
+import kotlin.ULong;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -187,6 +189,13 @@ class RuntimeHintsTests {
 		assertThat(has(REFLECTION.onType(TypeReference.of("io.holdfast.aop.expression.CallExpression$Root")))).isTrue();
 	}
 
+	@ParameterizedTest
+	@ValueSource(classes = { ULong.class, UInt.class })
+	@DisplayName("What a value class of Kotlin holds may be read, also in a list")
+	void valueClasses(Class<?> type) throws NoSuchMethodException {
+		assertThat(has(REFLECTION.onMethodInvocation(type.getMethod("unbox-impl")))).isTrue();
+	}
+
 	@Test
 	@DisplayName("What no expression reads is left out")
 	void nothingElse() {
@@ -273,6 +282,10 @@ class RuntimeHintsTests {
 
 		@Semaphore(key = "#line.get().limited", limit = 1)
 		public void limited(Optional<Line> line) {
+		}
+
+		@DistributedLock(key = "#number + '' + #numbers[0]")
+		public void valueClasses(ULong number, List<UInt> numbers) {
 		}
 
 		@DistributedLock(key = "${shop.key}")

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.ResolvableType;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.TypeLocator;
@@ -34,6 +36,7 @@ import org.springframework.expression.spel.ast.StringLiteral;
 import org.springframework.expression.spel.ast.Ternary;
 import org.springframework.expression.spel.ast.TypeReference;
 import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * Registers what an expression reads by reflection: the members of the types that are
@@ -152,7 +155,7 @@ final class ExpressionHints {
 		return switch (name) {
 			case "root" -> this.root;
 			case "this" -> active;
-			default -> this.variables.getOrDefault(name, UNKNOWN);
+			default -> unboxed(this.variables.getOrDefault(name, UNKNOWN));
 		};
 	}
 
@@ -192,7 +195,17 @@ final class ExpressionHints {
 
 	private ResolvableType read(Method method, ResolvableType active) {
 		this.hints.registerMethod(method, ExecutableMode.INVOKE);
-		return ResolvableType.forType(method.getGenericReturnType(), active);
+		return unboxed(ResolvableType.forType(method.getGenericReturnType(), active));
+	}
+
+	/** Register what a key needs of a value class of Kotlin, also as element. */
+	private ResolvableType unboxed(ResolvableType type) {
+		Stream.concat(Stream.of(type), Stream.of(type.getGenerics()))
+			.map((value) -> KotlinDetector.isKotlinType(value.toClass())
+					? ReflectionUtils.findMethod(value.toClass(), "unbox-impl") : null)
+			.filter(Objects::nonNull)
+			.forEach((method) -> this.hints.registerMethod(method, ExecutableMode.INVOKE));
+		return type;
 	}
 
 	private ResolvableType type(String name, MemberCategory... categories) {

@@ -87,7 +87,8 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 			String fallback = text(annotatedMethod, "fallback");
 			ReflectionUtils.doWithMethods(annotatedMethod.targetClass(),
 					(candidate) -> hints.registerMethod(candidate, ExecutableMode.INVOKE),
-					(candidate) -> candidate.getName().equals(fallback));
+					(candidate) -> candidate.getName().equals(fallback)
+							|| AnnotatedMethod.sourceName(candidate).equals(fallback));
 			ExpressionHints expressions = new ExpressionHints(ResolvableType.forClass(CallExpression.Root.class),
 					variables(annotatedMethod), this::typeOf,
 					new StandardTypeLocator(this.beanFactory.getBeanClassLoader()), hints);
