@@ -344,8 +344,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		catch (AopConfigException ex) {
 			throw notProxied(bean.getClass(), "because the bean cannot be proxied: " + ex.getMessage(),
-					"Make the class non-final (in Kotlin: open, or use the kotlin-spring plugin), or have it implement "
-							+ "an interface and set spring.aop.proxy-target-class=false",
+					"Make the class non-final (in Kotlin: declare it and its methods open, as the kotlin-spring plugin "
+							+ "does only for annotated classes, not for those of @Bean methods), or have it "
+							+ "implement an interface and set spring.aop.proxy-target-class=false",
 					ex);
 		}
 		if (result == bean && AopUtils.isAopProxy(bean) && this.beanFactory != null) {

@@ -102,7 +102,7 @@ class InvalidDeclarationTests {
 			.load(getClass().getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
 			.getLoaded();
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("#sku")
-			.hasMessageContaining("compile with -parameters");
+			.hasMessageContaining("compile with -parameters (in Kotlin: -java-parameters, or add kotlin-reflect)");
 	}
 
 	@Test

@@ -93,6 +93,14 @@ internal class KotlinDeclarationTests {
         }
     }
 
+    @Test
+    @DisplayName("Messages name the cure in Kotlin")
+    fun messages() {
+        assertThat(failure<Extension>()).hasMessageContaining("The method's parameters are #p0 for the receiver, #count")
+        assertThat(failure<Closed>()).hasMessageContaining("in Kotlin: declare it and its methods open")
+            .hasMessageContaining("not for those of @Bean methods")
+    }
+
     private inline fun <reified T : Any> failure() = LockedContext.failure(mapOf(), T::class.java)
 
     open class WithNulls {
@@ -242,5 +250,19 @@ internal class KotlinDeclarationTests {
     }
 
     open class Inheriting : Unaware(), Generic<Long>
+
+    open class Extension {
+
+        @DistributedLock(key = "#receiver")
+        open fun String.sell(count: Int) = this + count
+
+    }
+
+    class Closed {
+
+        @DistributedLock
+        fun sell() = Unit
+
+    }
 
 }

@@ -137,11 +137,16 @@ public final class CallExpression {
 			return "The method has no parameters";
 		}
 		if (parameters.size() == 2 * count) {
-			return "The names of the method's parameters are not known: compile with -parameters, or write #p0 for the "
-					+ "first parameter";
+			return "The names of the method's parameters are not known: compile with -parameters (in Kotlin: "
+					+ "-java-parameters, or add kotlin-reflect), or write #p0 for the first parameter";
 		}
-		List<String> names = parameters.keySet().stream().map((name) -> "#" + name).toList();
+		List<String> names = parameters.keySet().stream().map(CallExpression::written).toList();
 		return "The method's parameters are " + String.join(", ", names.subList(0, names.size() - 2 * count));
+	}
+
+	/** The receiver of an extension function in Kotlin has a name that is none. */
+	private static String written(String parameter) {
+		return parameter.equals("$receiver") ? "#p0 for the receiver" : "#" + parameter;
 	}
 
 	/**
