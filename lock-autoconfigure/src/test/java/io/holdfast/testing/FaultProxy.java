@@ -25,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FaultProxy implements AutoCloseable {
 
+	private static final int ATTEMPTS = 10;
+
 	private static final Fault NONE = new Fault(Kind.NONE, Duration.ZERO, "");
 
 	private final InetSocketAddress target;
@@ -52,9 +54,19 @@ public final class FaultProxy implements AutoCloseable {
 	 * @return the proxy, in mode {@link #pass()}
 	 */
 	public static FaultProxy to(String host, int port) {
-		FaultProxy proxy = new FaultProxy(new InetSocketAddress(host, port));
-		proxy.up();
-		return proxy;
+		for (int attempt = 1;; attempt++) {
+			FaultProxy proxy = new FaultProxy(new InetSocketAddress(host, port));
+			try {
+				proxy.up();
+				return proxy;
+			}
+			catch (UncheckedIOException ex) {
+				// Another process was faster at that port.
+				if (attempt == ATTEMPTS) {
+					throw ex;
+				}
+			}
+		}
 	}
 
 	/**
