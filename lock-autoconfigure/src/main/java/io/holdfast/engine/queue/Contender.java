@@ -47,6 +47,9 @@ public final class Contender {
 	/** What it asks the store for. */
 	AcquireCommand command;
 
+	/** After how long it asks again at the latest, in nanoseconds. */
+	private final long halfClaim;
+
 	private final StoreAnswers answers;
 
 	/** Others want what it has just been granted, as far as the store has told. */
@@ -66,6 +69,7 @@ public final class Contender {
 		ResolvedRequest request = waiter.request();
 		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(), null,
 				request.leaseMillis(), request.claimMillis());
+		this.halfClaim = TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) / 2;
 		this.answers = new StoreAnswers(this.context);
 	}
 
@@ -209,13 +213,12 @@ public final class Contender {
 
 	/** Ask again after a while, or look then whether the time for an outage is over. */
 	private void askLater(long now) {
-		long askAt = now + resendNanos();
 		long patientUntil = this.answers.patientUntil(now);
-		askBy((patientUntil - now > 0) ? Math.min(askAt, patientUntil) : askAt, now);
-	}
-
-	private long resendNanos() {
-		return this.context.downwards(TimeUnit.MILLISECONDS.toNanos(this.command.claimMillis()) / 2);
+		this.askAt = now + this.context.downwards(this.halfClaim);
+		if (patientUntil - now > 0) {
+			this.askAt = Math.min(this.askAt, patientUntil);
+		}
+		arm(now);
 	}
 
 	/**
@@ -304,7 +307,7 @@ public final class Contender {
 			return;
 		}
 		this.host.onBusy(reply);
-		long delay = resendNanos();
+		long delay = this.context.downwards(this.halfClaim);
 		if (reply.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());
 		}
