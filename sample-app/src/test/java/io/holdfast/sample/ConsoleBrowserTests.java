@@ -221,6 +221,26 @@ class ConsoleBrowserTests {
 	}
 
 	@Test
+	@DisplayName("The lock of another client is found as such, and the question says that it would not notice a release")
+	void tellsWhatIsForeign() {
+		LockLease own = acquire(second, "own");
+		first.context()
+			.getBean(StringRedisTemplate.class)
+			.opsForValue()
+			.set("lock:foreign", "a token", Duration.ofMinutes(1));
+		page.until("both are shown", () -> page.lock("foreign").isHeld() && page.lock("own").isHeld());
+		page.choose("#locks-tools [name=filter]", "foreign");
+		page.until("it is found", () -> page.lock("foreign").isHeld() && !page.lock("own").isHeld());
+		assertThat(page.lock("foreign").note()).isEqualTo("exclusive");
+		page.click("[aria-label='Release lock foreign by force']");
+		assertThat(page.text("#confirm-facts")).contains("a foreign client").doesNotContain("Fencing token");
+		assertThat(page.text("#confirm-text")).contains("goes on and never notices");
+		page.click("#confirm-yes");
+		told("Released lock ‘foreign’ by force.");
+		own.release();
+	}
+
+	@Test
 	@DisplayName("After a change that was not answered it is told that its outcome is not known, until that is closed")
 	void tellsThatAnOutcomeIsNotKnown() {
 		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
