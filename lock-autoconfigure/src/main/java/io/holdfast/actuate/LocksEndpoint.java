@@ -84,7 +84,7 @@ public class LocksEndpoint {
 		StandingQuery query = Endpoints.query(search, state, heldFor, sort, page, wanted);
 		Endpoints.checkOneOf(cursor, key, query);
 		PartialResult parts = new PartialResult();
-		InstanceReport report = parts.own(this.fleet);
+		InstanceReport report = parts.own(this.fleet, key);
 		Instant now = Instant.now();
 		// What is searched for is among the waits, too.
 		FleetReport asked = (query != null) ? parts.look(this.fleet::reports) : null;
@@ -97,7 +97,8 @@ public class LocksEndpoint {
 		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(), shown
 			.standings()
 			.stream()
-			.map((each) -> LockDescriptor.of(each, (key != null) ? reports : null, told, shown.isLate(each), now))
+			.map((each) -> LockDescriptor.of(each, (key != null && reports != null) ? reports.with(report) : null, told,
+					shown.isLate(each), now))
 			.toList(), (cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(),
 				shown.found(), shown.cursor(), parts.problem());
 		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
@@ -132,7 +133,10 @@ public class LocksEndpoint {
 		if (standing.isEmpty()) {
 			return null;
 		}
-		FleetReport reports = new PartialResult().look(this.fleet::reports);
+		PartialResult parts = new PartialResult();
+		InstanceReport report = parts.own(this.fleet, standing.resource().key());
+		FleetReport asked = parts.look(this.fleet::reports);
+		FleetReport reports = (asked != null) ? asked.with(report) : null;
 		return LockDescriptor.of(standing, reports, Endpoints.told(reports, Family.LOCKS), false, Instant.now());
 	}
 

@@ -42,10 +42,11 @@ final class PartialResult {
 	/**
 	 * Look at what an instance itself holds and waits for.
 	 * @param fleet whose view
+	 * @param key the key of the only thing that is wanted, or {@code null}
 	 * @return its report, without the waits if they cannot be had
 	 */
-	InstanceReport own(Fleet fleet) {
-		InstanceReport report = look(fleet::report);
+	InstanceReport own(Fleet fleet, @Nullable String key) {
+		InstanceReport report = look(() -> fleet.report(key));
 		return (report != null) ? report : fleet.holds();
 	}
 

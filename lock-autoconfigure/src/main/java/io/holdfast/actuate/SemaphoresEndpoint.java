@@ -76,7 +76,7 @@ public class SemaphoresEndpoint {
 		StandingQuery query = Endpoints.query(search, state, null, sort, page, wanted);
 		Endpoints.checkOneOf(cursor, key, query);
 		PartialResult parts = new PartialResult();
-		InstanceReport report = parts.own(this.fleet);
+		InstanceReport report = parts.own(this.fleet, key);
 		Instant now = Instant.now();
 		// What is searched for is among the waits, too.
 		FleetReport asked = (query != null) ? parts.look(this.fleet::reports) : null;
@@ -89,7 +89,8 @@ public class SemaphoresEndpoint {
 				(members != null) ? members : List.of(),
 				shown.standings()
 					.stream()
-					.map((each) -> SemaphoreDescriptor.of(each, (key != null) ? reports : null, told, now))
+					.map((each) -> SemaphoreDescriptor.of(each,
+							(key != null && reports != null) ? reports.with(report) : null, told, now))
 					.toList(),
 				shown.found(), shown.cursor(), parts.problem());
 		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, fleet.instances()),
@@ -125,7 +126,10 @@ public class SemaphoresEndpoint {
 		if (standing.isEmpty()) {
 			return null;
 		}
-		FleetReport reports = new PartialResult().look(this.fleet::reports);
+		PartialResult parts = new PartialResult();
+		InstanceReport report = parts.own(this.fleet, standing.resource().key());
+		FleetReport asked = parts.look(this.fleet::reports);
+		FleetReport reports = (asked != null) ? asked.with(report) : null;
 		return SemaphoreDescriptor.of(standing, reports, Endpoints.told(reports, Family.SEMAPHORES), Instant.now());
 	}
 

@@ -15,6 +15,7 @@ import io.holdfast.actuate.LocksDescriptor.HeldLock;
 import io.holdfast.actuate.LocksDescriptor.LockWait;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.InstanceInfo;
@@ -135,6 +136,27 @@ class LocksEndpointTests {
 		assertThat(found.locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
 			.containsExactly(tuple("hot", 2), tuple("calm", 0));
 		waits.forEach((wait) -> wait.cancel(true));
+	}
+
+	@Test
+	@DisplayName("of one key, all that this instance holds is looked through, however much it is")
+	void looksThroughAllOfOneKey() {
+		List<LockLease> leases = new ArrayList<>();
+		for (int i = 0; i <= InstanceReport.MOST; i++) {
+			leases.add(this.ownLocks.acquire("order:" + i));
+		}
+		String key = "order:" + InstanceReport.MOST;
+		assertThat(locks().cut()).isTrue();
+		LocksDescriptor view = this.endpoint.locks(null, null, key, null, null, null, null, null);
+		assertThat(view.held()).extracting(HeldLock::key).containsExactly(key);
+		assertThat(view.cut()).isFalse();
+		String thread = Thread.currentThread().getName();
+		assertThat(view.fleet().locks().get(0).holders()).extracting(LockDescriptor.LockHolder::thread)
+			.containsExactly(thread);
+		LockDescriptor one = this.endpoint.lock(key);
+		assertThat(one).isNotNull();
+		assertThat(one.holders()).extracting(LockDescriptor.LockHolder::thread).containsExactly(thread);
+		leases.forEach(LockLease::release);
 	}
 
 	@Test

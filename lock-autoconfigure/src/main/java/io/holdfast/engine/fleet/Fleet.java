@@ -152,7 +152,7 @@ public final class Fleet {
 			this.answering.decrementAndGet();
 			return;
 		}
-		this.context.call(() -> EngineContext.sendUnobserved(this.reporter::report)
+		this.context.call(() -> EngineContext.sendUnobserved(() -> this.reporter.report(null))
 			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
 					() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));
@@ -197,10 +197,12 @@ public final class Fleet {
 	/**
 	 * Return what this instance itself holds and waits for. Asks no store, but fails in
 	 * the same way if what is under way does not come back.
+	 * @param key the key of the only thing that is wanted, of which all is looked at, or
+	 * {@code null}
 	 * @return its report
 	 */
-	public InstanceReport report() {
-		return answer(this.reporter.report(), "The look at this instance");
+	public InstanceReport report(@Nullable String key) {
+		return answer(this.reporter.report(key), "The look at this instance");
 	}
 
 	/**
@@ -218,7 +220,7 @@ public final class Fleet {
 	 * @return their reports
 	 */
 	public FleetReport reports() {
-		InstanceReport own = report();
+		InstanceReport own = report(null);
 		Duration patience = this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE);
 		return Futures.await(this.context.scheduler, question(own, patience), patience,
 				(error) -> EngineExceptions.storeTrouble("The question to all instances", error));

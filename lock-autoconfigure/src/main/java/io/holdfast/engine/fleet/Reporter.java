@@ -43,14 +43,16 @@ public final class Reporter {
 
 	/**
 	 * Look at all holds and waits.
+	 * @param key the key of the only ones that are wanted, or {@code null}
 	 * @return the report; its parts are of slightly different moments
 	 */
-	CompletableFuture<InstanceReport> report() {
+	CompletableFuture<InstanceReport> report(@Nullable String key) {
 		return this.waiters.get().thenApply((waiters) -> {
-			List<Entry> holds = entries();
+			List<Entry> holds = entries(key);
 			List<Entry> waits = waiters.stream()
 				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
 				.map(Reporter::entry)
+				.filter((wait) -> isOf(key, wait))
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
 			return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(holds), oldest(waits), cut);
@@ -62,15 +64,20 @@ public final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	InstanceReport holds() {
-		return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(entries()), List.of(), true);
+		return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(entries(null)), List.of(), true);
 	}
 
-	private List<Entry> entries() {
+	private static boolean isOf(@Nullable String key, Entry entry) {
+		return key == null || entry.resource().key().equals(key);
+	}
+
+	private List<Entry> entries(@Nullable String key) {
 		long now = this.context.scheduler.nanoTime();
 		return this.renewer.holds()
 			.stream()
 			.filter((hold) -> hold.isHeld(now))
 			.map((hold) -> entry(hold, now))
+			.filter((hold) -> isOf(key, hold))
 			.toList();
 	}
 
