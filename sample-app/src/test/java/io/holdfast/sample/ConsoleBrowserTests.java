@@ -406,7 +406,7 @@ class ConsoleBrowserTests {
 		redis.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "PAUSE".getBytes(),
 				"8000".getBytes(), "ALL".getBytes()));
 		page.until("the outage is told", () -> page.isShown("#outage"));
-		assertThat(page.text("#outage")).startsWith("The look for ")
+		assertThat(page.text("#outage")).contains("the store (Redis) did not answer within")
 			.containsPattern("What is shown is of \\d\\d:\\d\\d:\\d\\d\\.$");
 		assertThat(page.text("#connection")).startsWith("Stale, as of ");
 		assertThat(page.lock("known").isHeld()).isTrue();
