@@ -191,10 +191,11 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public ReleaseResult release() {
-		if (this.hold.turns.passes() > 0 && this.hold.resource().kind() == Kind.LOCK) {
+		if (this.hold.turns.passes() > 0 && this.hold.resource().kind() == Kind.LOCK
+				&& this.context.settings.keepWarm().isZero()) {
 			// Woken up on its processor, this thread may be ahead of the last holder's,
 			// which is about to ask again: without a request that waits, the lock would
-			// go to the store and back for each of the two.
+			// go to the store and back for each of the two, if it is not kept warm.
 			this.context.scheduler.giveWay(this.hold.owner::isAwaited, RETURN_NANOS);
 		}
 		return released(end());
