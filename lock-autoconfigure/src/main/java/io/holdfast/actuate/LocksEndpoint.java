@@ -87,18 +87,17 @@ public class LocksEndpoint {
 		InstanceReport report = parts.own(this.fleet, key);
 		Instant now = Instant.now();
 		// What is searched for is among the waits, too.
-		FleetReport asked = (query != null) ? parts.look(this.fleet::reports) : null;
+		FleetReport asked = (query != null) ? parts.look(() -> this.fleet.reports(null)) : null;
 		StandingPage shown = StandingPage.look(this.fleet, Family.LOCKS, parts, cursor, wanted, key, this::look, query,
 				Endpoints.told(asked, Family.LOCKS));
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		FleetReport reports = (asked != null) ? asked : parts.look(this.fleet::reports);
+		FleetReport reports = (asked != null) ? asked : parts.look(() -> this.fleet.reports(key));
 		Map<String, Told> told = Endpoints.told(reports, Family.LOCKS);
 		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
 		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(), shown
 			.standings()
 			.stream()
-			.map((each) -> LockDescriptor.of(each, (key != null && reports != null) ? reports.with(report) : null, told,
-					shown.isLate(each), now))
+			.map((each) -> LockDescriptor.of(each, (key != null) ? reports : null, told, shown.isLate(each), now))
 			.toList(), (cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(),
 				shown.found(), shown.cursor(), parts.problem());
 		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
@@ -134,9 +133,7 @@ public class LocksEndpoint {
 			return null;
 		}
 		PartialResult parts = new PartialResult();
-		InstanceReport report = parts.own(this.fleet, standing.resource().key());
-		FleetReport asked = parts.look(this.fleet::reports);
-		FleetReport reports = (asked != null) ? asked.with(report) : null;
+		FleetReport reports = parts.look(() -> this.fleet.reports(standing.resource().key()));
 		return LockDescriptor.of(standing, reports, Endpoints.told(reports, Family.LOCKS), false, Instant.now());
 	}
 
@@ -156,7 +153,7 @@ public class LocksEndpoint {
 				() -> this.locks.forceRelease(key, fencingToken));
 		String problem = null;
 		if (result.released()) {
-			Endpoints.log("Released lock '" + key + "' by force" + owner(result), by);
+			Endpoints.log("Released lock '" + key + "' by force" + owner(key, result), by);
 		}
 		else if (fencingToken != null && result.held() && result.fence() != fencingToken) {
 			problem = "Lock '" + key + "' was not released: its fencing token is not " + fencingToken
@@ -174,7 +171,7 @@ public class LocksEndpoint {
 	/**
 	 * Tell whose lock it was; its thread if its instance holds it still, as it thinks.
 	 */
-	private String owner(ForcedResult result) {
+	private String owner(String key, ForcedResult result) {
 		Place owner = result.owner();
 		if (owner == null) {
 			return result.describe("", null);
@@ -187,7 +184,8 @@ public class LocksEndpoint {
 					+ ")")
 			.findFirst()
 			.orElse("");
-		Entry entry = (result.thread() == null) ? Endpoints.reported(owner, parts.look(this.fleet::reports)) : null;
+		Entry entry = (result.thread() == null) ? Endpoints.reported(owner, parts.look(() -> this.fleet.reports(key)))
+				: null;
 		return result.describe(process, (entry != null) ? entry.thread() : null);
 	}
 

@@ -79,18 +79,18 @@ public class SemaphoresEndpoint {
 		InstanceReport report = parts.own(this.fleet, key);
 		Instant now = Instant.now();
 		// What is searched for is among the waits, too.
-		FleetReport asked = (query != null) ? parts.look(this.fleet::reports) : null;
+		FleetReport asked = (query != null) ? parts.look(() -> this.fleet.reports(null)) : null;
 		StandingPage shown = StandingPage.look(this.fleet, Family.SEMAPHORES, parts, cursor, wanted, key, this::look,
 				query, Endpoints.told(asked, Family.SEMAPHORES));
-		FleetReport reports = (asked != null || shown.standings().isEmpty()) ? asked : parts.look(this.fleet::reports);
+		FleetReport reports = (asked != null || shown.standings().isEmpty()) ? asked
+				: parts.look(() -> this.fleet.reports(key));
 		Map<String, Told> told = Endpoints.told(reports, Family.SEMAPHORES);
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		SemaphoresDescriptor.FleetSemaphores fleet = new SemaphoresDescriptor.FleetSemaphores(
 				(members != null) ? members : List.of(),
 				shown.standings()
 					.stream()
-					.map((each) -> SemaphoreDescriptor.of(each,
-							(key != null && reports != null) ? reports.with(report) : null, told, now))
+					.map((each) -> SemaphoreDescriptor.of(each, (key != null) ? reports : null, told, now))
 					.toList(),
 				shown.found(), shown.cursor(), parts.problem());
 		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, fleet.instances()),
@@ -127,9 +127,7 @@ public class SemaphoresEndpoint {
 			return null;
 		}
 		PartialResult parts = new PartialResult();
-		InstanceReport report = parts.own(this.fleet, standing.resource().key());
-		FleetReport asked = parts.look(this.fleet::reports);
-		FleetReport reports = (asked != null) ? asked.with(report) : null;
+		FleetReport reports = parts.look(() -> this.fleet.reports(standing.resource().key()));
 		return SemaphoreDescriptor.of(standing, reports, Endpoints.told(reports, Family.SEMAPHORES), Instant.now());
 	}
 

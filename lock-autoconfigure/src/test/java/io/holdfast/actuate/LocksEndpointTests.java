@@ -139,7 +139,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("of one key, all that this instance holds is looked through, however much it is")
+	@DisplayName("of one key, all that each instance holds is looked through, however much it is")
 	void looksThroughAllOfOneKey() {
 		List<LockLease> leases = new ArrayList<>();
 		for (int i = 0; i <= InstanceReport.MOST; i++) {
@@ -156,6 +156,17 @@ class LocksEndpointTests {
 		LockDescriptor one = this.endpoint.lock(key);
 		assertThat(one).isNotNull();
 		assertThat(one.holders()).extracting(LockDescriptor.LockHolder::thread).containsExactly(thread);
+		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(this.own.fleet().awaitMisfit(Duration.ofSeconds(10))).isNull();
+		LocksEndpoint other = new LocksEndpoint(this.other);
+		assertThat(other.locks(null, null).fleet().silent()).isEmpty();
+		LockDescriptor seen = other.lock(key);
+		assertThat(seen).isNotNull();
+		assertThat(seen.holders()).extracting(LockDescriptor.LockHolder::thread).containsExactly(thread);
+		assertThat(other.locks(null, null, key, null, null, null, null, null).fleet().locks())
+			.flatExtracting(LockDescriptor::holders)
+			.extracting(LockDescriptor.LockHolder::thread)
+			.containsExactly(thread);
 		leases.forEach(LockLease::release);
 	}
 

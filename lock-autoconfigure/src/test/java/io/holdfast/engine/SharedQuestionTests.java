@@ -57,7 +57,7 @@ class SharedQuestionTests {
 	private List<Thread> start(List<FleetReport> answers) {
 		List<Thread> callers = new ArrayList<>();
 		for (int i = 0; i < CALLERS; i++) {
-			Thread caller = new Thread(() -> answers.add(this.engine.fleet().reports()));
+			Thread caller = new Thread(() -> answers.add(this.engine.fleet().reports(null)));
 			caller.start();
 			callers.add(caller);
 		}
@@ -77,8 +77,26 @@ class SharedQuestionTests {
 		}
 		assertThat(this.asked).hasValue(1);
 		assertThat(answers).hasSize(CALLERS).allSatisfy((reports) -> assertThat(reports).isSameAs(answers.get(0)));
-		assertThat(this.engine.fleet().reports()).isNotSameAs(answers.get(0));
+		assertThat(this.engine.fleet().reports(null)).isNotSameAs(answers.get(0));
 		assertThat(this.asked).hasValue(2);
+	}
+
+	@Test
+	@DisplayName("a question for a key is another one, as reports that are cut differ")
+	void shareOfKey() throws InterruptedException {
+		List<FleetReport> answers = new CopyOnWriteArrayList<>();
+		List<Thread> callers = start(answers);
+		await("all wait").until(() -> this.asked.get() > 0
+				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
+		CompletableFuture<Asked> first = this.answer;
+		this.answer = CompletableFuture.completedFuture(NONE);
+		assertThat(this.engine.fleet().reports("order:7").silent()).containsExactly("1a2b3c4d");
+		assertThat(this.asked).hasValue(2);
+		assertThat(answers).isEmpty();
+		first.complete(NONE);
+		for (Thread caller : callers) {
+			caller.join();
+		}
 	}
 
 	@Test
@@ -97,7 +115,7 @@ class SharedQuestionTests {
 			caller.join();
 		}
 		assertThat(answers).isEmpty();
-		assertThat(this.engine.fleet().reports().silent()).containsExactly("1a2b3c4d");
+		assertThat(this.engine.fleet().reports(null).silent()).containsExactly("1a2b3c4d");
 		assertThat(this.asked).hasValue(2);
 	}
 

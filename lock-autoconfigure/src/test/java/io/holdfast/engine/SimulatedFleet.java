@@ -90,7 +90,7 @@ final class SimulatedFleet {
 
 	private String ask(SimulatedInstance instance, String id) {
 		try {
-			instance.engine.fleet().reports().reports().forEach((report) -> reported(report, id));
+			instance.engine.fleet().reports(null).reports().forEach((report) -> reported(report, id));
 			return "";
 		}
 		catch (LeaseStoreException ex) {

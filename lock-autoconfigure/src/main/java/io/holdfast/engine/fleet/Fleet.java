@@ -3,6 +3,7 @@ package io.holdfast.engine.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -58,6 +59,8 @@ public final class Fleet {
 	/** How long a page is looked for; then it is as long as it is. */
 	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+	private static final String LOOK_HERE = "The look at this instance";
+
 	private final EngineContext context;
 
 	private final Reporter reporter;
@@ -66,12 +69,8 @@ public final class Fleet {
 
 	private volatile @Nullable InstanceRegistration membership;
 
-	private final Object asking = new Object();
-
-	/** The question that is not answered yet; guarded by {@link #asking}. */
-	private @Nullable CompletableFuture<FleetReport> question;
-
-	private long askedAt;
+	/** The questions that are not answered yet, by the key asked for; guards itself. */
+	private final Map<@Nullable String, CompletableFuture<FleetReport>> questions = new HashMap<>();
 
 	private final long startedAt;
 
@@ -152,7 +151,7 @@ public final class Fleet {
 			this.answering.decrementAndGet();
 			return;
 		}
-		this.context.call(() -> EngineContext.sendUnobserved(() -> this.reporter.report(null))
+		this.context.call(() -> EngineContext.sendUnobserved(() -> this.reporter.answer(name))
 			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
 					() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));
@@ -202,7 +201,7 @@ public final class Fleet {
 	 * @return its report
 	 */
 	public InstanceReport report(@Nullable String key) {
-		return answer(this.reporter.report(key), "The look at this instance");
+		return answer(this.reporter.report(key), LOOK_HERE);
 	}
 
 	/**
@@ -215,40 +214,38 @@ public final class Fleet {
 
 	/**
 	 * Return what all instances hold and wait for, as they know it themselves. They are
-	 * asked, and have a second to answer; who does not receive wake-ups is silent. Who
-	 * asks while a question is under way gets its answers.
+	 * asked, and have a second to answer; an instance that does not receive wake-ups is
+	 * silent. A call during the same question of another thread gets its answers.
+	 * @param key the key that is asked for above all: what is held and waited for of it
+	 * is in a report that is cut, too; or {@code null}
 	 * @return their reports
 	 */
-	public FleetReport reports() {
-		InstanceReport own = report(null);
-		Duration patience = this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE);
-		return Futures.await(this.context.scheduler, question(own, patience), patience,
-				(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
-	}
-
-	/** Many questions at a time would not be answered, and the living seem silent. */
-	private CompletableFuture<FleetReport> question(InstanceReport own, Duration patience) {
-		synchronized (this.asking) {
-			CompletableFuture<FleetReport> current = this.question;
-			// One that has no end is not waited for by all who come later.
-			if (current != null && !current.isDone()
-					&& this.context.scheduler.nanoTime() - this.askedAt < patience.toNanos()) {
-				return current;
+	public FleetReport reports(@Nullable String key) {
+		String name = ReportCollector.name(key);
+		InstanceReport own = answer(this.reporter.answer(name), LOOK_HERE);
+		CompletableFuture<FleetReport> question = question(key, name, own);
+		try {
+			return Futures.await(this.context.scheduler, question,
+					this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE),
+					(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
+		}
+		finally {
+			// Later calls must not wait for one that is never answered.
+			synchronized (this.questions) {
+				this.questions.remove(key, question);
 			}
-			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own)
-				.ask(this.context.ensureStarted());
-			this.question = next;
-			this.askedAt = this.context.scheduler.nanoTime();
-			next.whenComplete((reports, error) -> forget(next));
-			return next;
 		}
 	}
 
-	private void forget(CompletableFuture<FleetReport> answered) {
-		synchronized (this.asking) {
-			if (this.question == answered) {
-				this.question = null;
+	/** Many questions at a time would not be answered, and the living seem silent. */
+	private CompletableFuture<FleetReport> question(@Nullable String key, String name, InstanceReport own) {
+		synchronized (this.questions) {
+			CompletableFuture<FleetReport> current = this.questions.get(key);
+			if (current == null || current.isDone()) {
+				current = new ReportCollector(this.context, own, name).ask(this.context.ensureStarted());
+				this.questions.put(key, current);
 			}
+			return current;
 		}
 	}
 
@@ -261,7 +258,7 @@ public final class Fleet {
 	 */
 	public List<List<ThreadWait>> cycles(FleetReport reports) {
 		return DeadlockFinder.find(reports.reports()).isEmpty() ? List.of()
-				: DeadlockFinder.find(reports.lasting(reports()).reports());
+				: DeadlockFinder.find(reports.lasting(reports(null)).reports());
 	}
 
 	/**

@@ -55,17 +55,6 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return the same with another report in place of that of its instance.
-	 * @param report of one key, of which it has more
-	 * @return what was reported of that key
-	 */
-	public FleetReport with(InstanceReport report) {
-		return new FleetReport(
-				this.reports.stream().map((each) -> each.instance().equals(report.instance()) ? report : each).toList(),
-				this.silent);
-	}
-
-	/**
 	 * Return what the store does not tell of keys.
 	 * @param family of what
 	 * @param now the time in microseconds since 1970

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * thread.
  *
  * @param instance by what the instance is known to others
- * @param holds what it holds, the oldest first
- * @param waits what its callers wait for, the oldest first
+ * @param holds what it holds: first that of the key asked for, if any, and then the
+ * oldest
+ * @param waits what its callers wait for, in the same order
  * @param cut whether there was more than a report may have
  * @since 0.1.0
  */

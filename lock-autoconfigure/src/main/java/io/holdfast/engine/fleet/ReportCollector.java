@@ -7,12 +7,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.InstanceStore.Asked;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One question to all instances for what they hold and wait for. Does not block.
@@ -28,6 +30,9 @@ final class ReportCollector {
 
 	private static final SecureRandom random = new SecureRandom();
 
+	/** Where the name of an answer tells which key is asked for. */
+	private static final int KEY_HASH = 24;
+
 	private final EngineContext context;
 
 	private final InstanceStore store;
@@ -42,15 +47,37 @@ final class ReportCollector {
 	 * Create a question.
 	 * @param context the surroundings of who asks
 	 * @param own its own report
+	 * @param name the {@linkplain #name name} of the answer
 	 */
-	ReportCollector(EngineContext context, InstanceReport own) {
+	ReportCollector(EngineContext context, InstanceReport own, String name) {
 		this.context = context;
 		this.store = context.store.instances();
 		this.own = own;
+		this.name = name;
+		this.until = context.scheduler.nanoTime() + PATIENCE;
+	}
+
+	/**
+	 * Return a new name for an answer: 32 hexadecimal digits. The last eight are the
+	 * key's hash code, so that versions which do not know of it answer as well.
+	 * @param key the key that is asked for above all, or {@code null}
+	 * @return a name that no other answer has
+	 */
+	static String name(@Nullable String key) {
 		byte[] bytes = new byte[16];
 		random.nextBytes(bytes);
-		this.name = HexFormat.of().formatHex(bytes);
-		this.until = context.scheduler.nanoTime() + PATIENCE;
+		String name = HexFormat.of().formatHex(bytes);
+		return (key != null) ? name.substring(0, KEY_HASH) + HexFormat.of().toHexDigits(key.hashCode()) : name;
+	}
+
+	/**
+	 * Return for which key an answer is wanted above all.
+	 * @param name the {@linkplain #name name} of the answer
+	 * @return the key; other keys may seem to be it, which does no harm
+	 */
+	static Predicate<String> wantedKey(String name) {
+		int hash = Integer.parseUnsignedInt(name, KEY_HASH, name.length(), 16);
+		return (key) -> key.hashCode() == hash;
 	}
 
 	/**

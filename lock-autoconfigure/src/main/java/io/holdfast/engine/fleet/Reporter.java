@@ -4,6 +4,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 import io.holdfast.engine.context.EngineContext;
@@ -22,6 +23,10 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public final class Reporter {
+
+	private static final Comparator<Entry> OLDEST_FIRST = Comparator.comparingLong(Entry::millis)
+		.reversed()
+		.thenComparingLong(Entry::number);
 
 	private final EngineContext context;
 
@@ -47,6 +52,22 @@ public final class Reporter {
 	 * @return the report; its parts are of slightly different moments
 	 */
 	CompletableFuture<InstanceReport> report(@Nullable String key) {
+		return report(key, OLDEST_FIRST);
+	}
+
+	/**
+	 * Look at all holds and waits, for a question of any instance.
+	 * @param name the name of the answer, which may ask for a key: what is held and
+	 * waited for of that comes first, so that a report which is cut has it
+	 * @return the report; its parts are of slightly different moments
+	 */
+	CompletableFuture<InstanceReport> answer(String name) {
+		Predicate<String> wanted = ReportCollector.wantedKey(name);
+		Comparator<Entry> wantedFirst = Comparator.comparing((entry) -> !wanted.test(entry.resource().key()));
+		return report(null, wantedFirst.thenComparing(OLDEST_FIRST));
+	}
+
+	private CompletableFuture<InstanceReport> report(@Nullable String key, Comparator<Entry> order) {
 		return this.waiters.get().thenApply((waiters) -> {
 			List<Entry> holds = entries(key);
 			List<Entry> waits = waiters.stream()
@@ -55,7 +76,8 @@ public final class Reporter {
 				.filter((wait) -> isOf(key, wait))
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
-			return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(holds), oldest(waits), cut);
+			return new InstanceReport(Tokens.shown(this.context.ensureStarted()), first(holds, order),
+					first(waits, order), cut);
 		});
 	}
 
@@ -64,7 +86,8 @@ public final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	InstanceReport holds() {
-		return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(entries(null)), List.of(), true);
+		return new InstanceReport(Tokens.shown(this.context.ensureStarted()), first(entries(null), OLDEST_FIRST),
+				List.of(), true);
 	}
 
 	private static boolean isOf(@Nullable String key, Entry entry) {
@@ -81,11 +104,8 @@ public final class Reporter {
 			.toList();
 	}
 
-	private static List<Entry> oldest(List<Entry> entries) {
-		return entries.stream()
-			.sorted(Comparator.comparingLong(Entry::millis).reversed().thenComparingLong(Entry::number))
-			.limit(InstanceReport.MOST)
-			.toList();
+	private static List<Entry> first(List<Entry> entries, Comparator<Entry> order) {
+		return entries.stream().sorted(order).limit(InstanceReport.MOST).toList();
 	}
 
 	private static Entry entry(Hold hold, long now) {

@@ -27,7 +27,8 @@ class ReportCollectorTests extends ScriptedEngine {
 	private static final InstanceReport SECOND = new InstanceReport("00000002", List.of(), List.of(), true);
 
 	private CompletableFuture<FleetReport> ask(List<String> present, List<String> absent) {
-		CompletableFuture<FleetReport> reports = new ReportCollector(context(), OWN).ask(ID);
+		CompletableFuture<FleetReport> reports = new ReportCollector(context(), OWN, ReportCollector.name(null))
+			.ask(ID);
 		this.store.last("ask").done(new Asked(present, absent));
 		return reports;
 	}
