@@ -87,34 +87,26 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		return this.host;
 	}
 
-	/**
-	 * Return the holds on the key that it asks under: they have open leases in its
-	 * context.
-	 */
+	/** Return the holds on its own key that it asks under. */
 	List<Hold> enclosingHolds() {
-		if (!this.request.reentrant() || this.leaseContext.leases().isEmpty()) {
-			return List.of();
-		}
-		return this.leaseContext.leases()
-			.stream()
-			.flatMap(Waiter::openHolds)
-			.filter((hold) -> hold.owner.context() == this.context && hold.resource().equals(this.host.resource()))
-			.distinct()
-			.toList();
-	}
-
-	private static Stream<Hold> openHolds(Lease lease) {
-		return (lease instanceof EngineLease own) ? own.openHolds() : Stream.empty();
+		// Mostly there are none, and nothing is made for them.
+		return this.leaseContext.leases().isEmpty() ? List.of() : holdsAround(this.host.resource()).distinct().toList();
 	}
 
 	/** Return whether it asks under a lease of the same key that is of another kind. */
 	boolean isUnder(Resource other) {
-		return this.request.reentrant() && !this.leaseContext.leases().isEmpty()
-				&& this.leaseContext.leases()
-					.stream()
-					.flatMap(Waiter::openHolds)
-					.anyMatch((hold) -> hold.owner.context() == this.context && hold.resource().equals(other)
-							&& hold.isHeld(this.context.scheduler.nanoTime()));
+		return holdsAround(other).anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
+	}
+
+	/** Return the holds on a resource that have open leases in its lease context. */
+	private Stream<Hold> holdsAround(Resource around) {
+		Stream<Lease> leases = this.request.reentrant() ? this.leaseContext.leases().stream() : Stream.empty();
+		return leases.flatMap(Waiter::openHolds)
+			.filter((hold) -> hold.owner.context() == this.context && hold.resource().equals(around));
+	}
+
+	private static Stream<Hold> openHolds(Lease lease) {
+		return (lease instanceof EngineLease own) ? own.openHolds() : Stream.empty();
 	}
 
 	/** Note the lease that was opened for it. */
