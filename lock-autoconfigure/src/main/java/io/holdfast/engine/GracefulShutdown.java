@@ -166,7 +166,7 @@ final class GracefulShutdown {
 	 * @return completed when the commands for that are on their way
 	 */
 	private CompletableFuture<@Nullable Void> releaseHeld() {
-		return inEvents(this.renewer.holds().stream(), (hold) -> hold.owner::execute, this::end);
+		return inEvents(this.renewer.holds().stream(), (hold) -> hold.coordinator::execute, this::end);
 	}
 
 	/**

@@ -58,7 +58,7 @@ final class NotificationDispatcher implements StoreNotifications {
 			onOtherToken(resource, token, fence, granted);
 			return;
 		}
-		contender.host.execute(() -> {
+		contender.coordinator.execute(() -> {
 			// It may have been granted, or given up, by an event before this one.
 			if (!contender.onNotified(fence, ttlMillis)) {
 				onOtherToken(resource, token, fence, granted);
@@ -114,7 +114,7 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	@Override
 	public void listening() {
-		this.coordinators.contenders().forEach((contender) -> contender.host.execute(contender::onListening));
+		this.coordinators.contenders().forEach((contender) -> contender.coordinator.execute(contender::onListening));
 	}
 
 }

@@ -289,7 +289,7 @@ final class SimulatedUser {
 				LeaseEngine engine = this.instance.engine;
 				if (use.permits() > 1 && held.isHeld()) {
 					record(Type.SHRUNK, this.instance.open.get(held), (event) -> event.permits(1, 0));
-					hold.owner.execute(() -> new PermitShrinking(engine.context, engine.renewer, hold).keep(1));
+					hold.coordinator.execute(() -> new PermitShrinking(engine.context, engine.renewer, hold).keep(1));
 				}
 			}
 			case RENEW -> {

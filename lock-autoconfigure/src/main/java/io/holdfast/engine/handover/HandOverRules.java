@@ -12,8 +12,8 @@ import io.holdfast.engine.store.Tokens;
 
 /**
  * The rules for a released hold: whether a waiter of this instance may take it over, and
- * whether it may be kept warm for a request that may come. They change nothing: the owner
- * of the hold decides and acts. Called in events of that owner.
+ * whether it may be kept warm for a request that may come. They change nothing: the
+ * coordinator decides and acts. Called in its events.
  */
 public final class HandOverRules {
 

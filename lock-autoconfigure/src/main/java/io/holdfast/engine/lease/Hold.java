@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Hold extends TokenGrant {
 
-	public final HoldOwner owner;
+	public final HoldHost coordinator;
 
 	public final OpenLeases leases = new OpenLeases();
 
@@ -74,13 +74,13 @@ public final class Hold extends TokenGrant {
 		super(token, granted.fence(), requester.thread(), requester.request(), requester.observation(),
 				requester.isPart(), requester.request().permits(), doubtSince,
 				new LocalTurns(now, granted.fences(), 0, 0), now);
-		this.owner = requester.owner();
+		this.coordinator = requester.coordinator();
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(granted.ttlMillis());
 		// Spread, so that what was granted together is not renewed together for ever.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
 		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
-				now + this.owner.context().downwards(third - now));
+				now + this.coordinator.context().downwards(third - now));
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
@@ -89,7 +89,7 @@ public final class Hold extends TokenGrant {
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
 				requester.thread(), requester.request(), requester.observation(), requester.isPart(), before.permits(),
 				before.doubtSince, before.turns.next(way), now);
-		this.owner = requester.owner();
+		this.coordinator = requester.coordinator();
 		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
@@ -295,7 +295,7 @@ public final class Hold extends TokenGrant {
 	public void tellEnded(HoldEnd end) {
 		RequestObservation observing = this.observation;
 		if (observing != null) {
-			this.owner.later(() -> observing.ended(end));
+			this.coordinator.later(() -> observing.ended(end));
 		}
 	}
 
@@ -309,7 +309,7 @@ public final class Hold extends TokenGrant {
 		int kept = keepAtMost(most);
 		RequestObservation observing = this.observation;
 		if (observing != null) {
-			this.owner.later(() -> observing.kept(kept));
+			this.coordinator.later(() -> observing.kept(kept));
 		}
 		return kept;
 	}
@@ -345,7 +345,7 @@ public final class Hold extends TokenGrant {
 	}
 
 	/** Serializes what happens to holds of one resource in this instance. */
-	public interface HoldOwner {
+	public interface HoldHost {
 
 		EngineContext context();
 
@@ -381,7 +381,7 @@ public final class Hold extends TokenGrant {
 	/** The request that a hold is granted to. */
 	public interface HoldRequester {
 
-		Hold.HoldOwner owner();
+		Hold.HoldHost coordinator();
 
 		ResolvedRequest request();
 

@@ -58,9 +58,9 @@ public final class HoldLosses {
 		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
 		actions.forEach(this.context::call);
-		hold.owner.execute(() -> {
+		hold.coordinator.execute(() -> {
 			hold.tellEnded(end);
-			hold.owner.onHoldLost(hold);
+			hold.coordinator.onHoldLost(hold);
 		});
 	}
 

@@ -54,7 +54,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	private volatile boolean partial;
 
 	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
-		this.context = hold.owner.context();
+		this.context = hold.coordinator.context();
 		this.renewer = renewer;
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
@@ -196,7 +196,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			// Woken up on its processor, this thread may be ahead of the last holder's,
 			// which is about to ask again: without a request that waits, the lock would
 			// go to the store and back for each of the two, if it is not kept warm.
-			this.context.scheduler.giveWay(this.hold.owner::isAwaited, RETURN_NANOS);
+			this.context.scheduler.giveWay(this.hold.coordinator::isAwaited, RETURN_NANOS);
 		}
 		return released(end());
 	}
@@ -231,7 +231,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		if (!this.ending.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		this.hold.owner.execute(() -> this.hold.owner.release(this.hold, this, used, result));
+		this.hold.coordinator.execute(() -> this.hold.coordinator.release(this.hold, this, used, result));
 		return result;
 	}
 
@@ -239,7 +239,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	public final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.ending.compareAndSet(null, result)) {
-			this.hold.owner.release(this.hold, this, false, result);
+			this.hold.coordinator.release(this.hold, this, false, result);
 		}
 	}
 
@@ -287,11 +287,14 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 		private CompletableFuture<ReleaseResult> end(int permits) {
 			CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-			this.hold.owner.execute(() -> releaseSome(permits, result));
+			this.hold.coordinator.execute(() -> releaseSome(permits, result));
 			return result;
 		}
 
-		/** Within an event of the owner, so that what several threads release adds up. */
+		/**
+		 * within an event of the coordinator, so that what several threads release adds
+		 * up.
+		 */
 		private void releaseSome(int permits, CompletableFuture<ReleaseResult> result) {
 			int kept = permits() - permits;
 			if (isReleased()) {

@@ -297,11 +297,11 @@ public final class LeaseRenewer {
 			return;
 		}
 		lose(hold, why);
-		hold.owner.execute(() -> {
+		hold.coordinator.execute(() -> {
 			// Just passed on, or kept for the next request.
 			Hold next = this.holds.get(token);
 			if (next != null && next.hasEnded()) {
-				hold.owner.releaseUnused();
+				hold.coordinator.releaseUnused();
 			}
 			else if (next != null) {
 				lose(next, why);

@@ -9,7 +9,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 /**
  * The release of some permits of a hold, whose others are kept. A command that is not
  * confirmed is sent again for as long as they are held; the store finds the token
- * whatever it has. Confined to the owner of the hold.
+ * whatever it has. Confined to the coordinator of the hold.
  */
 public final class PermitShrinking {
 
@@ -38,7 +38,7 @@ public final class PermitShrinking {
 	}
 
 	/**
-	 * Release all permits but some, in an event of the owner.
+	 * Release all permits but some, in an event of the coordinator.
 	 * @param most how many to keep; fewer are kept if some were released before
 	 */
 	public void keep(int most) {
@@ -72,7 +72,7 @@ public final class PermitShrinking {
 	}
 
 	private void again(int kept, long delay) {
-		this.context.scheduler.schedule(() -> this.hold.owner.execute(() -> {
+		this.context.scheduler.schedule(() -> this.hold.coordinator.execute(() -> {
 			if (this.hold.permits() == kept && this.hold.isHeld(this.context.scheduler.nanoTime())) {
 				keep(kept);
 			}

@@ -21,7 +21,7 @@ final class Barging {
 	/** For how long others may go before a thread that is woken. */
 	private static final long LONGEST_WAKE_UP = TimeUnit.MILLISECONDS.toNanos(1);
 
-	private final BargingHost host;
+	private final BargingHost coordinator;
 
 	/** Whose thread is being woken, and has not claimed the offer yet. One at a time. */
 	private @Nullable Waiter waking;
@@ -31,8 +31,8 @@ final class Barging {
 	/** What is there for it, unless others were faster. */
 	private @Nullable Hold offered;
 
-	Barging(BargingHost host) {
-		this.host = host;
+	Barging(BargingHost coordinator) {
+		this.coordinator = coordinator;
 	}
 
 	@Nullable Waiter waking() {
@@ -74,11 +74,11 @@ final class Barging {
 	boolean tryBarge(Waiter waiter, long now) {
 		Hold hold = this.offered;
 		if (hold == null || waiter.request.fair() || now - this.wakingSince >= LONGEST_WAKE_UP
-				|| !this.host.canTakeOver(hold, waiter, now)) {
+				|| !this.coordinator.canTakeOver(hold, waiter, now)) {
 			return false;
 		}
 		this.offered = null;
-		this.host.handOver(hold, waiter, now, HandOver.BARGED);
+		this.coordinator.handOver(hold, waiter, now, HandOver.BARGED);
 		return true;
 	}
 
@@ -89,12 +89,12 @@ final class Barging {
 		}
 		this.waking = null;
 		Hold hold = take();
-		long now = this.host.context().scheduler.nanoTime();
-		if (hold != null && !this.host.context().isClosed() && this.host.canTakeOver(hold, waiter, now)) {
-			this.host.handOver(hold, waiter, now, HandOver.LOCAL);
+		long now = this.coordinator.context().scheduler.nanoTime();
+		if (hold != null && !this.coordinator.context().isClosed() && this.coordinator.canTakeOver(hold, waiter, now)) {
+			this.coordinator.handOver(hold, waiter, now, HandOver.LOCAL);
 		}
 		else if (hold != null) {
-			this.host.end(hold);
+			this.coordinator.end(hold);
 		}
 	}
 
@@ -105,8 +105,8 @@ final class Barging {
 		}
 		this.waking = null;
 		Hold hold = take();
-		if (hold != null && !this.host.tryHandOver(hold, this.host.context().scheduler.nanoTime())) {
-			this.host.end(hold);
+		if (hold != null && !this.coordinator.tryHandOver(hold, this.coordinator.context().scheduler.nanoTime())) {
+			this.coordinator.end(hold);
 		}
 	}
 
@@ -114,7 +114,7 @@ final class Barging {
 	void releaseOffered() {
 		Hold hold = take();
 		if (hold != null) {
-			this.host.end(hold);
+			this.coordinator.end(hold);
 		}
 	}
 

@@ -37,7 +37,7 @@ public final class Contender {
 
 	private final EngineContext context;
 
-	public final ContenderHost host;
+	public final ContenderHost coordinator;
 
 	public final String token;
 
@@ -61,9 +61,9 @@ public final class Contender {
 	/** Stays when the waiter changes: to set a timer costs more than that. */
 	private @Nullable Future<?> timer;
 
-	Contender(ContenderHost host, String token, ContenderParty waiter) {
-		this.context = host.context();
-		this.host = host;
+	Contender(ContenderHost coordinator, String token, ContenderParty waiter) {
+		this.context = coordinator.context();
+		this.coordinator = coordinator;
 		this.token = token;
 		this.waiter = waiter;
 		ResolvedRequest request = waiter.request();
@@ -109,7 +109,7 @@ public final class Contender {
 
 	private void arm(long now) {
 		disarm();
-		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::onTimer),
+		this.timer = this.context.scheduler.schedule(() -> this.coordinator.execute(this::onTimer),
 				this.waiter.dueBy(this.askAt) - now);
 	}
 
@@ -171,8 +171,8 @@ public final class Contender {
 		// Its own: giving up this wait must not take back the other one's release.
 		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
 		SentCommand sent = onSent(release, sentAt);
-		long number = this.host.onRequestSent();
-		release.whenComplete((reply, error) -> this.host.execute(() -> {
+		long number = this.coordinator.onRequestSent();
+		release.whenComplete((reply, error) -> this.coordinator.execute(() -> {
 			if (error == null && reply.next() != null) {
 				onAnswer(reply.next(), sent, HandOver.PASSED_ON);
 			}
@@ -196,7 +196,7 @@ public final class Contender {
 			}
 			else if (!release.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
 				// Brought in after its wait had ended.
-				this.host.releaseIfOver(this.command);
+				this.coordinator.releaseIfOver(this.command);
 			}
 		});
 	}
@@ -229,12 +229,12 @@ public final class Contender {
 	void sendAcquire() {
 		long sentAt = this.context.scheduler.nanoTime();
 		boolean enqueue = this.waiter.request().waits();
-		CompletableFuture<AcquireReply> command = this.context.acquire(this.host.resource(), this.command, enqueue,
-				sentAt);
+		CompletableFuture<AcquireReply> command = this.context.acquire(this.coordinator.resource(), this.command,
+				enqueue, sentAt);
 		SentCommand sent = onSent(command, sentAt);
-		long number = this.host.onRequestSent();
+		long number = this.coordinator.onRequestSent();
 		command.whenComplete((reply, error) -> {
-			this.host.execute(() -> {
+			this.coordinator.execute(() -> {
 				if (error != null) {
 					onFailure(error, sent);
 				}
@@ -251,7 +251,7 @@ public final class Contender {
 
 	private void onOver(long number) {
 		if (number > 0) {
-			this.host.onReply(number);
+			this.coordinator.onReply(number);
 		}
 	}
 
@@ -306,7 +306,7 @@ public final class Contender {
 			this.waiter.onShutDown();
 			return;
 		}
-		this.host.onBusy(reply);
+		this.coordinator.onBusy(reply);
 		long delay = this.context.downwards(this.halfClaim);
 		if (reply.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Waiter extends RequestWait implements ContenderParty, Hold.HoldRequester {
 
-	private final WaiterHost host;
+	private final WaiterHost coordinator;
 
 	/** Made with it, used once it contends. Changed by the coordinator only. */
 	private volatile Contender contender;
@@ -55,14 +55,14 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	/** It has waited here for others: one failure does not end its wait. */
 	private boolean promoted;
 
-	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
-			@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
-		super(host.context(), request, thread, observation, whole != null,
-				(whole != null) ? whole.startedAt() : host.context().scheduler.nanoTime());
-		this.host = host;
+	Waiter(WaiterHost coordinator, String token, ResolvedRequest request, @Nullable Thread thread,
+			LeaseContext leaseContext, @Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
+		super(coordinator.context(), request, thread, observation, whole != null,
+				(whole != null) ? whole.startedAt() : coordinator.context().scheduler.nanoTime());
+		this.coordinator = coordinator;
 		this.leaseContext = leaseContext;
 		this.whole = whole;
-		this.contender = new Contender(host, token, this);
+		this.contender = new Contender(coordinator, token, this);
 	}
 
 	/** Return its contender, which the store knows only once this contends. */
@@ -72,25 +72,26 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	void later(Runnable action) {
-		this.host.later(action);
+		this.coordinator.later(action);
 	}
 
 	@Override
 	void giveUp() {
-		this.host.execute(() -> this.host.giveUp(this));
+		this.coordinator.execute(() -> this.coordinator.giveUp(this));
 	}
 
 	// As the request that a hold is granted to
 
 	@Override
-	public Hold.HoldOwner owner() {
-		return this.host;
+	public Hold.HoldHost coordinator() {
+		return this.coordinator;
 	}
 
 	/** Return the holds on its own key that it asks under. */
 	List<Hold> enclosingHolds() {
 		// Mostly there are none, and nothing is made for them.
-		return this.leaseContext.leases().isEmpty() ? List.of() : holdsAround(this.host.resource()).distinct().toList();
+		return this.leaseContext.leases().isEmpty() ? List.of()
+				: holdsAround(this.coordinator.resource()).distinct().toList();
 	}
 
 	/** Return whether it asks under a lease of the same key that is of another kind. */
@@ -102,7 +103,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	private Stream<Hold> holdsAround(Resource around) {
 		Stream<Lease> leases = this.request.reentrant() ? this.leaseContext.leases().stream() : Stream.empty();
 		return leases.flatMap(Waiter::openHolds)
-			.filter((hold) -> hold.owner.context() == this.context && hold.resource().equals(around));
+			.filter((hold) -> hold.coordinator.context() == this.context && hold.resource().equals(around));
 	}
 
 	private static Stream<Hold> openHolds(Lease lease) {
@@ -188,32 +189,32 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public void onTimedOut() {
-		this.host.timeOut(this);
+		this.coordinator.timeOut(this);
 	}
 
 	@Override
 	public void onFailure(Throwable error) {
-		this.host.failUnheard(this, error);
+		this.coordinator.failUnheard(this, error);
 	}
 
 	@Override
 	public void onRefused() {
-		this.host.refuse(this, notAcquired(Reason.TIMED_OUT));
+		this.coordinator.refuse(this, notAcquired(Reason.TIMED_OUT));
 	}
 
 	@Override
 	public void onLimitExceeded(int limit) {
-		this.host.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
+		this.coordinator.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
 	}
 
 	@Override
 	public void onShutDown() {
-		this.host.fail(this, notAcquired(Reason.SHUTDOWN));
+		this.coordinator.fail(this, notAcquired(Reason.SHUTDOWN));
 	}
 
 	@Override
 	public void onGranted(Granted granted, long sentAt, HandOver way, long now) {
-		Waiter first = this.host.firstLike(this);
+		Waiter first = this.coordinator.firstLike(this);
 		first.swapContenders(this);
 		first.makeHold(granted, sentAt, way, now);
 	}
@@ -223,11 +224,11 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		long doubtSince = own.end();
 		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.promoted) {
-			this.context.observers.handedOver(this.host.resource(), way);
+			this.context.observers.handedOver(this.coordinator.resource(), way);
 		}
 		this.state = WaitState.GRANTED;
 		disarm();
-		this.host.beginHold(this, hold, now);
+		this.coordinator.beginHold(this, hold, now);
 	}
 
 	/** End the wait without a grant. */
@@ -252,7 +253,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		}
 		this.promoted = true;
 		this.state = WaitState.GRANTED;
-		this.context.observers.handedOver(this.host.resource(), way);
+		this.context.observers.handedOver(this.coordinator.resource(), way);
 		return new Hold(this, before, way, now);
 	}
 
@@ -276,7 +277,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public void claimOffer() {
-		this.host.execute(() -> this.host.claimOffer(this));
+		this.coordinator.execute(() -> this.coordinator.claimOffer(this));
 	}
 
 	@Override
@@ -300,7 +301,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	private void arm() {
-		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::onTimer),
+		this.timer = this.context.scheduler.schedule(() -> this.coordinator.execute(this::onTimer),
 				deadline() - this.context.scheduler.nanoTime());
 	}
 
@@ -314,7 +315,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	private void onTimer() {
 		if (this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING) {
 			if (this.context.scheduler.nanoTime() - deadline() >= 0) {
-				this.host.timeOut(this);
+				this.coordinator.timeOut(this);
 			}
 			else {
 				arm();
@@ -329,7 +330,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** The coordinator that a waiter waits at. Its methods are called in its events. */
-	interface WaiterHost extends ContenderHost, Hold.HoldOwner {
+	interface WaiterHost extends ContenderHost, Hold.HoldHost {
 
 		@Override
 		EngineContext context();

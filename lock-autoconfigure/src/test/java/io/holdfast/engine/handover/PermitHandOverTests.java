@@ -392,7 +392,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		PermitHandle lease = (PermitHandle) two.join();
-		lease.hold.owner.execute(() -> new PermitShrinking(context(), renewer(), lease.hold).keep(1));
+		lease.hold.coordinator.execute(() -> new PermitShrinking(context(), renewer(), lease.hold).keep(1));
 		lease.releaseAsync();
 		assertThat(next).isNotDone();
 		assertThat(this.store.sent()).contains("shrink 1 to 1", "release 1");
