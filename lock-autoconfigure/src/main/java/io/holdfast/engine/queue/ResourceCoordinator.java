@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Serializes all that happens to one resource in this instance: which request waits,
  * which one contends in the store, which one holds. One of the seven concepts of the
- * engine. It owns the queue, the waiters in it, and what is held of the resource.
+ * engine. It owns the waiters, by its superclass, and what is held of the resource.
  *
  * <p>
  * <b>Events.</b> A request that arrives, an answer of the store, a timer, a release: each
@@ -66,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
  * of its events, and by the registry {@link #begin}, {@link #enter} and {@link #leave}.
  */
-public abstract class ResourceCoordinator extends WaiterQueue implements BargingHost {
+public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
 
 	/** Made when a thread is woken for an offer for the first time: mostly none is. */
 	private @Nullable Barging barging;

@@ -25,14 +25,15 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiters of one resource in this instance: those that stand in the queue, and those
- * that contend in the store. Confined to the events of the coordinator, but for
- * {@link #execute}, {@link #waiters}, {@link #isAwaited}, {@link #enter} and
- * {@link #leave}.
+ * The half of a coordinator that coordinates waiters: it lets them queue in this
+ * instance, contend in the store, and give up. The other half,
+ * {@link ResourceCoordinator}, turns their grants into holds. Confined to the events of
+ * the coordinator, but for {@link #execute}, {@link #waiters}, {@link #isAwaited},
+ * {@link #enter} and {@link #leave}.
  */
-abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
+abstract class WaiterCoordinator extends SerialExecutor implements Waiter.WaiterHost {
 
-	private static final Log logger = LogFactory.getLog(WaiterQueue.class);
+	private static final Log logger = LogFactory.getLog(WaiterCoordinator.class);
 
 	private static final Set<Waiter> NO_WAITERS = Set.of();
 
@@ -67,7 +68,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	 */
 	private int users = 1;
 
-	WaiterQueue(CoordinatorParts parts, Resource resource) {
+	WaiterCoordinator(CoordinatorParts parts, Resource resource) {
 		super(resource, parts.context().callbacks);
 		this.context = parts.context();
 		this.parts = parts;
