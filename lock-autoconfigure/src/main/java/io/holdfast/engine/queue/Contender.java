@@ -155,7 +155,7 @@ public final class Contender {
 	 * commands wait for a connection, or it failed the waiter before this one.
 	 */
 	private @Nullable Throwable outage() {
-		boolean keptBack = this.waiter.request().waits() && this.answers.isUnheard() && !this.context.isReached();
+		boolean keptBack = this.waiter.request().waits() && this.answers.isAwaitingFirst() && !this.context.isReached();
 		return keptBack ? StoreCommandException.unreached(this.context.settings.outagePatience())
 				: this.answers.inheritedTrouble();
 	}

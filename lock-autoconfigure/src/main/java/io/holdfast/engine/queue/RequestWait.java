@@ -47,8 +47,10 @@ abstract class RequestWait implements PendingAcquisition {
 	 */
 	private boolean woken;
 
-	/** What the store had told when it came; -1 if others were known to be before it. */
-	private long unheardAt = -1;
+	/**
+	 * The count of answers when it came, if it stands behind the first question; or -1.
+	 */
+	private long behindFirstQuestion = -1;
 
 	/**
 	 * Create the wait of a request.
@@ -210,24 +212,24 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	/**
-	 * Note that it stands behind others that wait for the store's first answer.
-	 * @param told how often the store has told who has the key
+	 * Note that it stands behind a waiter that awaits the store's first answer.
+	 * @param answerCount how many answers of the store have told who has the key
 	 */
-	final void standBehindUnheard(long told) {
-		this.unheardAt = told;
+	final void markBehindFirstQuestion(long answerCount) {
+		this.behindFirstQuestion = answerCount;
 	}
 
 	/**
 	 * Return whether it has waited in the queue for nothing but the store's first answer.
-	 * @param told how often the store has told who has the key, by now
+	 * @param answerCount how many answers of the store have told who has the key, by now
 	 */
-	final boolean isUnheard(long told) {
-		return this.unheardAt == told;
+	final boolean isBehindFirstQuestion(long answerCount) {
+		return this.behindFirstQuestion == answerCount;
 	}
 
 	/** Return whether it has waited so for too long: it would only ask in vain, too. */
-	final boolean isOutOfPatience(long told) {
-		return isUnheard(told) && waitedNanos() >= this.context.settings.outagePatience().toNanos();
+	final boolean isOutOfPatience(long answerCount) {
+		return isBehindFirstQuestion(answerCount) && waitedNanos() >= this.context.settings.outagePatience().toNanos();
 	}
 
 	/** Return when the wait began. */

@@ -126,7 +126,7 @@ final class StoreAnswers {
 	/**
 	 * Return whether nothing was answered BUSY yet, and the last command did not fail.
 	 */
-	boolean isUnheard() {
+	boolean isAwaitingFirst() {
 		return !this.busy && this.trouble == null;
 	}
 
@@ -196,7 +196,7 @@ final class StoreAnswers {
 	 * @param waitNanos how long the waiter waits
 	 */
 	boolean isStoreSilent(long now, long waitNanos) {
-		if (this.trouble != null || this.silent || isUnheard() && !this.context.isReached()) {
+		if (this.trouble != null || this.silent || isAwaitingFirst() && !this.context.isReached()) {
 			return true;
 		}
 		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);

@@ -143,11 +143,11 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** Begin to stand for this instance in the store. */
-	void beginContending(boolean waited, long told) {
+	void beginContending(boolean waited, long answerCount) {
 		tellBegin();
-		boolean unheard = isUnheard(told);
-		this.promoted = waited && !unheard;
-		if (unheard) {
+		boolean firstAnswerOnly = isBehindFirstQuestion(answerCount);
+		this.promoted = waited && !firstAnswerOnly;
+		if (firstAnswerOnly) {
 			this.contender.answers().setWaitedBefore(waitedNanos());
 		}
 		this.state = WaitState.CONTENDING;
@@ -194,7 +194,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public void onFailure(Throwable error) {
-		this.coordinator.failUnheard(this, error);
+		this.coordinator.failByStore(this, error);
 	}
 
 	@Override
@@ -283,8 +283,8 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		boolean unheard = this.state == WaitState.CONTENDING && this.contender.answers().isUnheard();
-		return unheard ? endsAt() : waitEndsAt();
+		boolean nothingKnown = this.state == WaitState.CONTENDING && this.contender.answers().isAwaitingFirst();
+		return nothingKnown ? endsAt() : waitEndsAt();
 	}
 
 	private long waitEndsAt() {
@@ -357,7 +357,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		void timeOut(Waiter waiter);
 
 		/** End a wait, and those behind it for which the store has failed as long. */
-		void failUnheard(Waiter waiter, Throwable error);
+		void failByStore(Waiter waiter, Throwable error);
 
 		/** End a wait in vain. */
 		void fail(Waiter waiter, RuntimeException exception);

@@ -52,8 +52,8 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	/** Few: a list is small. */
 	final List<Waiter> contending = new ArrayList<>(1);
 
-	/** How often the store has told of a grant, or that others have it. */
-	private long told;
+	/** How many answers of the store have told who has the resource. */
+	private long answerCount;
 
 	/** Since when others have it who do not hand it over. Confined to events. */
 	private long strangersSince;
@@ -137,7 +137,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		boolean waited = dequeue(waiter);
 		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.beginContending(waited, this.told);
+		waiter.beginContending(waited, this.answerCount);
 		this.parts.registry().contends(waiter.contender());
 	}
 
@@ -154,7 +154,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		this.awaited = true;
 		this.parts.registry().queued(1);
 		if (!this.contending.isEmpty() && !waiter.hasMetOthers() && !this.contending.get(0).hasMetOthers()) {
-			waiter.standBehindUnheard(this.told);
+			waiter.markBehindFirstQuestion(this.answerCount);
 		}
 		waiter.beginQueueing();
 	}
@@ -219,7 +219,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	 */
 	@Override
 	public final void onBusy(Busy busy) {
-		this.told++;
+		this.answerCount++;
 		long now = this.context.scheduler.nanoTime();
 		if (!busy.foreign()) {
 			this.strangers = false;
@@ -243,7 +243,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	/** Note that the store has granted something: no stranger has it. */
 	final void onStoreGrant() {
-		this.told++;
+		this.answerCount++;
 		this.strangers = false;
 	}
 
@@ -272,9 +272,9 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	@Override
-	public final void failUnheard(Waiter waiter, Throwable error) {
+	public final void failByStore(Waiter waiter, Throwable error) {
 		if (EngineExceptions.isTemporary(error)) {
-			endQueued((next) -> next.isOutOfPatience(this.told), (next) -> next.storeTrouble(error));
+			endQueued((next) -> next.isOutOfPatience(this.answerCount), (next) -> next.storeTrouble(error));
 		}
 		fail(waiter, waiter.storeTrouble(error));
 	}
@@ -325,7 +325,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		if (silent) {
 			this.contending.stream()
 				.map((next) -> next.contender())
-				.filter((next) -> next.answers().isUnheard())
+				.filter((next) -> next.answers().isAwaitingFirst())
 				.forEach((next) -> next.answers().inheritSilence(contender.answers()));
 		}
 	}
