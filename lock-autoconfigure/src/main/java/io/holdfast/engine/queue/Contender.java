@@ -188,7 +188,7 @@ public final class Contender {
 					sendAcquire();
 				}
 			}
-			onOver(number);
+			onRequestOver(number);
 		}));
 		return outcome.whenComplete((reply, error) -> {
 			if (error != null) {
@@ -241,7 +241,7 @@ public final class Contender {
 				else {
 					onAnswer(reply, sent, HandOver.ASKED_AGAIN);
 				}
-				onOver(number);
+				onRequestOver(number);
 			});
 			if (error != null && !(error instanceof CancellationException)) {
 				this.context.observers.failed(Command.ACQUIRE);
@@ -249,9 +249,9 @@ public final class Contender {
 		});
 	}
 
-	private void onOver(long number) {
+	private void onRequestOver(long number) {
 		if (number > 0) {
-			this.coordinator.onReply(number);
+			this.coordinator.onRequestOver(number);
 		}
 	}
 

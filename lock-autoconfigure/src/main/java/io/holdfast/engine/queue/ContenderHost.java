@@ -16,15 +16,15 @@ public interface ContenderHost {
 	void execute(Runnable event);
 
 	/**
-	 * Note a command that asks, which is about to be sent.
-	 * @return its number, or 0 if it makes no difference when it is over
+	 * Number a request that was sent.
+	 * @return its number, or 0 if nothing depends on when it is over
 	 */
 	default long onRequestSent() {
 		return 0;
 	}
 
-	/** Note that the command with a number is over. */
-	default void onReply(long number) {
+	/** Note that the request of a number was answered, or has failed. */
+	default void onRequestOver(long number) {
 		throw new IllegalStateException("not numbered");
 	}
 

@@ -33,11 +33,13 @@ public class PermitCoordinator extends ResourceCoordinator {
 	/** How many permits they were granted. */
 	private long held;
 
-	/** The number of the last command that asks: ACQUIRE, or RELEASE with a waiter. */
-	private long asked;
+	/**
+	 * The number of the last request sent: an ACQUIRE, or a RELEASE that names a waiter.
+	 */
+	private long lastSent;
 
-	/** The highest number of those commands that are over. */
-	private long heard;
+	/** The highest number of a request that was answered, or has failed. */
+	private long lastAnswered;
 
 	private @Nullable RemoteWaiterProbe remoteWaiters;
 
@@ -51,7 +53,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		waiter.setAskedBefore(this.asked);
+		waiter.setLastSentBefore(this.lastSent);
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
@@ -132,16 +134,16 @@ public class PermitCoordinator extends ResourceCoordinator {
 		ResolvedRequest request = waiter.request;
 		// What cannot be had need not wait for being refused.
 		return request.isAboveLimit(request.permits()) || this.contending.size() < MAX_CONTENDERS
-				&& (handsOver(request) ? !needNotContend(request, 0) : isToAsk(waiter));
+				&& (handsOver(request) ? !needNotContend(request, 0) : mayAskItself(waiter));
 	}
 
 	/**
-	 * Return whether it asks by itself. Not while others of this instance stand in the
+	 * Return whether it may ask by itself. Not while others of this instance stand in the
 	 * queue before it, whom it may not pass, and the last one here that asked has no
 	 * answer: until then a release may bring it in.
 	 */
-	private boolean isToAsk(Waiter waiter) {
-		return !waiter.request.fair() || this.heard >= waiter.askedBefore() || this.contending.isEmpty()
+	private boolean mayAskItself(Waiter waiter) {
+		return !waiter.request.fair() || this.lastAnswered >= waiter.lastSentBefore() || this.contending.isEmpty()
 				|| !this.contending.get(0).contender().answers().isBusy();
 	}
 
@@ -181,12 +183,12 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	@Override
 	public long onRequestSent() {
-		return ++this.asked;
+		return ++this.lastSent;
 	}
 
 	@Override
-	public void onReply(long number) {
-		this.heard = Math.max(this.heard, number);
+	public void onRequestOver(long number) {
+		this.lastAnswered = Math.max(this.lastAnswered, number);
 		advance();
 	}
 

@@ -49,8 +49,8 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private @Nullable Future<?> timer;
 
-	/** The number of the last command by which others asked before it came. */
-	private long askedBefore;
+	/** The number of the last request sent before it came. */
+	private long lastSentBefore;
 
 	/** It has waited here for others: one failure does not end its wait. */
 	private boolean promoted;
@@ -119,13 +119,13 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		return this.lease;
 	}
 
-	/** Note the number of the last command by which others asked before it came. */
-	void setAskedBefore(long number) {
-		this.askedBefore = number;
+	/** Note the number of the last request sent before it came. */
+	void setLastSentBefore(long number) {
+		this.lastSentBefore = number;
 	}
 
-	long askedBefore() {
-		return this.askedBefore;
+	long lastSentBefore() {
+		return this.lastSentBefore;
 	}
 
 	boolean is(WaitState state) {
