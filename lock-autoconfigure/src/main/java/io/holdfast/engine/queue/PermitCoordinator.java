@@ -44,7 +44,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	private @Nullable RemoteWaiterProbe remoteWaiters;
 
 	/** The waiter that was the last to join the queue. */
-	private @Nullable Waiter last;
+	private @Nullable Waiter lastQueued;
 
 	PermitCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
@@ -69,19 +69,19 @@ public class PermitCoordinator extends ResourceCoordinator {
 			return;
 		}
 		if (!request.fair()) {
-			forgetLastIfGone();
+			forgetLastQueuedIfGone();
 		}
 		boolean first = isFirst(request);
-		if (first && request.waits() && !request.isAboveLimit(request.permits())) {
+		if (first && request.waits() && !isRefusedByLimit(request)) {
 			askForHead();
 		}
-		if (first && (!request.waits() || admits(waiter) || mayPass())) {
+		if (first && (!request.waits() || admits(waiter) || mayPassQueue())) {
 			contend(waiter);
 			waiter.contender().sendAcquire();
 		}
 		else if (request.waits()) {
 			enqueue(waiter);
-			this.last = waiter;
+			this.lastQueued = waiter;
 		}
 		else {
 			// Others wait here already.
@@ -95,7 +95,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 */
 	private void askForHead() {
 		Waiter head = head();
-		if (head != null && handsOver(head.request) && this.contending.size() < MAX_CONTENDERS) {
+		if (head != null && handsOver(head.request) && hasRoomForContender()) {
 			contend(head);
 			head.contender().sendAcquire();
 		}
@@ -103,48 +103,67 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	/** Return whether no waiter here comes before it. */
 	private boolean isFirst(ResolvedRequest request) {
-		return this.queue.isEmpty() || request.isAboveLimit(request.permits())
-				|| !request.fair() && !(handsOver(request) && isLikeTheLast(request));
+		if (this.queue.isEmpty() || isRefusedByLimit(request)) {
+			return true;
+		}
+		// Behind its like even if it is not fair: whatever is free for it is so for them.
+		boolean behindItsLike = handsOver(request) && isLikeLastQueued(request);
+		return !request.fair() && !behindItsLike;
+	}
+
+	/**
+	 * Return whether a request asks for more than there is: it is refused, and need not
+	 * wait for that.
+	 */
+	private static boolean isRefusedByLimit(ResolvedRequest request) {
+		return request.isAboveLimit(request.permits());
 	}
 
 	/**
 	 * Return whether a request that is not fair may contend at once, past the queue:
 	 * behind others the store would not see it.
 	 */
-	private boolean mayPass() {
-		return !this.queue.isEmpty() && this.contending.size() < MAX_CONTENDERS;
+	private boolean mayPassQueue() {
+		return !this.queue.isEmpty() && hasRoomForContender();
 	}
 
-	/**
-	 * Return whether those who wait for the same here are before it even if it is not
-	 * fair: whatever is free for it is so for them, too.
-	 */
-	private boolean isLikeTheLast(ResolvedRequest request) {
-		return this.last != null && this.last.request.isLike(request);
+	private boolean hasRoomForContender() {
+		return this.contending.size() < MAX_CONTENDERS;
 	}
 
-	private void forgetLastIfGone() {
-		if (this.last != null && !this.queue.contains(this.last)) {
-			this.last = this.queue.stream().reduce((one, next) -> next).orElse(null);
+	private boolean isLikeLastQueued(ResolvedRequest request) {
+		return this.lastQueued != null && this.lastQueued.request.isLike(request);
+	}
+
+	private void forgetLastQueuedIfGone() {
+		if (this.lastQueued != null && !this.queue.contains(this.lastQueued)) {
+			this.lastQueued = this.queue.stream().reduce((one, next) -> next).orElse(null);
 		}
 	}
 
 	@Override
 	boolean admits(Waiter waiter) {
 		ResolvedRequest request = waiter.request;
-		// What cannot be had need not wait for being refused.
-		return request.isAboveLimit(request.permits()) || this.contending.size() < MAX_CONTENDERS
-				&& (handsOver(request) ? !needNotContend(request, 0) : mayAskItself(waiter));
+		if (isRefusedByLimit(request)) {
+			return true;
+		}
+		if (!hasRoomForContender()) {
+			return false;
+		}
+		return handsOver(request) ? !needNotContend(request, 0) : mayAskItself(waiter);
 	}
 
 	/**
-	 * Return whether it may ask by itself. Not while others of this instance stand in the
-	 * queue before it, whom it may not pass, and the last one here that asked has no
-	 * answer: until then a release may bring it in.
+	 * Return whether a request that is handed nothing over may ask by itself. Not while
+	 * others of this instance stand in the store's queue before it, which it may not
+	 * pass, and the last one here that asked has no answer: until then a release may
+	 * bring it in.
 	 */
 	private boolean mayAskItself(Waiter waiter) {
-		return !waiter.request.fair() || this.lastAnswered >= waiter.lastSentBefore() || this.contending.isEmpty()
-				|| !this.contending.get(0).contender().answers().isBusy();
+		boolean behindOthersInStore = !this.contending.isEmpty()
+				&& this.contending.get(0).contender().answers().isBusy();
+		boolean lastIsAnswered = this.lastAnswered >= waiter.lastSentBefore();
+		return !waiter.request.fair() || lastIsAnswered || !behindOthersInStore;
 	}
 
 	/**
@@ -178,7 +197,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	@Override
 	boolean mayFollow(Waiter waiter, int released) {
 		ResolvedRequest request = waiter.request;
-		return this.contending.size() < MAX_CONTENDERS && !(handsOver(request) && needNotContend(request, released));
+		return hasRoomForContender() && !(handsOver(request) && needNotContend(request, released));
 	}
 
 	@Override
@@ -231,8 +250,9 @@ public class PermitCoordinator extends ResourceCoordinator {
 		ResolvedRequest request = waiter.request;
 		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
 		// The store may not know yet that some of its permits were given back.
-		return handsOver(request) && hold.permits() == hold.request.permits() && hold.permits() == request.permits()
-				&& hold.request.limit() == request.limit() && rules().canTakeOver(hold, request, quiet, now);
+		boolean whole = hold.permits() == hold.request.permits();
+		boolean fits = hold.permits() == request.permits() && hold.request.limit() == request.limit();
+		return handsOver(request) && whole && fits && rules().canTakeOver(hold, request, quiet, now);
 	}
 
 	private void probeRemoteWaiters(ResolvedRequest request, long now) {
