@@ -166,14 +166,14 @@ final class GracefulShutdown {
 	 * @return completed when the commands for that are on their way
 	 */
 	private CompletableFuture<@Nullable Void> releaseHeld() {
-		return inEvents(this.renewer.holds().stream(), (hold) -> hold.coordinator::execute, this::end);
+		return inEvents(this.renewer.holds().stream(), (hold) -> hold.coordinator::execute, this::endHold);
 	}
 
 	/**
 	 * End a hold. In an event, as a release by its user must not come between the loss,
 	 * of which that is told, and the command that keeps others out.
 	 */
-	private void end(Hold hold) {
+	private void endHold(Hold hold) {
 		long kept = hold.minHoldLeft(this.context.scheduler.nanoTime());
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 			// Just released by its user, who is to have the store's answer to that.

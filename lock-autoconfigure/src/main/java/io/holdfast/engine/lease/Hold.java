@@ -260,7 +260,7 @@ public final class Hold extends TokenGrant {
 	 * End by release, or by loss if validity is over.
 	 * @return whether it was held until now
 	 */
-	public synchronized boolean release(long now) {
+	public synchronized boolean markReleased(long now) {
 		if (!isHeld(now)) {
 			return false;
 		}
@@ -277,7 +277,7 @@ public final class Hold extends TokenGrant {
 		if (this.state != HoldState.HELD) {
 			return null;
 		}
-		return foundLost(why);
+		return markLost(why);
 	}
 
 	/**
@@ -285,7 +285,7 @@ public final class Hold extends TokenGrant {
 	 * @param why in words
 	 * @return what is to run because of that
 	 */
-	synchronized List<Runnable> foundLost(String why) {
+	synchronized List<Runnable> markLost(String why) {
 		this.loss = why;
 		this.state = HoldState.LOST;
 		return this.lossActions.take();
@@ -362,7 +362,7 @@ public final class Hold extends TokenGrant {
 		 * @param used whether it reached its user
 		 * @param result completed by what became of it
 		 */
-		void release(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result);
+		void releaseLease(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result);
 
 		/**
 		 * Note, in an event, that a hold was lost: those that wait for its thread need

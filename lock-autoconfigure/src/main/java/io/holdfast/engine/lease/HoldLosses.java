@@ -75,7 +75,7 @@ public final class HoldLosses {
 			return ReleaseResult.RELEASED;
 		}
 		String why = OTHER_OWNER;
-		List<Runnable> actions = hold.foundLost(why);
+		List<Runnable> actions = hold.markLost(why);
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may have held it before");
 		tell(hold, why);

@@ -231,7 +231,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		if (!this.ending.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		this.hold.coordinator.execute(() -> this.hold.coordinator.release(this.hold, this, used, result));
+		this.hold.coordinator.execute(() -> this.hold.coordinator.releaseLease(this.hold, this, used, result));
 		return result;
 	}
 
@@ -239,7 +239,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	public final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.ending.compareAndSet(null, result)) {
-			this.hold.coordinator.release(this.hold, this, false, result);
+			this.hold.coordinator.releaseLease(this.hold, this, false, result);
 		}
 	}
 

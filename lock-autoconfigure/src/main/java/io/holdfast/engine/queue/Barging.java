@@ -94,7 +94,7 @@ final class Barging {
 			this.coordinator.handOver(hold, waiter, now, HandOver.LOCAL);
 		}
 		else if (hold != null) {
-			this.coordinator.end(hold);
+			this.coordinator.releaseInStore(hold);
 		}
 	}
 
@@ -106,7 +106,7 @@ final class Barging {
 		this.waking = null;
 		Hold hold = take();
 		if (hold != null && !this.coordinator.tryHandOver(hold, this.coordinator.context().scheduler.nanoTime())) {
-			this.coordinator.end(hold);
+			this.coordinator.releaseInStore(hold);
 		}
 	}
 
@@ -114,7 +114,7 @@ final class Barging {
 	void releaseOffered() {
 		Hold hold = take();
 		if (hold != null) {
-			this.coordinator.end(hold);
+			this.coordinator.releaseInStore(hold);
 		}
 	}
 

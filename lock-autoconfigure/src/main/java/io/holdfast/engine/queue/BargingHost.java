@@ -22,6 +22,6 @@ interface BargingHost {
 	boolean tryHandOver(Hold hold, long now);
 
 	/** Release in the store a hold that was released here. */
-	CompletableFuture<ReleaseReply> end(Hold hold);
+	CompletableFuture<ReleaseReply> releaseInStore(Hold hold);
 
 }

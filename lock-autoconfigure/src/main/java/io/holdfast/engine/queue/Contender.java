@@ -381,7 +381,7 @@ public final class Contender {
 	 * It is over, with a grant or without: no answer to any command counts any more.
 	 * @return since which reconnect a command may run late, or {@link Hold#NO_DOUBT}
 	 */
-	long end() {
+	long stop() {
 		disarm();
 		return this.answers.cancel();
 	}

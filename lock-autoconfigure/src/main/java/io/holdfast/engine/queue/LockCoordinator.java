@@ -27,8 +27,8 @@ final class LockCoordinator extends ResourceCoordinator {
 	/** Until when it is kept. */
 	private long keptUntil;
 
-	/** Whether a timer is set for the end of what is kept. */
-	private boolean endScheduled;
+	/** Whether a timer is set for the release of what is kept. */
+	private boolean releaseScheduled;
 
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
@@ -61,7 +61,7 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	private void waitOrAsk(Waiter waiter) {
 		if (this.kept != null) {
-			goOn(waiter, this.kept);
+			takeOverKeptOrContend(waiter, this.kept);
 		}
 		else if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
@@ -94,7 +94,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	/** No waiter is before it here: otherwise nothing would be kept. */
-	private void goOn(Waiter waiter, Hold hold) {
+	private void takeOverKeptOrContend(Waiter waiter, Hold hold) {
 		long now = this.context.scheduler.nanoTime();
 		if (rules().canTakeOverKept(hold, waiter.request, now)) {
 			this.kept = null;
@@ -117,36 +117,36 @@ final class LockCoordinator extends ResourceCoordinator {
 	void keepWarm(Hold hold, long now) {
 		this.kept = hold;
 		this.keptUntil = now + Math.min(this.context.settings.keepWarm().toNanos(), rules().warmUntil(hold) - now);
-		if (!this.endScheduled) {
-			this.endScheduled = true;
-			scheduleEndOfKept(this.keptUntil - now);
+		if (!this.releaseScheduled) {
+			this.releaseScheduled = true;
+			scheduleReleaseOfKept(this.keptUntil - now);
 		}
 	}
 
 	/** Set one timer for all that are kept one after the other. */
-	private void scheduleEndOfKept(long nanos) {
+	private void scheduleReleaseOfKept(long nanos) {
 		this.context.scheduler.schedule(() -> execute(() -> {
 			long left = this.keptUntil - this.context.scheduler.nanoTime();
 			if (this.kept != null && left > 0) {
-				scheduleEndOfKept(left);
+				scheduleReleaseOfKept(left);
 				return;
 			}
-			this.endScheduled = false;
-			endKept();
+			this.releaseScheduled = false;
+			releaseKept();
 		}), nanos);
 	}
 
 	@Override
 	public void releaseUnused() {
 		super.releaseUnused();
-		endKept();
+		releaseKept();
 	}
 
-	private void endKept() {
+	private void releaseKept() {
 		Hold hold = this.kept;
 		if (hold != null) {
 			this.kept = null;
-			end(hold);
+			releaseInStore(hold);
 		}
 	}
 

@@ -202,7 +202,8 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	@Override
-	public final void release(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result) {
+	public final void releaseLease(Hold hold, LeaseTerms handle, boolean used,
+			CompletableFuture<ReleaseResult> result) {
 		long now = this.context.scheduler.nanoTime();
 		hold.close(handle, used, now);
 		if (hold.leases.count() > 0) {
@@ -210,7 +211,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 			renewer().onLeasesChanged(hold);
 			return;
 		}
-		boolean held = hold.release(now);
+		boolean held = hold.markReleased(now);
 		if (held) {
 			hold.tellEnded(HoldEnd.RELEASED);
 		}
@@ -243,7 +244,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 				keepWarm(hold, now);
 				result.complete(ReleaseResult.RELEASED);
 			}
-			case RELEASE -> end(hold).whenComplete((reply, error) -> {
+			case RELEASE -> releaseInStore(hold).whenComplete((reply, error) -> {
 				if (error == null) {
 					result.complete(held ? this.parts.losses().judgeRelease(hold, reply) : ReleaseResult.LOST);
 				}
@@ -337,8 +338,8 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	@Override
-	public final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.scheduler.nanoTime()),
+	public final CompletableFuture<ReleaseReply> releaseInStore(Hold hold) {
+		CompletableFuture<ReleaseReply> outcome = releaseToken(hold.toCommand(this.context.scheduler.nanoTime()),
 				hold.doubtSince, hold.request.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		renewer().stopRenewing(hold);

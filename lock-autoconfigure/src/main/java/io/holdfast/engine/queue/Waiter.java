@@ -221,7 +221,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private void makeHold(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = this.contender;
-		long doubtSince = own.end();
+		long doubtSince = own.stop();
 		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.coordinator.resource(), way);
@@ -232,13 +232,13 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** End the wait without a grant. */
-	void end() {
+	void endUngranted() {
 		if (this.state == WaitState.CONTENDING) {
 			if (this.contender.answers().trouble() == null
 					&& this.contender.isStoreSilent(this.context.scheduler.nanoTime())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
-			this.contender.end();
+			this.contender.stop();
 		}
 		this.state = WaitState.OVER;
 		disarm();
@@ -249,7 +249,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		tellBegin();
 		disarm();
 		if (this.state == WaitState.CONTENDING) {
-			this.contender.end();
+			this.contender.stop();
 		}
 		this.promoted = true;
 		this.state = WaitState.GRANTED;

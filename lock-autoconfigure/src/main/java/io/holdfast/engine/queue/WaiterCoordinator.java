@@ -258,7 +258,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
-		end(waiter);
+		endWait(waiter);
 		advance();
 	}
 
@@ -297,7 +297,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		LeaseHandle lease = waiter.lease();
 		if (waiter.is(Waiter.WaitState.QUEUED)) {
 			dequeue(waiter);
-			end(waiter);
+			endWait(waiter);
 			// Others may have waited for no more than to come before it.
 			advance();
 		}
@@ -305,7 +305,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 			Contender contender = waiter.contender();
 			boolean silent = contender.isStoreSilent(this.context.scheduler.nanoTime());
 			if (!silent && contender.answers().isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
-				end(waiter);
+				endWait(waiter);
 				advance();
 			}
 			else {
@@ -320,8 +320,8 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	private void withdraw(Waiter waiter, boolean silent) {
 		Contender contender = waiter.contender();
-		end(waiter);
-		release(contender.command, contender.answers().doubtSince(), 0);
+		endWait(waiter);
+		releaseToken(contender.command, contender.answers().doubtSince(), 0);
 		if (silent) {
 			this.contending.stream()
 				.map((next) -> next.contender())
@@ -330,15 +330,15 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		}
 	}
 
-	private void end(Waiter waiter) {
+	private void endWait(Waiter waiter) {
 		stopContending(waiter);
-		waiter.end();
+		waiter.endUngranted();
 		this.parts.registry().contendsNoMore(waiter.contender().token);
 		this.parts.registry().leave(this.resource);
 	}
 
 	/** Send the RELEASE of a token, which brings in the next waiter if that may be. */
-	final CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, int released) {
+	final CompletableFuture<ReleaseReply> releaseToken(AcquireCommand ended, long doubtSince, int released) {
 		Waiter head = head();
 		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
 		if (next != null) {
@@ -387,7 +387,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		waiters.forEach(this::dequeue);
 		waiters.forEach((waiter) -> {
 			tellFailed(waiter, why.apply(waiter));
-			end(waiter);
+			endWait(waiter);
 		});
 	}
 
