@@ -39,7 +39,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	public final Hold hold;
 
 	/** What its release came to, once it has begun; {@code null} before. */
-	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> ending = new AtomicReference<>();
+	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
 
 	/** Whether the thread of the hold asked for it. */
 	private final boolean own;
@@ -117,7 +117,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public CompletableFuture<ReleaseResult> discardAsync() {
-		return answered(end(false));
+		return onCallbackThread(startRelease(false));
 	}
 
 	@Override
@@ -132,7 +132,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public final boolean isReleased() {
-		return this.ending.get() != null;
+		return this.releaseResult.get() != null;
 	}
 
 	@Override
@@ -151,7 +151,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	/** Return whether it was released, and is not known to have been lost before. */
 	private boolean isReleasedOnly() {
-		CompletableFuture<ReleaseResult> end = this.ending.get();
+		CompletableFuture<ReleaseResult> end = this.releaseResult.get();
 		if (end == null) {
 			return false;
 		}
@@ -198,11 +198,11 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			// go to the store and back for each of the two, if it is not kept warm.
 			this.context.scheduler.giveWay(this.hold.coordinator::isAwaited, RETURN_NANOS);
 		}
-		return released(end());
+		return awaitRelease(startRelease());
 	}
 
-	/** Wait for what a release finds. */
-	final ReleaseResult released(CompletableFuture<ReleaseResult> end) {
+	/** Wait for the result of a release. */
+	final ReleaseResult awaitRelease(CompletableFuture<ReleaseResult> end) {
 		return Futures.await(this.context.scheduler, end, this.context.releasePatience(), this::trouble);
 	}
 
@@ -213,32 +213,36 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return answered(end());
+		return onCallbackThread(startRelease());
 	}
 
-	final CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
+	/** Return a result whose dependents may block. */
+	final CompletableFuture<ReleaseResult> onCallbackThread(CompletableFuture<ReleaseResult> end) {
 		return end.whenCompleteAsync((result, error) -> {
 		}, this.context::execute);
 	}
 
-	/** Release it; completed by what became of it. Does not block. */
-	public final CompletableFuture<ReleaseResult> end() {
-		return end(true);
+	/**
+	 * Begin to release it. Does not block.
+	 * @return completed by the result, on the thread that has it
+	 */
+	public final CompletableFuture<ReleaseResult> startRelease() {
+		return startRelease(true);
 	}
 
-	private CompletableFuture<ReleaseResult> end(boolean used) {
+	private CompletableFuture<ReleaseResult> startRelease(boolean used) {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		if (!this.ending.compareAndSet(null, result)) {
+		if (!this.releaseResult.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
 		this.hold.coordinator.execute(() -> this.hold.coordinator.releaseLease(this.hold, this, used, result));
 		return result;
 	}
 
-	/** End it within an event of its coordinator, as it reached no user. */
+	/** Release it within an event of its coordinator, as it reached no user. */
 	public final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		if (this.ending.compareAndSet(null, result)) {
+		if (this.releaseResult.compareAndSet(null, result)) {
 			this.hold.coordinator.releaseLease(this.hold, this, false, result);
 		}
 	}
@@ -277,15 +281,15 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 		@Override
 		public ReleaseResult release(int permits) {
-			return released(end(permits));
+			return awaitRelease(startRelease(permits));
 		}
 
 		@Override
 		public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
-			return answered(end(permits));
+			return onCallbackThread(startRelease(permits));
 		}
 
-		private CompletableFuture<ReleaseResult> end(int permits) {
+		private CompletableFuture<ReleaseResult> startRelease(int permits) {
 			CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 			this.hold.coordinator.execute(() -> releaseSome(permits, result));
 			return result;
@@ -304,7 +308,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 				result.completeExceptionally(tooManyOrFew(permits));
 			}
 			else if (kept == 0) {
-				end().whenComplete((end, error) -> complete(result, end, error));
+				startRelease().whenComplete((end, error) -> complete(result, end, error));
 			}
 			else {
 				PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);

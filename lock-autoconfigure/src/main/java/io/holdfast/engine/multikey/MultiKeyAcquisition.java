@@ -90,10 +90,10 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result().whenCompleteAsync((lease, error) -> {
 			if (error != null) {
-				end(error);
+				fail(error);
 			}
 			else if (!isSettled()) {
-				endIfLost(lease);
+				failOnLoss(lease);
 				this.metOthers = waiter.hasMetOthers();
 				if (had + 1 < this.requests.size()) {
 					acquire(had + 1);
@@ -141,12 +141,11 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	}
 
 	/**
-	 * Give up when a lease is lost, which keeps the others from being of use: they are
-	 * not waited for.
+	 * Fail when a lease is lost: the others would be of no use.
 	 */
-	private void endIfLost(LeaseHandle lease) {
+	private void failOnLoss(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
-			lease.onLost(() -> end(lostWhileWaiting(lease.hold)));
+			lease.onLost(() -> fail(lostWhileWaiting(lease.hold)));
 		}
 	}
 
@@ -175,7 +174,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	private void deliver(MultiKeyLease lease) {
 		Optional<LeaseHandle> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
 		if (lost.isPresent()) {
-			end(lostWhileWaiting(lost.get().hold));
+			fail(lostWhileWaiting(lost.get().hold));
 		}
 		else if (settle()) {
 			if (this.observation != null) {
@@ -200,19 +199,19 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 
 	@Override
 	public void interrupt(@Nullable InterruptedException cause) {
-		end(current().notAcquired(Reason.INTERRUPTED, cause));
+		fail(current().notAcquired(Reason.INTERRUPTED, cause));
 	}
 
 	@Override
 	public void endOverdue() {
-		end(current().storeTrouble(null));
+		fail(current().storeTrouble(null));
 	}
 
 	/**
-	 * End it unless it is settled. All that it has and waits for is given up before its
+	 * Fail unless it is settled. All that it has and waits for is given up before its
 	 * caller knows: the thread would enter by it if it asks again.
 	 */
-	private void end(Throwable why) {
+	private void fail(Throwable why) {
 		if (settle()) {
 			try {
 				this.leases.forEach((lease) -> {

@@ -66,7 +66,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public CompletableFuture<ReleaseResult> discardAsync() {
-		return end(LeaseHandle::discardAsync);
+		return releaseParts(LeaseHandle::discardAsync);
 	}
 
 	@Override
@@ -137,30 +137,31 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public ReleaseResult release() {
-		return Futures.await(this.context.scheduler, end(LeaseHandle::end), this.context.releasePatience(),
-				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
+		return Futures.await(this.context.scheduler, releaseParts(LeaseHandle::startRelease),
+				this.context.releasePatience(), (error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: EngineExceptions.releaseTrouble(this.resource, error));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return end(LeaseHandle::end).whenCompleteAsync((result, error) -> {
+		return releaseParts(LeaseHandle::startRelease).whenCompleteAsync((result, error) -> {
 		}, this.context::execute);
 	}
 
-	/** All at once: the order only matters for acquiring. */
-	private CompletableFuture<ReleaseResult> end(Function<LeaseHandle, CompletableFuture<ReleaseResult>> way) {
+	/** Release all at once: the order only matters for acquiring. */
+	private CompletableFuture<ReleaseResult> releaseParts(
+			Function<LeaseHandle, CompletableFuture<ReleaseResult>> release) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		List<CompletableFuture<ReleaseResult>> ends = this.parts.stream().map(way).toList();
+		List<CompletableFuture<ReleaseResult>> results = this.parts.stream().map(release).toList();
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
+		CompletableFuture.allOf(results.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
 			if (error != null) {
 				result.completeExceptionally(CallResult.cause(error));
 			}
 			else {
-				boolean lost = ends.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
+				boolean lost = results.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
 				result.complete(lost ? ReleaseResult.LOST : ReleaseResult.RELEASED);
 			}
 		});
