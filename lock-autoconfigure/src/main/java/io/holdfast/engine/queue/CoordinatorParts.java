@@ -28,13 +28,13 @@ record CoordinatorParts(EngineContext context, HoldLosses losses, LeaseRenewer r
 		@Nullable Contender contender(String token);
 
 		/** Note a contender that is about to name its token. */
-		void contends(Contender contender);
+		void addContender(Contender contender);
 
-		/** Note that a token is not contended for any more. */
-		void contendsNoMore(String token);
+		/** Note that a token contends no more. */
+		void removeContender(String token);
 
-		/** Note that more waiters, or less, stand in a queue of this instance. */
-		void queued(int more);
+		/** Change the number of requests that stand in the queues of this instance. */
+		void addQueued(int more);
 
 		/** Return how many requests wait at all coordinators. */
 		int waiting();
@@ -43,7 +43,7 @@ record CoordinatorParts(EngineContext context, HoldLosses losses, LeaseRenewer r
 		 * Note that one user of a coordinator needs it no more; with the last one it
 		 * goes.
 		 */
-		void leave(Resource resource);
+		void removeUser(Resource resource);
 
 	}
 

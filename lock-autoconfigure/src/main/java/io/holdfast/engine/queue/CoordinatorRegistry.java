@@ -41,7 +41,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	/** What stands in the store for this instance, by token. */
 	private final Map<String, Contender> contenders = new ConcurrentHashMap<>();
 
-	/** How many more wait behind them. */
+	/** How many requests stand in the queues of the coordinators. */
 	private final AtomicInteger queued = new AtomicInteger();
 
 	/**
@@ -80,7 +80,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	 */
 	public Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
 			Waiter.@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
-		ResourceCoordinator coordinator = enter(request.resource());
+		ResourceCoordinator coordinator = addUser(request.resource());
 		String instanceId = this.context.ensureStarted();
 		String token = Tokens.of(instanceId, this.lastNumber.incrementAndGet(), isToBeTold(request));
 		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
@@ -99,12 +99,12 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		return waiter;
 	}
 
-	private ResourceCoordinator enter(Resource resource) {
+	private ResourceCoordinator addUser(Resource resource) {
 		return at(resource.kind()).compute(resource.key(), (key, existing) -> {
 			if (existing == null) {
 				return create(resource);
 			}
-			existing.enter();
+			existing.addUser();
 			return existing;
 		});
 	}
@@ -204,17 +204,17 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	@Override
-	public void contends(Contender contender) {
+	public void addContender(Contender contender) {
 		this.contenders.put(contender.token, contender);
 	}
 
 	@Override
-	public void contendsNoMore(String token) {
+	public void removeContender(String token) {
 		this.contenders.remove(token);
 	}
 
 	@Override
-	public void queued(int more) {
+	public void addQueued(int more) {
 		this.queued.addAndGet(more);
 	}
 
@@ -224,9 +224,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	@Override
-	public void leave(Resource resource) {
+	public void removeUser(Resource resource) {
 		at(resource.kind()).computeIfPresent(resource.key(),
-				(key, coordinator) -> coordinator.leave() ? null : coordinator);
+				(key, coordinator) -> coordinator.removeUser() ? null : coordinator);
 	}
 
 }

@@ -286,7 +286,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	boolean leavesPlace(ResolvedRequest request) {
+	boolean passesPlaceOn(ResolvedRequest request) {
 		return handsOver(request);
 	}
 

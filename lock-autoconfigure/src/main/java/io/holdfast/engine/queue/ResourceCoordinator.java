@@ -64,7 +64,8 @@ import org.jspecify.annotations.Nullable;
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
  * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
- * of its events, and by the registry {@link #begin}, {@link #enter} and {@link #leave}.
+ * of its events, and by the registry {@link #begin}, {@link #addUser} and
+ * {@link #removeUser}.
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
 
@@ -146,7 +147,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.markNested();
-		this.parts.registry().leave(this.resource);
+		this.parts.registry().removeUser(this.resource);
 		LeaseHandle lease = open(waiter, hold, this.context.scheduler.nanoTime());
 		renewer().onLeasesChanged(hold);
 		deliver(waiter, lease);
@@ -159,7 +160,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		onHoldBegun(hold);
 		LeaseHandle lease = open(waiter, hold, now);
 		renewer().startRenewing(hold);
-		this.parts.registry().contendsNoMore(waiter.contender().token);
+		this.parts.registry().removeContender(waiter.contender().token);
 		deliver(waiter, lease);
 		advance();
 	}
@@ -176,7 +177,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		detach(hold);
 		if (isToEnd) {
 			Contender contender = heir.contender();
-			this.parts.registry().contendsNoMore(contender.token);
+			this.parts.registry().removeContender(contender.token);
 			this.parts.releases().release(this.resource, contender.command, contender.answers().doubtSince(), null);
 		}
 		// The waiter that is the first in the queue now may have to ask by itself.
@@ -362,7 +363,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 
 	final void detach(Hold hold) {
 		if (hold.detach()) {
-			this.parts.registry().leave(this.resource);
+			this.parts.registry().removeUser(this.resource);
 		}
 	}
 

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * instance, contend in the store, and give up. The other half,
  * {@link ResourceCoordinator}, turns their grants into holds. Confined to the events of
  * the coordinator, but for {@link #execute}, {@link #waiters}, {@link #isAwaited},
- * {@link #enter} and {@link #leave}.
+ * {@link #addUser} and {@link #removeUser}.
  */
 abstract class WaiterCoordinator extends SerialExecutor implements Waiter.WaiterHost {
 
@@ -63,8 +63,8 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	private boolean warned;
 
 	/**
-	 * How many waiters and holds need it, from the first waiter on. Guarded by the map of
-	 * the coordinators.
+	 * How many waiters and holds need this coordinator, from its first waiter on. Guarded
+	 * by the map of the coordinators.
 	 */
 	private int users = 1;
 
@@ -90,13 +90,13 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return this.context;
 	}
 
-	/** Note that one more waiter needs it. */
-	final void enter() {
+	/** Note that one more waiter needs this coordinator. */
+	final void addUser() {
 		this.users++;
 	}
 
-	/** Note that a waiter or a hold needs it no more; return whether nothing does. */
-	final boolean leave() {
+	/** Note that a waiter or a hold needs it no more, and return whether nothing does. */
+	final boolean removeUser() {
 		return --this.users == 0;
 	}
 
@@ -116,10 +116,10 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	/**
-	 * Return whether a contender that gives up leaves its place in the store's queue to
-	 * the next waiter here, which has none of its own.
+	 * Return whether a contender that gives up passes its place in the store's queue on
+	 * to the next waiter here, which has none of its own.
 	 */
-	boolean leavesPlace(ResolvedRequest request) {
+	boolean passesPlaceOn(ResolvedRequest request) {
 		return false;
 	}
 
@@ -138,7 +138,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
 		waiter.beginContending(waited, this.answerCount);
-		this.parts.registry().contends(waiter.contender());
+		this.parts.registry().addContender(waiter.contender());
 	}
 
 	/** Contend no more; return whether the waiter did. */
@@ -152,7 +152,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		}
 		this.queue.add(waiter);
 		this.awaited = true;
-		this.parts.registry().queued(1);
+		this.parts.registry().addQueued(1);
 		if (!this.contending.isEmpty() && !waiter.hasMetOthers() && !this.contending.get(0).hasMetOthers()) {
 			waiter.markBehindFirstQuestion(this.answerCount);
 		}
@@ -163,7 +163,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		boolean waited = !this.queue.isEmpty() && this.queue.remove(waiter);
 		if (waited) {
 			this.awaited = !this.queue.isEmpty();
-			this.parts.registry().queued(-1);
+			this.parts.registry().addQueued(-1);
 		}
 		return waited;
 	}
@@ -304,7 +304,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
 			Contender contender = waiter.contender();
 			boolean silent = contender.isStoreSilent(this.context.scheduler.nanoTime());
-			if (!silent && contender.answers().isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
+			if (!silent && contender.answers().isBusy() && passesPlaceOn(waiter.request) && tryPassPlace(waiter)) {
 				endWait(waiter);
 				advance();
 			}
@@ -333,8 +333,8 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	private void endWait(Waiter waiter) {
 		stopContending(waiter);
 		waiter.endUngranted();
-		this.parts.registry().contendsNoMore(waiter.contender().token);
-		this.parts.registry().leave(this.resource);
+		this.parts.registry().removeContender(waiter.contender().token);
+		this.parts.registry().removeUser(this.resource);
 	}
 
 	/** Send the RELEASE of a token, which brings in the next waiter if that may be. */
