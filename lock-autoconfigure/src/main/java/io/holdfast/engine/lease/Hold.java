@@ -39,8 +39,8 @@ public final class Hold extends TokenGrant {
 	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
 	private boolean attached = true;
 
-	/** Whether something was asked for beside it. Confined to the coordinator. */
-	private boolean beside;
+	/** Whether its writer has asked for reading, too. Confined to the coordinator. */
+	private boolean nestedReader;
 
 	/**
 	 * Whether others want it, as far as the store has told. Confined to the coordinator.
@@ -56,7 +56,7 @@ public final class Hold extends TokenGrant {
 	/** Why it was lost, in words. */
 	private volatile @Nullable String loss;
 
-	private boolean told;
+	private boolean lossReported;
 
 	/**
 	 * Create a hold that the store has granted.
@@ -139,11 +139,11 @@ public final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Return whether its thread still counts on it although it has ended, and must be
-	 * told so when it asks for the key again. Not if it was to end by itself: then
-	 * perhaps no release comes.
+	 * Return whether its thread, which still counts on it, must be told of its loss when
+	 * it asks for the key again. Not if it was to end by itself: perhaps no release comes
+	 * then.
 	 */
-	public boolean isMissed() {
+	public boolean mustTellThread() {
 		return this.leases.isAnyOwn() && isRenewed();
 	}
 
@@ -158,7 +158,7 @@ public final class Hold extends TokenGrant {
 	/**
 	 * Return why its validity has come to its end, in words.
 	 */
-	public String whyOver(long now) {
+	public String whyExpired(long now) {
 		if (!isRenewed()) {
 			return "its lease time was over";
 		}
@@ -172,7 +172,7 @@ public final class Hold extends TokenGrant {
 	 */
 	public String whyNotHeld(long now) {
 		String known = this.loss;
-		return (known != null) ? known : whyOver(now);
+		return (known != null) ? known : whyExpired(now);
 	}
 
 	boolean isLost() {
@@ -206,24 +206,24 @@ public final class Hold extends TokenGrant {
 		return this.used;
 	}
 
-	/** Note that others want it. */
+	/** Note that other instances want it. */
 	public void onWanted() {
 		this.wanted = true;
 	}
 
-	/** Return whether others want it, as far as the store has told. */
+	/** Return whether other instances want it, as far as the store has told. */
 	public boolean isWanted() {
 		return this.wanted;
 	}
 
-	/** Note that something is asked for beside it. */
-	public void onAskedBeside() {
-		this.beside = true;
+	/** Note that its writer asks for reading, too. */
+	public void markNestedReader() {
+		this.nestedReader = true;
 	}
 
-	/** Return whether something was asked for beside it. */
-	public boolean wasAskedBeside() {
-		return this.beside;
+	/** Return whether its writer has asked for reading, too. */
+	public boolean hasNestedReader() {
+		return this.nestedReader;
 	}
 
 	/**
@@ -329,13 +329,13 @@ public final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Note that its loss is told.
+	 * Note that its loss is reported.
 	 * @return whether it was not before
 	 */
-	synchronized boolean markTold() {
-		boolean news = !this.told;
-		this.told = true;
-		return news;
+	synchronized boolean markLossReported() {
+		boolean first = !this.lossReported;
+		this.lossReported = true;
+		return first;
 	}
 
 	private enum HoldState {

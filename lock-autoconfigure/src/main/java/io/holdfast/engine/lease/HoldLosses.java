@@ -54,7 +54,7 @@ public final class HoldLosses {
 		}
 		else {
 			logger.warn(message);
-			tell(hold, why);
+			publish(hold, why);
 		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
 		actions.forEach(this.context::call);
@@ -78,7 +78,7 @@ public final class HoldLosses {
 		List<Runnable> actions = hold.markLost(why);
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may have held it before");
-		tell(hold, why);
+		publish(hold, why);
 		actions.forEach(this.context::call);
 		return ReleaseResult.LOST;
 	}
@@ -88,12 +88,12 @@ public final class HoldLosses {
 		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
 				+ TimeUnit.NANOSECONDS.toMillis(this.context.scheduler.nanoTime() - hold.grantedAt()) + " ms: " + why);
-		tell(hold, why);
+		publish(hold, why);
 	}
 
-	/** Tell the listener of a loss, once. */
-	private void tell(Hold hold, String why) {
-		if (!hold.markTold()) {
+	/** Publish a loss to the observers and the listener, once. */
+	private void publish(Hold hold, String why) {
+		if (!hold.markLossReported()) {
 			return;
 		}
 		this.context.observers.lost(hold.resource(), hold.request.name());

@@ -170,7 +170,7 @@ public final class LeaseRenewer {
 	}
 
 	private void renewDue(long now) {
-		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyOver(now)));
+		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyExpired(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.renewal.onSent()) {

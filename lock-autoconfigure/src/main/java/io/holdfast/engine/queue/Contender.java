@@ -77,7 +77,7 @@ public final class Contender {
 	 * Have all commands from now on ask beside a token of the same thread that holds all
 	 * there is. Sends nothing yet.
 	 */
-	void setUnder(String writer) {
+	void askUnder(String writer) {
 		AcquireCommand alone = this.command;
 		this.command = new AcquireCommand(alone.token(), alone.permits(), alone.limit(), alone.fair(), writer,
 				alone.leaseMillis(), alone.claimMillis());

@@ -191,7 +191,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	public void onHoldLost(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;
-			if (hold.isMissed()) {
+			if (hold.mustTellThread()) {
 				if (this.lost.isEmpty()) {
 					this.lost = new ArrayList<>(1);
 				}
@@ -208,7 +208,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	private void dropInvalidHolder() {
 		Hold hold = this.holder;
 		if (hold != null && !hold.isHeld(this.context.scheduler.nanoTime())) {
-			renewer().lose(hold, hold.whyOver(this.context.scheduler.nanoTime()));
+			renewer().lose(hold, hold.whyExpired(this.context.scheduler.nanoTime()));
 			onHoldLost(hold);
 		}
 	}

@@ -48,8 +48,8 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		}
 		else if (written != null) {
 			// What is granted beside it may last longer, and has a higher fence.
-			written.onAskedBeside();
-			waiter.contender().setUnder(written.token);
+			written.markNestedReader();
+			waiter.contender().askUnder(written.token);
 			contend(waiter);
 			waiter.contender().sendAcquire();
 		}
@@ -63,7 +63,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 
 	private void dropInvalidHolds(@Nullable Thread thread, long now) {
 		heldBy(thread).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
-			renewer().lose(hold, hold.whyOver(now));
+			renewer().lose(hold, hold.whyExpired(now));
 			onHoldLost(hold);
 		});
 	}
@@ -102,7 +102,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 
 	@Override
 	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
-		return hold.wasAskedBeside() ? null : super.nextEligibleWaiter(hold, now);
+		return hold.hasNestedReader() ? null : super.nextEligibleWaiter(hold, now);
 	}
 
 	@Override
@@ -132,7 +132,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	@Override
 	public void onHoldLost(Hold hold) {
 		discount(hold);
-		if (!hold.isMissed()) {
+		if (!hold.mustTellThread()) {
 			onHoldEnded(hold);
 			detach(hold);
 		}

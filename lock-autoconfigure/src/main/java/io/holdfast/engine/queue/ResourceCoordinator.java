@@ -220,7 +220,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 			if (hold.hasRunOut(now)) {
 				this.parts.losses().reportRunOut(hold);
 			}
-			renewer().lose(hold, hold.whyOver(now));
+			renewer().lose(hold, hold.whyExpired(now));
 		}
 		onHoldEnded(hold);
 		// Once: what the store tells of its messages may change at any time.
