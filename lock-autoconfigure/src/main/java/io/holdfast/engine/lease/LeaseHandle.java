@@ -50,7 +50,9 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** When it was granted or, of several together, when the last of them was. */
 	private volatile long openedAt;
 
-	/** One of several of which some are still waited for: it is renewed until then. */
+	/**
+	 * Whether other keys of its request are still waited for: it is renewed until then.
+	 */
 	private volatile boolean partial;
 
 	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
@@ -71,13 +73,13 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	// Its terms
 
-	/** All that it is a part of is there: its user's time begins. */
-	public final void begin(long now) {
+	/** Note that no other keys are waited for any more: the time of its user begins. */
+	public final void endWaitForOthers(long now) {
 		if (this.partial) {
 			this.openedAt = now;
 			this.partial = false;
 		}
-		this.hold.begin(now);
+		this.hold.endWaitForOthers(now);
 	}
 
 	@Override

@@ -40,7 +40,7 @@ abstract class TokenGrant {
 	private volatile long grantedAt;
 
 	/**
-	 * One of several of which some are still waited for. Until then it is renewed,
+	 * Whether other keys of its request are still waited for. Until then it is renewed,
 	 * whatever is to become of it afterwards.
 	 */
 	private volatile boolean partial;
@@ -94,8 +94,8 @@ abstract class TokenGrant {
 	/** Return until when the grant may be relied on. */
 	public abstract long validUntil();
 
-	/** All that it is a part of is there: its user's time begins. */
-	final void begin(long now) {
+	/** Note that no other keys are waited for any more: the time of its user begins. */
+	final void endWaitForOthers(long now) {
 		if (this.partial) {
 			this.grantedAt = now;
 			this.partial = false;

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
-public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WaiterWhole {
+public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WholeAcquisition {
 
 	private final EngineContext context;
 
@@ -156,7 +156,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	private void complete() {
 		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
 		long now = this.context.scheduler.nanoTime();
-		lease.begin(now);
+		lease.endWaitForOthers(now);
 		if (this.requests.get(0).renewal()) {
 			deliver(lease);
 		}
@@ -215,7 +215,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 		if (settle()) {
 			try {
 				this.leases.forEach((lease) -> {
-					lease.begin(this.context.scheduler.nanoTime());
+					lease.endWaitForOthers(this.context.scheduler.nanoTime());
 					lease.discardAsync();
 				});
 				current().interrupt(null);

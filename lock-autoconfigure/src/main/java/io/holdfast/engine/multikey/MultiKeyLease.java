@@ -54,9 +54,9 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 		return this.parts;
 	}
 
-	/** It is all there from now on. */
-	public void begin(long now) {
-		this.parts.forEach((part) -> part.begin(now));
+	/** Note that no keys are waited for any more: the time of its user begins. */
+	public void endWaitForOthers(long now) {
+		this.parts.forEach((part) -> part.endWaitForOthers(now));
 	}
 
 	@Override

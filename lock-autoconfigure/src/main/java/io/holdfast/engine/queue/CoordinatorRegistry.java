@@ -79,7 +79,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	 * @return the waiter
 	 */
 	public Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
-			Waiter.@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
+			Waiter.@Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = addUser(request.resource());
 		String instanceId = this.context.ensureStarted();
 		String token = Tokens.of(instanceId, this.lastNumber.incrementAndGet(), isToBeTold(request));

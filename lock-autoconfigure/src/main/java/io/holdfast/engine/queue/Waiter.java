@@ -40,7 +40,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	private final LeaseContext leaseContext;
 
 	/** What it is a part of. */
-	private final @Nullable WaiterWhole whole;
+	private final @Nullable WholeAcquisition whole;
 
 	/** What was granted to it, whether or not its caller is still there. */
 	private @Nullable LeaseHandle lease;
@@ -56,7 +56,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	private boolean promoted;
 
 	Waiter(WaiterHost coordinator, String token, ResolvedRequest request, @Nullable Thread thread,
-			LeaseContext leaseContext, @Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
+			LeaseContext leaseContext, @Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
 		super(coordinator.context(), request, thread, observation, whole != null,
 				(whole != null) ? whole.startedAt() : coordinator.context().scheduler.nanoTime());
 		this.coordinator = coordinator;
@@ -368,7 +368,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** The acquisition that a waiter may be one part of. */
-	public interface WaiterWhole {
+	public interface WholeAcquisition {
 
 		/** Return when the wait for the first part began. */
 		long startedAt();
