@@ -175,7 +175,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	private <T> T answer(CompletableFuture<T> inspection, Resource lock) {
-		return this.context.answer(inspection, lock, "The inspection");
+		return this.context.awaitAnswer(inspection, lock, "The inspection");
 	}
 
 	@Override

@@ -137,14 +137,14 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private SemaphoreStatus statusOf(String key) {
 		Resource semaphore = semaphore(key);
-		PermitState state = this.context.answer(
+		PermitState state = this.context.awaitAnswer(
 				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0)), semaphore,
 				"The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(),
 				state.holderCount(), state.waiting(),
-				this.context.answer(this.engine.coordinators.waiting(semaphore), semaphore, "The inspection"));
+				this.context.awaitAnswer(this.engine.coordinators.waiting(semaphore), semaphore, "The inspection"));
 	}
 
 	private static Resource semaphore(String key) {
@@ -190,7 +190,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private boolean limit(String key, @Nullable Integer limit) {
 		Resource semaphore = semaphore(key);
-		return this.context.answerToChange(this.context.limit(semaphore, limit), semaphore, "Setting the limit");
+		return this.context.awaitAnswerToChange(this.context.limit(semaphore, limit), semaphore, "Setting the limit");
 	}
 
 	/** The state of a semaphore, as the store told it. */

@@ -62,8 +62,8 @@ public final class EngineContext {
 	/** Without it leases may be asked for. */
 	private volatile @Nullable Admission admission;
 
-	/** Whether a lease was asked for since the last start. */
-	private volatile boolean hasAsked;
+	/** Whether a request for a lease was sent since the last start. */
+	private volatile boolean hasSentRequests;
 
 	/** Drawn at each start; {@code null} before the first one. */
 	private volatile @Nullable String instanceId;
@@ -122,7 +122,7 @@ public final class EngineContext {
 	 */
 	public void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
-		this.hasAsked = false;
+		this.hasSentRequests = false;
 		if (listener != null) {
 			this.store.start(id, listener);
 		}
@@ -159,8 +159,8 @@ public final class EngineContext {
 	 * Return whether the store may have a token. It has none of this instance while all
 	 * requests for leases still wait until they may be sent.
 	 */
-	public boolean mayBeKnown(String token) {
-		return this.hasAsked || !isOwn(token) || isAdmitted();
+	public boolean mayBeInStore(String token) {
+		return this.hasSentRequests || !isOwn(token) || isAdmitted();
 	}
 
 	/** Return whether the instance is admitted to the fleet, as far as is known. */
@@ -241,8 +241,8 @@ public final class EngineContext {
 	}
 
 	private <T> CompletableFuture<T> sendRequest(Supplier<CompletableFuture<T>> way) {
-		if (!this.hasAsked) {
-			this.hasAsked = true;
+		if (!this.hasSentRequests) {
+			this.hasSentRequests = true;
 		}
 		return sendUnobserved(way);
 	}
@@ -286,13 +286,13 @@ public final class EngineContext {
 	}
 
 	/** Wait for the answer to a command that a user asked for. */
-	public <T> T answer(CompletableFuture<T> command, Resource resource, String what) {
+	public <T> T awaitAnswer(CompletableFuture<T> command, Resource resource, String what) {
 		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
 	/** Wait for the answer to a command of a user that changes what is stored. */
-	public <T> T answerToChange(CompletableFuture<T> command, Resource resource, String what) {
+	public <T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
 		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.changeTrouble(resource, what, error));
 	}

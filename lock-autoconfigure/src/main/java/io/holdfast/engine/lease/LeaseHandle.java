@@ -171,7 +171,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	public void extend(Duration leaseTime) {
 		checkRenewal(leaseTime, this.hold.resource());
 		ensureHeld();
-		this.context.answer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
+		this.context.awaitAnswer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
 				"The renewal");
 		ensureHeld();
 	}

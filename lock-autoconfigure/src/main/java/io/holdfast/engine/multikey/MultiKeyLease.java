@@ -114,7 +114,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	public void extend(Duration leaseTime) {
 		LeaseHandle.checkRenewal(leaseTime, this.resource);
 		ensureHeld();
-		this.context.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
+		this.context.awaitAnswer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
 		ensureHeld();
 	}
 

@@ -38,8 +38,10 @@ public final class ForcedRelease {
 	public int releaseAll(Resource resource, Predicate<PermitHolder> selection) {
 		// All before the first is released: each release lets others in.
 		List<PermitHolder> holders = this.context
-			.answer(this.context.send(Command.INSPECT,
-					() -> this.context.store.inspectPermits(resource, Integer.MAX_VALUE)), resource, "The inspection")
+			.awaitAnswer(
+					this.context.send(Command.INSPECT,
+							() -> this.context.store.inspectPermits(resource, Integer.MAX_VALUE)),
+					resource, "The inspection")
 			.holders()
 			.stream()
 			.filter(selection)
@@ -52,7 +54,7 @@ public final class ForcedRelease {
 	}
 
 	private int release(Resource resource, List<PermitHolder> holders) {
-		List<Boolean> released = this.context.answerToChange(
+		List<Boolean> released = this.context.awaitAnswerToChange(
 				this.context.send(Command.RELEASE, () -> this.context.store.releaseAll(resource, holders)), resource,
 				"The forced release");
 		int count = 0;
@@ -72,7 +74,8 @@ public final class ForcedRelease {
 	public boolean release(Resource resource, String token) {
 		AcquireCommand ended = AcquireCommand.unknown(token, 0);
 		boolean released = this.context
-			.answerToChange(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
+			.awaitAnswerToChange(
+					this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
 					resource, "The forced release")
 			.released();
 		if (released) {

@@ -66,7 +66,7 @@ final class ReleaseCommand {
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
-		if (!this.context.mayBeKnown(this.ended.token())) {
+		if (!this.context.mayBeInStore(this.ended.token())) {
 			// An instance that does not fit others must not write to the store.
 			return CompletableFuture.completedFuture(new ReleaseReply(false, null));
 		}
