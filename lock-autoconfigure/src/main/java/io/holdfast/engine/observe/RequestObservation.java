@@ -34,15 +34,15 @@ public final class RequestObservation {
 	/** Whether it is decided what becomes of the request. */
 	private final AtomicBoolean settled = new AtomicBoolean();
 
-	private final List<RequestObserver> told = new ArrayList<>(2);
+	private final List<RequestObserver> requestObservers = new ArrayList<>(2);
 
 	/** Whether it is known not to be nested. */
 	private volatile boolean begun;
 
 	private RequestState state = RequestState.NEW;
 
-	/** It was over before it was known to be held. */
-	private @Nullable HoldEnd early;
+	/** The end of its hold, if that came before its grant was told. */
+	private @Nullable HoldEnd earlyEnd;
 
 	RequestObservation(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
 			List<ResolvedRequest> requests) {
@@ -70,7 +70,7 @@ public final class RequestObservation {
 		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		this.guard.run(() -> granted(lease.fences()));
+		this.guard.run(() -> tellGranted(lease.fences()));
 		return result.complete(lease);
 	}
 
@@ -81,7 +81,7 @@ public final class RequestObservation {
 		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		this.guard.run(() -> failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
+		this.guard.run(() -> tellFailed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
 		return result.completeExceptionally(why);
 	}
 
@@ -96,10 +96,10 @@ public final class RequestObservation {
 
 	/** Tell that it has begun. */
 	public void begin() {
-		this.guard.run(this::began);
+		this.guard.run(this::tellBegin);
 	}
 
-	private synchronized void began() {
+	private synchronized void tellBegin() {
 		if (this.state != RequestState.NEW) {
 			return;
 		}
@@ -109,7 +109,7 @@ public final class RequestObservation {
 			try {
 				RequestObserver observer = this.observers[i].began(request, this.captured[i]);
 				if (observer != null) {
-					this.told.add(observer);
+					this.requestObservers.add(observer);
 				}
 			}
 			catch (RuntimeException | Error ex) {
@@ -118,9 +118,9 @@ public final class RequestObservation {
 		}
 	}
 
-	private synchronized void granted(List<Long> fences) {
+	private synchronized void tellGranted(List<Long> fences) {
 		if (this.begun) {
-			began();
+			tellBegin();
 		}
 		if (this.state != RequestState.BEGUN) {
 			// All of it is nested.
@@ -129,23 +129,23 @@ public final class RequestObservation {
 		}
 		this.state = RequestState.GRANTED;
 		tell((observer) -> observer.granted(fences));
-		if (this.early != null) {
-			over(this.early);
+		if (this.earlyEnd != null) {
+			tellEnded(this.earlyEnd);
 		}
 	}
 
-	private synchronized void failed(RuntimeException why) {
-		began();
+	private synchronized void tellFailed(RuntimeException why) {
+		tellBegin();
 		this.state = RequestState.OVER;
 		tell((observer) -> observer.failed(why));
 	}
 
 	/** Tell that some of its permits were given back. */
 	public void kept(int permits) {
-		this.guard.run(() -> left(permits));
+		this.guard.run(() -> tellKept(permits));
 	}
 
-	private synchronized void left(int permits) {
+	private synchronized void tellKept(int permits) {
 		if (this.state == RequestState.GRANTED) {
 			tell((observer) -> observer.kept(permits));
 		}
@@ -153,21 +153,21 @@ public final class RequestObservation {
 
 	/** Tell that one of its holds has ended, and with it the whole. */
 	public void ended(HoldEnd end) {
-		this.guard.run(() -> over(end));
+		this.guard.run(() -> tellEnded(end));
 	}
 
-	private synchronized void over(HoldEnd end) {
+	private synchronized void tellEnded(HoldEnd end) {
 		if (this.state == RequestState.GRANTED) {
 			this.state = RequestState.OVER;
 			tell((observer) -> observer.ended(end));
 		}
-		else if (this.early == null) {
-			this.early = end;
+		else if (this.earlyEnd == null) {
+			this.earlyEnd = end;
 		}
 	}
 
 	private void tell(Consumer<RequestObserver> event) {
-		for (RequestObserver observer : this.told) {
+		for (RequestObserver observer : this.requestObservers) {
 			this.guard.run(() -> event.accept(observer));
 		}
 	}
