@@ -37,10 +37,7 @@ final class ReleaseCommand {
 	 * The store's count of reconnects from before a command that named the token and may
 	 * not have run yet, or {@link Hold#NO_DOUBT}.
 	 */
-	private long doubtSince;
-
-	/** Whether none comes after it, even if it is not answered. */
-	private boolean last;
+	private final long doubtSince;
 
 	private boolean done;
 
@@ -49,8 +46,8 @@ final class ReleaseCommand {
 	/** The last command that was sent. */
 	private @Nullable CompletableFuture<ReleaseReply> command;
 
-	/** The last attempt that the observers were told has failed. */
-	private int told;
+	/** The last attempt whose failure the observers know of. */
+	private int lastObservedFailure;
 
 	private @Nullable Future<?> timer;
 
@@ -85,7 +82,7 @@ final class ReleaseCommand {
 		this.command = command;
 		if (!command.isDone()) {
 			this.timer = this.context.scheduler.schedule(() -> {
-				tell(attempt);
+				observeFailure(attempt);
 				onFailure(attempt,
 						StoreCommandException.silence(this.context.settings.commandTimeout(), new TimeoutException()));
 			}, this.context.commandTimeoutNanos());
@@ -95,19 +92,19 @@ final class ReleaseCommand {
 				onAnswer(reply);
 			}
 			else {
-				tell(attempt);
+				observeFailure(attempt);
 				onFailure(attempt, error);
 			}
 		});
 	}
 
-	/** A command whose caller waits no more fails once. */
-	private void tell(int attempt) {
+	/** Tell the observers, once: a command may fail after it was late. */
+	private void observeFailure(int attempt) {
 		synchronized (this) {
-			if (this.told >= attempt) {
+			if (this.lastObservedFailure >= attempt) {
 				return;
 			}
-			this.told = attempt;
+			this.lastObservedFailure = attempt;
 		}
 		this.context.observers.failed(Command.RELEASE);
 	}
@@ -119,7 +116,7 @@ final class ReleaseCommand {
 			}
 			this.done = true;
 			disarm();
-			if (this.doubtSince != Hold.NO_DOUBT && !this.last && this.context.store.mayRunLate(this.doubtSince)) {
+			if (this.doubtSince != Hold.NO_DOUBT && this.context.store.mayRunLate(this.doubtSince)) {
 				// Once more, so late that whatever was under way has run or is gone.
 				this.context.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}
@@ -129,11 +126,8 @@ final class ReleaseCommand {
 	}
 
 	private void repeat() {
-		ReleaseCommand repeated = new ReleaseCommand(this.context, this.owner, this.resource, this.ended,
-				Hold.NO_DOUBT);
-		// Late copies of it do no harm: it brings in no other token.
-		repeated.last = true;
-		repeated.start(null);
+		// Only once: late copies of this one do no harm, as it brings in no other token.
+		new ReleaseCommand(this.context, this.owner, this.resource, this.ended, Hold.NO_DOUBT).start(null);
 	}
 
 	private void onFailure(int attempt, Throwable error) {
