@@ -269,7 +269,7 @@ public final class LeaseRenewer {
 			onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
-		hold.renewal.onEnded(false);
+		hold.renewal.onAnswered();
 		long now = this.context.scheduler.nanoTime();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
@@ -318,7 +318,7 @@ public final class LeaseRenewer {
 		Hold hold = current(renewed);
 		long now = this.context.scheduler.nanoTime();
 		if (hold.isHeld(now)) {
-			hold.renewal.onEnded(true);
+			hold.renewal.onFailed();
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),

@@ -11,7 +11,8 @@ public final class RenewalState {
 	/** Granted for less than the lease that was asked for. */
 	private volatile boolean claimed;
 
-	private volatile boolean open;
+	/** Whether a renewal was sent that has no answer yet. */
+	private volatile boolean unanswered;
 
 	private volatile boolean failing;
 
@@ -63,16 +64,22 @@ public final class RenewalState {
 	 * @return whether the one before was not answered, and so has failed
 	 */
 	boolean onSent() {
-		boolean silent = this.open;
-		this.open = true;
+		boolean silent = this.unanswered;
+		this.unanswered = true;
 		this.failing |= silent;
 		return silent;
 	}
 
-	/** Note that a renewal is over. */
-	public void onEnded(boolean failed) {
-		this.open = false;
-		this.failing = failed;
+	/** Note that a renewal was answered. */
+	void onAnswered() {
+		this.unanswered = false;
+		this.failing = false;
+	}
+
+	/** Note that a renewal failed. */
+	public void onFailed() {
+		this.unanswered = false;
+		this.failing = true;
 	}
 
 	/** Note that the store lengthened it by all that its leases ask for. */

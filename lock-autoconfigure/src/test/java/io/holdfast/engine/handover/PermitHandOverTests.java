@@ -439,7 +439,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatFailsToBeRenewedIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		((PermitHandle) held.get(0)).hold.renewal.onEnded(true);
+		((PermitHandle) held.get(0)).hold.renewal.onFailed();
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 	}
