@@ -21,7 +21,7 @@ public record Origin(String key, String token, int passes) {
 	 */
 	public static List<Origin> of(Lease lease) {
 		return ((EngineLease) lease).openHolds()
-			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.turns.passes()))
+			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.history.handOvers()))
 			.toList();
 	}
 

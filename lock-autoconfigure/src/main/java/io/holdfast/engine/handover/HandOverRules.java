@@ -35,8 +35,8 @@ public final class HandOverRules {
 	 */
 	public boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
 		HandOverLimits limits = limits(hold);
-		boolean isTurn = hold.turns.turns() < limits.maxCount()
-				&& now - hold.turns.storedAt() < limits.maxTime().toNanos() && hasFence(hold);
+		boolean isTurn = hold.history.turns() < limits.maxCount()
+				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos() && hasFence(hold);
 		return (isTurn || limits.isOn() && (isWantedHereOnly(hold, now) || quiet && mayStay(hold, now)))
 				&& isSound(hold, now) && isLike(hold, next);
 	}
@@ -47,8 +47,8 @@ public final class HandOverRules {
 	 */
 	public boolean isLate(Hold hold, long now) {
 		HandOverLimits limits = limits(hold);
-		return 2 * hold.turns.turns() >= limits.maxCount()
-				|| 2 * (now - hold.turns.storedAt()) >= limits.maxTime().toNanos();
+		return 2 * hold.history.turns() >= limits.maxCount()
+				|| 2 * (now - hold.history.grantedByStoreAt()) >= limits.maxTime().toNanos();
 	}
 
 	/** Return whether a released hold is worth keeping for a request that may come. */
@@ -58,7 +58,7 @@ public final class HandOverRules {
 
 	/** Return from when on no request can take over a hold that is kept warm. */
 	public long warmUntil(Hold hold) {
-		long end = hold.turns.storedAt() + EngineSettings.LONGEST_KEPT.toNanos();
+		long end = hold.history.grantedByStoreAt() + EngineSettings.LONGEST_KEPT.toNanos();
 		return (hold.renewal.at() - end < 0) ? hold.renewal.at() : end;
 	}
 
@@ -81,12 +81,12 @@ public final class HandOverRules {
 
 	/** Return whether it may stay for longer than a turn if no other instance waits. */
 	private static boolean mayStay(Hold hold, long now) {
-		return hasFence(hold) && now - hold.turns.storedAt() < EngineSettings.LONGEST_KEPT.toNanos();
+		return hasFence(hold) && now - hold.history.grantedByStoreAt() < EngineSettings.LONGEST_KEPT.toNanos();
 	}
 
 	/** Return whether a fence is left for the next one. Permits have no stride. */
 	private static boolean hasFence(Hold hold) {
-		return hold.resource().kind() == Kind.SEMAPHORE || hold.turns.passes() < hold.turns.fences() - 1;
+		return hold.resource().kind() == Kind.SEMAPHORE || hold.history.handOvers() < hold.history.fences() - 1;
 	}
 
 	private static boolean isLike(Hold hold, ResolvedRequest other) {

@@ -73,7 +73,7 @@ public final class Hold extends TokenGrant {
 			long now) {
 		super(token, granted.fence(), requester.thread(), requester.request(), requester.observation(),
 				requester.isPart(), requester.request().permits(), doubtSince,
-				new LocalTurns(now, granted.fences(), 0, 0), now);
+				new HandOverHistory(now, granted.fences(), 0, 0), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(granted.ttlMillis());
@@ -88,7 +88,7 @@ public final class Hold extends TokenGrant {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
 				requester.thread(), requester.request(), requester.observation(), requester.isPart(), before.permits(),
-				before.doubtSince, before.turns.next(way), now);
+				before.doubtSince, before.history.plus(way), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;

@@ -193,7 +193,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public ReleaseResult release() {
-		if (this.hold.turns.passes() > 0 && this.hold.resource().kind() == Kind.LOCK
+		if (this.hold.history.handOvers() > 0 && this.hold.resource().kind() == Kind.LOCK
 				&& this.context.settings.keepWarm().isZero()) {
 			// Woken up on its processor, this thread may be ahead of the last holder's,
 			// which is about to ask again: without a request that waits, the lock would

@@ -52,7 +52,7 @@ abstract class TokenGrant {
 	public final long doubtSince;
 
 	/** How it came from the grant by the store to this hold. */
-	public final LocalTurns turns;
+	public final HandOverHistory history;
 
 	/**
 	 * Create what was granted to a request.
@@ -65,12 +65,12 @@ abstract class TokenGrant {
 	 * @param permits how many permits there are
 	 * @param doubtSince since which reconnect a command that named the token may run
 	 * late, or {@link #NO_DOUBT}
-	 * @param turns how it came from the grant by the store
+	 * @param history how it came from the grant by the store
 	 * @param now the time
 	 */
 	TokenGrant(String token, long fence, @Nullable Thread thread, ResolvedRequest request,
-			@Nullable RequestObservation observation, boolean partial, int permits, long doubtSince, LocalTurns turns,
-			long now) {
+			@Nullable RequestObservation observation, boolean partial, int permits, long doubtSince,
+			HandOverHistory history, long now) {
 		this.token = token;
 		this.fence = fence;
 		this.thread = thread;
@@ -79,7 +79,7 @@ abstract class TokenGrant {
 		this.partial = partial;
 		this.permits = permits;
 		this.doubtSince = doubtSince;
-		this.turns = turns;
+		this.history = history;
 		this.grantedAt = now;
 	}
 
