@@ -34,11 +34,24 @@ public final class HandOverRules {
 	 * @param now the time
 	 */
 	public boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
+		boolean staysHere = isWithinTurn(hold, now) || mayOutlastTurn(hold, quiet, now);
+		return staysHere && isSound(hold, now) && isLike(hold, next);
+	}
+
+	/** Return the same where it is not known whether other instances waited just now. */
+	public boolean canTakeOver(Hold hold, ResolvedRequest next, long now) {
+		return canTakeOver(hold, next, false, now);
+	}
+
+	private boolean isWithinTurn(Hold hold, long now) {
 		HandOverLimits limits = limits(hold);
-		boolean isTurn = hold.history.turns() < limits.maxCount()
+		return hold.history.turns() < limits.maxCount()
 				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos() && hasFence(hold);
-		return (isTurn || limits.isOn() && (isWantedHereOnly(hold, now) || quiet && mayStay(hold, now)))
-				&& isSound(hold, now) && isLike(hold, next);
+	}
+
+	private boolean mayOutlastTurn(Hold hold, boolean quiet, long now) {
+		boolean noOthersWait = isWantedHereOnly(hold, now) || quiet && mayStay(hold, now);
+		return limits(hold).isOn() && noOthersWait;
 	}
 
 	/**

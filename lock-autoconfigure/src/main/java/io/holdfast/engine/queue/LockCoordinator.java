@@ -178,7 +178,7 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
-		return rules().canTakeOver(hold, waiter.request, false, now);
+		return rules().canTakeOver(hold, waiter.request, now);
 	}
 
 	@Override
