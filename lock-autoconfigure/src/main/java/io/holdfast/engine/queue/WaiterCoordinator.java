@@ -55,12 +55,12 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	/** How many answers of the store have told who has the resource. */
 	private long answerCount;
 
-	/** Since when others have it who do not hand it over. Confined to events. */
-	private long strangersSince;
+	/** Whether the holder is foreign: one that hands nothing over. */
+	private boolean heldByForeign;
 
-	private boolean strangers;
+	private long heldByForeignSince;
 
-	private boolean warned;
+	private boolean warnedOfForeign;
 
 	/**
 	 * How many waiters and holds need this coordinator, from its first waiter on. Guarded
@@ -213,26 +213,27 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return head;
 	}
 
-	/**
-	 * Warn, once, if holders that hand nothing over have had the resource for longer than
-	 * a lease time: nothing tells a waiter when they release it.
-	 */
 	@Override
 	public final void onBusy(Busy busy) {
 		this.answerCount++;
 		long now = this.context.scheduler.nanoTime();
-		if (!busy.foreign()) {
-			this.strangers = false;
+		if (busy.foreign() && !this.heldByForeign) {
+			this.heldByForeignSince = now;
 		}
-		else if (!this.strangers) {
-			this.strangers = true;
-			this.strangersSince = now;
+		this.heldByForeign = busy.foreign();
+		if (this.heldByForeign && !this.warnedOfForeign) {
+			warnOfForeign(busy, TimeUnit.NANOSECONDS.toMillis(now - this.heldByForeignSince));
 		}
-		long millis = TimeUnit.NANOSECONDS.toMillis(now - this.strangersSince);
-		// Of keys without end the store warns at once.
-		if (this.strangers && !this.warned && busy.ownerTtlMillis() >= 0
-				&& millis >= this.context.settings.leaseTime().toMillis()) {
-			this.warned = true;
+	}
+
+	/**
+	 * Warn, once, if foreign holders have had the resource for longer than a lease time:
+	 * nothing tells a waiter when they release it. Of keys without expiry the store warns
+	 * at once.
+	 */
+	private void warnOfForeign(Busy busy, long millis) {
+		if (busy.ownerTtlMillis() >= 0 && millis >= this.context.settings.leaseTime().toMillis()) {
+			this.warnedOfForeign = true;
 			logger.warn("For " + millis + " ms, " + this.resource
 					+ " has been held by a client other than Holdfast, or in another mode; "
 					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. Its lease ends in "
@@ -241,10 +242,10 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		}
 	}
 
-	/** Note that the store has granted something: no stranger has it. */
+	/** Note that the store has granted something: the holder is not foreign. */
 	final void onStoreGrant() {
 		this.answerCount++;
-		this.strangers = false;
+		this.heldByForeign = false;
 	}
 
 	// Ends without a grant
