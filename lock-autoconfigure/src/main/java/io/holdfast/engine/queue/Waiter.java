@@ -175,9 +175,12 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public boolean isWorthWaiting(Throwable error) {
-		return EngineExceptions.isTemporary(error)
-				&& (this.contender.answers().isBusy() || this.promoted || this.request.waits()
-						&& (EngineExceptions.isWorthWaiting(error) || this.contender.answers().isPatient()));
+		if (!EngineExceptions.isTemporary(error)) {
+			return false;
+		}
+		boolean waitsForOthers = this.contender.answers().isBusy() || this.promoted;
+		return waitsForOthers || this.request.waits()
+				&& (EngineExceptions.isWorthWaiting(error) || this.contender.answers().isPatient());
 	}
 
 	// As the party of a contender

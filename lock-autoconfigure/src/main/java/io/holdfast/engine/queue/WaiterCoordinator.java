@@ -153,7 +153,8 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		this.queue.add(waiter);
 		this.awaited = true;
 		this.parts.registry().addQueued(1);
-		if (!this.contending.isEmpty() && !waiter.hasMetOthers() && !this.contending.get(0).hasMetOthers()) {
+		boolean nothingKnown = !this.contending.isEmpty() && !this.contending.get(0).hasMetOthers();
+		if (nothingKnown && !waiter.hasMetOthers()) {
 			waiter.markBehindFirstQuestion(this.answerCount);
 		}
 		waiter.beginQueueing();
