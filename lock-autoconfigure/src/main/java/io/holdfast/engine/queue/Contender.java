@@ -41,8 +41,8 @@ public final class Contender {
 
 	public final String token;
 
-	/** Whose it is by now. */
-	private ContenderParty waiter;
+	/** The waiter that it contends for by now. */
+	private ContendingWaiter waiter;
 
 	/** What it asks the store for. */
 	AcquireCommand command;
@@ -61,7 +61,7 @@ public final class Contender {
 	/** Stays when the waiter changes: to set a timer costs more than that. */
 	private @Nullable Future<?> timer;
 
-	Contender(ContenderHost coordinator, String token, ContenderParty waiter) {
+	Contender(ContenderHost coordinator, String token, ContendingWaiter waiter) {
 		this.context = coordinator.context();
 		this.coordinator = coordinator;
 		this.token = token;
@@ -94,7 +94,7 @@ public final class Contender {
 	/**
 	 * Stand for another waiter, which asks for the same, from now on.
 	 */
-	void standFor(ContenderParty other) {
+	void standFor(ContendingWaiter other) {
 		this.waiter = other;
 		if (this.timer != null && isOpen() && other.dueBy(this.askAt) != this.askAt) {
 			// Its deadline comes first.

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * queue, and the handle that it was granted. Confined to the coordinator but for the
  * constructor, {@link RequestWait}, {@link #claimOffer} and {@link #contender}.
  */
-public final class Waiter extends RequestWait implements ContenderParty, Hold.HoldRequester {
+public final class Waiter extends RequestWait implements ContendingWaiter, Hold.HoldRequester {
 
 	private final WaiterHost coordinator;
 
@@ -183,7 +183,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 				&& (EngineExceptions.isWorthWaiting(error) || this.contender.answers().isPatient());
 	}
 
-	// As the party of a contender
+	// As the waiter of a contender
 
 	@Override
 	public boolean isContending() {

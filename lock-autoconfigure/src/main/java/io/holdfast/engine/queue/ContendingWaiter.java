@@ -4,8 +4,8 @@ import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 
-/** The waiter that a contender is for. */
-interface ContenderParty {
+/** The waiter that a contender contends for. */
+interface ContendingWaiter {
 
 	ResolvedRequest request();
 
