@@ -31,7 +31,7 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 
 	private final byte[] channel;
 
-	private final SubscriptionOwner listener;
+	private final SubscriptionOwner owner;
 
 	private @Nullable RedisConnection connection;
 
@@ -40,10 +40,10 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 
 	private boolean closed;
 
-	BusSubscription(RedisConnectionFactory factory, String channel, SubscriptionOwner listener) {
+	BusSubscription(RedisConnectionFactory factory, String channel, SubscriptionOwner owner) {
 		this.factory = factory;
 		this.channel = channel.getBytes(StandardCharsets.UTF_8);
-		this.listener = listener;
+		this.owner = owner;
 	}
 
 	@Override
@@ -51,12 +51,12 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 		Throwable trouble = null;
 		RedisConnection opened = null;
 		try {
-			opened = begin() ? this.factory.getConnection() : null;
+			opened = tryBegin() ? this.factory.getConnection() : null;
 			if (opened != null && keep(opened)) {
 				opened.subscribe(this, this.channel);
 				if (opened.isSubscribed() && !isClosed()) {
-					settled();
-					onDisconnect(opened, () -> this.listener.onDisconnected(this));
+					onAttemptOver();
+					onDisconnect(opened, () -> this.owner.onDisconnected(this));
 					return;
 				}
 			}
@@ -65,11 +65,11 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 			trouble = ex;
 		}
 		release(opened);
-		settled();
-		this.listener.onLost(this, trouble);
+		onAttemptOver();
+		this.owner.onLost(this, trouble);
 	}
 
-	private synchronized boolean begin() {
+	private synchronized boolean tryBegin() {
 		this.subscribing = !this.closed;
 		return this.subscribing;
 	}
@@ -83,7 +83,7 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 		return !this.closed;
 	}
 
-	private synchronized void settled() {
+	private synchronized void onAttemptOver() {
 		this.subscribing = false;
 		notifyAll();
 	}
@@ -94,13 +94,13 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 
 	@Override
 	public void onMessage(Message message, byte @Nullable [] pattern) {
-		this.listener.onMessage(this, message.getBody());
+		this.owner.onMessage(this, message.getBody());
 	}
 
 	@Override
 	public void onChannelSubscribed(byte[] subscribed, long count) {
-		settled();
-		this.listener.onSubscribed(this);
+		onAttemptOver();
+		this.owner.onSubscribed(this);
 	}
 
 	/**

@@ -55,10 +55,13 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 
 	private int failures;
 
-	private long pings;
+	/** The number of the last ping that was sent. */
+	private long lastPing;
 
-	private long receivedPing;
+	/** The number of the last ping that Redis has published. */
+	private long publishedPing;
 
+	/** The number of the last ping that has come back. */
 	private long echoedPing;
 
 	ChannelWatch(NotificationThread thread, Channel channel, long pingMillis) {
@@ -112,55 +115,56 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			next.close();
 		}
 		// First, as there may be no thread to be had.
-		later(() -> lost(next, null), ATTEMPT_MILLIS);
+		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
 		NotificationThread.inBackground(next);
 	}
 
 	@Override
-	public void onSubscribed(NotificationSubscription which) {
+	public void onSubscribed(NotificationSubscription source) {
 		this.thread.execute(() -> {
-			if (which == this.subscription) {
+			if (source == this.subscription) {
 				this.listening = false;
 				this.channel.onChange();
-				ping(which);
+				ping(source);
 			}
 		});
 	}
 
 	@Override
-	public void onDisconnected(NotificationSubscription which) {
-		if (which == this.subscription) {
+	public void onDisconnected(NotificationSubscription source) {
+		if (source == this.subscription) {
 			this.listening = false;
 		}
 		this.thread.execute(() -> {
-			if (which == this.subscription && !this.listening) {
+			if (source == this.subscription && !this.listening) {
 				this.channel.onChange();
-				later(() -> lost(which, null), RECONNECT_MILLIS);
+				planNext(() -> giveUp(source, null), RECONNECT_MILLIS);
 			}
 		});
 	}
 
 	@Override
-	public void onLost(NotificationSubscription which, @Nullable Throwable error) {
-		this.thread.execute(() -> lost(which, error));
+	public void onLost(NotificationSubscription source, @Nullable Throwable error) {
+		this.thread.execute(() -> giveUp(source, error));
 	}
 
 	@Override
-	public void onEnded(NotificationSubscription which) {
+	public void onEnded(NotificationSubscription source) {
 		this.thread.execute(() -> {
-			if (which == this.subscription) {
+			if (source == this.subscription) {
 				// So that there is no doubt.
 				this.listening = false;
-				lost(which, null);
+				giveUp(source, null);
 			}
 		});
 	}
 
-	private void lost(NotificationSubscription which, @Nullable Throwable error) {
-		if (which != this.subscription) {
+	/** Give up a subscription, and plan another one. */
+	private void giveUp(NotificationSubscription source, @Nullable Throwable error) {
+		if (source != this.subscription) {
 			return;
 		}
-		// What it still says from now on does not matter.
+		// What it tells from now on does not count.
 		this.subscription = null;
 		this.inDoubt |= this.listening;
 		this.listening = false;
@@ -169,37 +173,37 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		boolean refused = failure != null && !failure.isTemporary();
 		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
 		// First, as the rest may fail.
-		later(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
+		planNext(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
 		// One failure alone may be a restart.
 		if (this.failures > 1 || refused) {
 			this.channel.onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer",
 					refused);
 		}
 		this.channel.onChange();
-		NotificationThread.inBackground(which::close);
+		NotificationThread.inBackground(source::close);
 	}
 
-	private void ping(NotificationSubscription which) {
-		long number = ++this.pings;
+	private void ping(NotificationSubscription source) {
+		long number = ++this.lastPing;
 		ScriptCall<Long> call = this.channel.ping(PING + number);
-		later(() -> judge(which, number, call), this.pingMillis / 3);
+		planNext(() -> checkEcho(source, number, call), this.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.thread.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
-				refused(which, failure);
+				onPingRefused(source, failure);
 			}
 			else if (error == null && receivers == 0 && this.channel.countsReceivers()) {
-				lost(which, null);
+				giveUp(source, null);
 			}
 			else if (error == null) {
-				this.receivedPing = number;
-				confirm(which);
+				this.publishedPing = number;
+				confirmIfEchoed(source);
 			}
 		}));
 	}
 
-	private void refused(NotificationSubscription which, StoreCommandException failure) {
+	private void onPingRefused(NotificationSubscription source, StoreCommandException failure) {
 		if (this.channel.refusalMillis() > 0) {
-			lost(which, failure);
+			giveUp(source, failure);
 			return;
 		}
 		this.listening = false;
@@ -207,22 +211,23 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		this.channel.onChange();
 	}
 
-	private void judge(NotificationSubscription which, long number, ScriptCall<Long> call) {
+	/** Give up a subscription whose ping has not come back, or plan the next ping. */
+	private void checkEcho(NotificationSubscription source, long number, ScriptCall<Long> call) {
 		boolean published = call.isDone() && !call.isCompletedExceptionally();
 		if (this.echoedPing < number && published) {
-			lost(which, null);
+			giveUp(source, null);
 			return;
 		}
 		// What could not be published says nothing about the subscription.
 		call.cancel(true);
 		long pause = this.pingMillis - this.pingMillis / 3;
-		later(() -> ping(which), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
+		planNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
 	}
 
-	private void confirm(NotificationSubscription which) {
+	private void confirmIfEchoed(NotificationSubscription source) {
 		// A subscription to a replica has its echo too, but no hand-off counts on it.
-		boolean confirmed = this.receivedPing == this.pings && this.echoedPing == this.pings;
-		if (which != this.subscription || !confirmed) {
+		boolean confirmed = this.publishedPing == this.lastPing && this.echoedPing == this.lastPing;
+		if (source != this.subscription || !confirmed) {
 			return;
 		}
 		this.failures = 0;
@@ -235,14 +240,14 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	}
 
 	@Override
-	public void onMessage(NotificationSubscription which, byte[] body) {
+	public void onMessage(NotificationSubscription source, byte[] body) {
 		String text = new String(body, StandardCharsets.UTF_8);
 		Matcher echo = ECHO.matcher(text);
 		if (echo.matches()) {
 			long number = Long.parseLong(echo.group(1));
 			this.thread.execute(() -> {
 				this.echoedPing = Math.max(this.echoedPing, number);
-				confirm(which);
+				confirmIfEchoed(source);
 			});
 			return;
 		}
@@ -254,7 +259,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	 * Watch no more, in the thread or when that has ended.
 	 * @return what is still to be closed
 	 */
-	@Nullable NotificationSubscription end() {
+	@Nullable NotificationSubscription stop() {
 		if (this.timer != null) {
 			this.timer.cancel(false);
 		}
@@ -268,7 +273,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	/**
 	 * Plan the one thing that comes next, instead of what was planned before.
 	 */
-	private void later(Runnable action, long millis) {
+	private void planNext(Runnable action, long millis) {
 		if (this.timer != null) {
 			this.timer.cancel(false);
 		}

@@ -234,7 +234,7 @@ public final class NotificationListener
 			this.following = null;
 		}
 		List<NotificationSubscription> open = new ArrayList<>();
-		NotificationSubscription last = this.watch.end();
+		NotificationSubscription last = this.watch.stop();
 		if (last != null) {
 			open.add(last);
 		}

@@ -61,7 +61,7 @@ public final class ShardedChannels {
 	/** By slot, for the masters whose channel works. */
 	private volatile @Nullable StoreScripts[] scripts = new StoreScripts[0];
 
-	private boolean told;
+	private boolean refusalLogged;
 
 	/** How often in a row a channel was missing. */
 	private int misses;
@@ -118,9 +118,9 @@ public final class ShardedChannels {
 		}
 		before.forEach((id, shard) -> {
 			this.shards.remove(id, shard);
-			NotificationSubscription last = shard.watch.end();
-			if (last != null) {
-				NotificationThread.inBackground(last::close);
+			NotificationSubscription open = shard.watch.stop();
+			if (open != null) {
+				NotificationThread.inBackground(open::close);
 			}
 		});
 		publish();
@@ -153,7 +153,7 @@ public final class ShardedChannels {
 	List<NotificationSubscription> end() {
 		this.scripts = new StoreScripts[0];
 		List<NotificationSubscription> open = new ArrayList<>();
-		this.shards.values().stream().map((shard) -> shard.watch.end()).filter(Objects::nonNull).forEach(open::add);
+		this.shards.values().stream().map((shard) -> shard.watch.stop()).filter(Objects::nonNull).forEach(open::add);
 		this.shards.clear();
 		return open;
 	}
@@ -283,8 +283,8 @@ public final class ShardedChannels {
 				RedisURI at = this.master.uri();
 				this.host.onTrouble(at.getHost() + ":" + at.getPort() + ": " + reason, false);
 			}
-			if (refused && !ShardedChannels.this.told) {
-				ShardedChannels.this.told = true;
+			if (refused && !ShardedChannels.this.refusalLogged) {
+				ShardedChannels.this.refusalLogged = true;
 				logger
 					.info("Wake-ups go to all nodes of the cluster, as Redis refuses those by one of them. " + reason);
 			}
