@@ -35,9 +35,9 @@ public final class ScriptReplies {
 	private final RedisStoreOptions options;
 
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
-	private long graceToldUntil;
+	private long graceWarnedUntil;
 
-	private final Set<String> keysWithoutEnd = Collections
+	private final Set<String> keysWithoutExpiry = Collections
 		.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<String, Boolean>() {
 
 			private static final long serialVersionUID = 1L;
@@ -72,8 +72,8 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that asks. Warns, once per key, of an owner without
-	 * end.
+	 * Return what became of a token that asks. Warns, once per key, of a key without
+	 * expiry.
 	 * @param resource what it asks for
 	 * @param reply the script's reply
 	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
@@ -93,9 +93,9 @@ public final class ScriptReplies {
 		}
 		long ttl = number(reply.get(from + 1));
 		if (ttl == -1) {
-			tellOfMissingEnd(this.options.keyOf(resource));
+			warnOfMissingExpiry(this.options.keyOf(resource));
 		}
-		tellOfGrace(number(reply.get(from + 4)));
+		warnOfGrace(number(reply.get(from + 4)));
 		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
 	}
 
@@ -112,23 +112,23 @@ public final class ScriptReplies {
 		return (this.options.replicas() != null && next instanceof AcquireReply.Granted) ? null : next;
 	}
 
-	private void tellOfMissingEnd(String key) {
-		if (this.keysWithoutEnd.add(key)) {
+	private void warnOfMissingExpiry(String key) {
+		if (this.keysWithoutExpiry.add(key)) {
 			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until it is deleted; set"
 					+ " holdfast.lock.heal-missing-ttl to give such keys one");
 		}
 	}
 
-	private void tellOfGrace(long millis) {
+	private void warnOfGrace(long millis) {
 		if (millis == 0) {
 			return;
 		}
 		synchronized (this) {
 			long now = System.nanoTime();
-			if (this.graceToldUntil != 0 && now - this.graceToldUntil < 0) {
+			if (this.graceWarnedUntil != 0 && now - this.graceWarnedUntil < 0) {
 				return;
 			}
-			this.graceToldUntil = now + TimeUnit.MILLISECONDS.toNanos(millis);
+			this.graceWarnedUntil = now + TimeUnit.MILLISECONDS.toNanos(millis);
 		}
 		logger.warn(
 				"Redis was restarted, or another server took over: for " + millis + " ms nothing new is granted, while"
