@@ -194,7 +194,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.listener != null) {
 			this.listener.stop();
 		}
-		if (this.executor.settle()) {
+		if (this.executor.awaitConnectAttempt()) {
 			// They open again if they are used again.
 			this.connections.stop();
 		}

@@ -64,15 +64,15 @@ public final class ScriptExecutor implements AutoCloseable {
 	private volatile @Nullable ScriptSender sender;
 
 	/** Signalled when an attempt to connect has ended. */
-	private final Condition settled = this.lock.newCondition();
+	private final Condition attemptEnded = this.lock.newCondition();
 
 	private boolean connecting;
 
 	/** Until when the attempt is waited for; 0 until that has begun. */
-	private long endingUntil;
+	private long attemptAwaitedUntil;
 
-	/** What is to be done when the attempt has ended. */
-	private @Nullable Runnable last;
+	/** What is to be done when the attempt to connect has ended. */
+	private @Nullable Runnable afterAttempt;
 
 	private volatile boolean closed;
 
@@ -231,7 +231,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			thread.start();
 			// Not before, as starting fails where threads run out.
 			this.connecting = true;
-			this.endingUntil = 0;
+			this.attemptAwaitedUntil = 0;
 		}
 	}
 
@@ -246,7 +246,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			trouble = ex;
 		}
 		boolean more;
-		Runnable last = null;
+		Runnable after = null;
 		do {
 			List<ScriptCall<?>> next;
 			enter();
@@ -256,8 +256,8 @@ public final class ScriptExecutor implements AutoCloseable {
 				more = open != null && !this.closed && !next.isEmpty();
 				if (!more) {
 					this.connecting = false;
-					last = this.last;
-					this.settled.signalAll();
+					after = this.afterAttempt;
+					this.attemptEnded.signalAll();
 					this.sender = this.closed ? null : open;
 				}
 			}
@@ -269,8 +269,8 @@ public final class ScriptExecutor implements AutoCloseable {
 			next.forEach((open != null && more) ? sender(open) : (call) -> call.fail(reason));
 		}
 		while (more);
-		if (last != null) {
-			last.run();
+		if (after != null) {
+			after.run();
 		}
 	}
 
@@ -308,13 +308,13 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * Lettuce would leave a connection behind if its factory were closed while it is
 	 * being opened. One that is silent is waited for once, not with each step of the end.
 	 */
-	private void awaitSettled() {
-		if (this.endingUntil == 0) {
-			this.endingUntil = System.nanoTime() + ENDING_NANOS;
+	private void awaitAttemptEnd() {
+		if (this.attemptAwaitedUntil == 0) {
+			this.attemptAwaitedUntil = System.nanoTime() + ENDING_NANOS;
 		}
 		try {
-			for (long left = this.endingUntil - System.nanoTime(); this.connecting && left > 0;) {
-				left = this.settled.awaitNanos(left);
+			for (long left = this.attemptAwaitedUntil - System.nanoTime(); this.connecting && left > 0;) {
+				left = this.attemptEnded.awaitNanos(left);
 			}
 		}
 		catch (InterruptedException ex) {
@@ -327,10 +327,10 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * stopped: that would wait for all of it.
 	 * @return whether none is under way
 	 */
-	public boolean settle() {
+	public boolean awaitConnectAttempt() {
 		enter();
 		try {
-			awaitSettled();
+			awaitAttemptEnd();
 			return !this.connecting;
 		}
 		finally {
@@ -348,7 +348,7 @@ public final class ScriptExecutor implements AutoCloseable {
 		enter();
 		try {
 			if (this.connecting) {
-				this.last = action;
+				this.afterAttempt = action;
 				return;
 			}
 		}
@@ -373,7 +373,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			this.sender = null;
 			waiting = List.copyOf(this.backlog);
 			this.backlog.clear();
-			awaitSettled();
+			awaitAttemptEnd();
 		}
 		finally {
 			this.lock.unlock();
