@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * writes at once what is given to it there, but queues what is given by other threads; so
  * nothing is given to it there while something is in that queue.
  */
-final class BatchingScriptSender extends ScriptSender implements ScriptCommand.Wire {
+final class BatchingScriptSender extends ScriptSender implements ScriptCommand.CommandSender {
 
 	/** Up to so many unanswered, each command leaves at once. */
 	static final int FEW = 8;
@@ -266,7 +266,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 	}
 
 	@Override
-	public void written(Thread writer) {
+	public void onWritten(Thread writer) {
 		if (this.eventLoop != writer) {
 			this.eventLoop = writer;
 		}
@@ -274,27 +274,27 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 	}
 
 	@Override
-	public void dropped() {
+	public void onDropped() {
 		this.unwritten.decrementAndGet();
 	}
 
 	@Override
-	public void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+	public void onOver(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		if (Thread.currentThread() != this.giver) {
-			ended(command, reply, error);
+			finish(command, reply, error);
 			return;
 		}
 		// What depends on a call may take its time, or wait for others.
 		if (this.afterwards == null) {
 			this.afterwards = new ArrayList<>();
 		}
-		this.afterwards.add(() -> ended(command, reply, error));
+		this.afterwards.add(() -> finish(command, reply, error));
 	}
 
-	private void ended(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+	private void finish(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		try {
 			if (error == null) {
-				learn(this.clock.getAsLong() - command.givenAt());
+				adaptPause(this.clock.getAsLong() - command.givenAt());
 			}
 			answered(command.call(), reply, error);
 		}
@@ -307,8 +307,8 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 		}
 	}
 
-	private void learn(long took) {
-		long share = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, took / SHARE));
+	private void adaptPause(long answerNanos) {
+		long share = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, answerNanos / SHARE));
 		this.pause += (share - this.pause) / AVERAGED;
 	}
 

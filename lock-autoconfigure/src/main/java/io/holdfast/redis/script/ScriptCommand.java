@@ -20,7 +20,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command of a call, which tells its wire when the driver has written it to the
+ * The command of a call, which tells its sender when the driver has written it to the
  * connection, and what it came to. One object, where the driver's own would be a command,
  * its arguments, a future and what hangs on it.
  */
@@ -31,7 +31,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 
 	private final ScriptCall<?> call;
 
-	private final Wire sender;
+	private final CommandSender sender;
 
 	/** What the driver gets: this, or what makes a span of it. */
 	private final RedisCommand<byte[], byte[], ?> traced;
@@ -52,7 +52,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 	private @Nullable Throwable error;
 
 	/** Create the command that runs a call. */
-	public ScriptCommand(ScriptCall<?> call, Wire sender, @Nullable TraceContext traceContext) {
+	public ScriptCommand(ScriptCall<?> call, CommandSender sender, @Nullable TraceContext traceContext) {
 		this.call = call;
 		this.sender = sender;
 		this.traced = (traceContext != null) ? new TracedCommand<>(this, traceContext) : this;
@@ -73,7 +73,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		this.givenAt = now;
 	}
 
-	/** Return when it was given to the driver, by the clock of its wire. */
+	/** Return when it was given to the driver, by the clock of its sender. */
 	public long givenAt() {
 		return this.givenAt;
 	}
@@ -87,12 +87,12 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		}
 		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());
 		if (markWritten()) {
-			this.sender.written(Thread.currentThread());
+			this.sender.onWritten(Thread.currentThread());
 		}
 	}
 
 	/**
-	 * Note that its wire is told that it is written, or will not be.
+	 * Note that its sender is told that it is written, or will not be.
 	 * @return whether it was not told before
 	 */
 	private synchronized boolean markWritten() {
@@ -134,12 +134,12 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		}
 		if (markWritten()) {
 			// The driver writes nothing that is done.
-			this.sender.dropped();
+			this.sender.onDropped();
 		}
 		if (action != null) {
 			run(action, reply, error);
 		}
-		this.sender.over(this, reply, error);
+		this.sender.onOver(this, reply, error);
 		return true;
 	}
 
@@ -214,17 +214,17 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		return getType() + " " + getArgs();
 	}
 
-	/** Gives commands to the driver. */
-	public interface Wire {
+	/** The sender of commands, which gives them to the driver. */
+	public interface CommandSender {
 
 		/** Note that a command is on its connection, or will be before any other. */
-		void written(Thread writer);
+		void onWritten(Thread writer);
 
 		/** Note that a command will not be written. */
-		void dropped();
+		void onDropped();
 
 		/** Note that a command is answered, or will not be. */
-		void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error);
+		void onOver(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error);
 
 	}
 

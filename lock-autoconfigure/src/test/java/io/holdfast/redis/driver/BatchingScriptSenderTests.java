@@ -35,7 +35,7 @@ class BatchingScriptSenderTests {
 
 	private final FakeDriver driver = new FakeDriver();
 
-	private BatchingScriptSender wire;
+	private BatchingScriptSender sender;
 
 	private int calls;
 
@@ -49,7 +49,7 @@ class BatchingScriptSenderTests {
 					(proxy, method, args) -> {
 						throw new UnsupportedOperationException(method.getName());
 					});
-		this.wire = new BatchingScriptSender(unused, this.driver, null, this::now, Runnable::run);
+		this.sender = new BatchingScriptSender(unused, this.driver, null, this::now, Runnable::run);
 	}
 
 	@Test
@@ -186,7 +186,7 @@ class BatchingScriptSenderTests {
 			this.driver.answerAll();
 			seen.add(next.getNow("not answered"));
 		});
-		this.wire.send(refused);
+		this.sender.send(refused);
 		assertThat(seen).containsExactly((long) this.calls);
 	}
 
@@ -194,7 +194,7 @@ class BatchingScriptSenderTests {
 	@DisplayName("the driver stops its time-out when a command is over, or at once if it is")
 	void driverLearnsOfEnd() {
 		ScriptCall<Object> call = call(7);
-		ScriptCommand command = new ScriptCommand(call, this.wire, null);
+		ScriptCommand command = new ScriptCommand(call, this.sender, null);
 		List<Object> ends = new ArrayList<>();
 		command.onComplete((reply, error) -> ends.add(reply));
 		command.onComplete((List<Object> reply) -> ends.add("only if answered"));
@@ -257,7 +257,7 @@ class BatchingScriptSenderTests {
 	void closed() {
 		send(FEW);
 		ScriptCall<Object> late = send();
-		this.wire.close();
+		this.sender.close();
 		assertThat(late).isCompletedExceptionally();
 		assertThat(send()).isCompletedExceptionally();
 		this.driver.answerAll();
@@ -314,14 +314,14 @@ class BatchingScriptSenderTests {
 		int each = 2_000;
 		CountDownLatch sent = new CountDownLatch(threads);
 		List<ScriptCall<Object>> all = Collections.synchronizedList(new ArrayList<>());
-		BatchingScriptSender wire = this.wire;
+		BatchingScriptSender sender = this.sender;
 		for (int t = 0; t < threads; t++) {
 			int thread = t;
 			new Thread(() -> {
 				for (int i = 0; i < each; i++) {
 					ScriptCall<Object> call = call(thread * each + i);
 					all.add(call);
-					wire.send(call);
+					sender.send(call);
 					if (i % 7 == 0) {
 						call.cancel(true);
 					}
@@ -376,7 +376,7 @@ class BatchingScriptSenderTests {
 
 	private ScriptCall<Object> send() {
 		ScriptCall<Object> call = call(++this.calls);
-		this.wire.send(call);
+		this.sender.send(call);
 		return call;
 	}
 
