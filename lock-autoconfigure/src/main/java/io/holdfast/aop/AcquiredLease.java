@@ -30,9 +30,10 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private final boolean inTransaction;
 
-	private volatile boolean kept;
+	/** Whether the transaction releases it. */
+	private volatile boolean leftToTransaction;
 
-	/** What is to be told of its loss, once that is noticed. */
+	/** The message of its loss, once that is noticed. */
 	private volatile @Nullable String loss;
 
 	/**
@@ -69,32 +70,32 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	public void release() {
 		String why = whyNotHeld();
 		try {
-			released(this.lease.release(), why);
+			onReleased(this.lease.release(), why);
 		}
 		catch (RuntimeException | Error ex) {
-			notReleased(ex, why);
+			onReleaseFailed(ex, why);
 		}
 	}
 
 	@Override
 	public CompletableFuture<?> discardAsync() {
-		return released(this.lease::discardAsync);
+		return releaseBy(this.lease::discardAsync);
 	}
 
 	@Override
 	public CompletableFuture<?> releaseAsync() {
-		return released(this.lease::releaseAsync);
+		return releaseBy(this.lease::releaseAsync);
 	}
 
-	private CompletableFuture<?> released(Supplier<CompletableFuture<ReleaseResult>> release) {
+	private CompletableFuture<?> releaseBy(Supplier<CompletableFuture<ReleaseResult>> release) {
 		String why = whyNotHeld();
 		try {
 			return release.get().handle((result, ex) -> {
 				if (ex != null) {
-					notReleased(ex, why);
+					onReleaseFailed(ex, why);
 				}
 				else {
-					released(result, why);
+					onReleased(result, why);
 				}
 				return result;
 			});
@@ -102,7 +103,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 		catch (RuntimeException | Error ex) {
 			// Perhaps there is no future, if the lease is a mock: the caller waits for
 			// this.
-			notReleased(ex, why);
+			onReleaseFailed(ex, why);
 			return CompletableFuture.completedFuture("not released");
 		}
 	}
@@ -111,8 +112,8 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	public @Nullable Throwable end(@Nullable Throwable failure) {
 		// What is not held any more is of no use to the transaction, and its release
 		// tells whether it was lost.
-		this.kept = this.inTransaction && this.lease.isHeld();
-		if (!this.kept) {
+		this.leftToTransaction = this.inTransaction && this.lease.isHeld();
+		if (!this.leftToTransaction) {
 			release();
 		}
 		return verdict(failure);
@@ -120,8 +121,9 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	@Override
 	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
-		this.kept = this.inTransaction && this.lease.isHeld();
-		CompletableFuture<?> released = this.kept ? CompletableFuture.completedFuture(null) : releaseAsync();
+		this.leftToTransaction = this.inTransaction && this.lease.isHeld();
+		CompletableFuture<?> released = this.leftToTransaction ? CompletableFuture.completedFuture(null)
+				: releaseAsync();
 		return released.thenApply((done) -> verdict(failure));
 	}
 
@@ -139,18 +141,21 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	}
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {
-		String told = this.loss;
-		if (told == null || onLoss() == OnLoss.NOTIFY) {
+		String lossMessage = this.loss;
+		if (lossMessage == null || onLoss() == OnLoss.NOTIFY) {
 			return failure;
 		}
 		if (failure == null || onLoss() == OnLoss.INTERRUPT) {
-			return new LeaseLostException(this.lease.key(), told, failure);
+			return new LeaseLostException(this.lease.key(), lossMessage, failure);
 		}
-		failure.addSuppressed(new LeaseLostException(this.lease.key(), told));
+		failure.addSuppressed(new LeaseLostException(this.lease.key(), lossMessage));
 		return failure;
 	}
 
-	/** To be asked before the release, after which that is the reason. */
+	/**
+	 * Return why the lease is not held, as the end of a message. Ask before the release,
+	 * which is the reason afterwards.
+	 */
 	private String whyNotHeld() {
 		try {
 			this.lease.ensureHeld();
@@ -161,7 +166,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 		}
 	}
 
-	private void released(ReleaseResult result, String why) {
+	private void onReleased(ReleaseResult result, String why) {
 		if (result == ReleaseResult.LOST) {
 			this.loss = describeLoss(why);
 			// The service has warned of it already.
@@ -169,7 +174,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 		}
 	}
 
-	private void notReleased(Throwable ex, String why) {
+	private void onReleaseFailed(Throwable ex, String why) {
 		if (!why.isEmpty()) {
 			this.loss = describeLoss(why);
 		}
@@ -178,8 +183,10 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	}
 
 	private String describeLoss(String why) {
-		return describe() + " was lost " + (this.kept ? "before the transaction around " + method() + " was completed"
-				: "while " + method() + " ran") + ": others may have held it at the same time" + why;
+		return describe()
+				+ " was lost " + (this.leftToTransaction
+						? "before the transaction around " + method() + " was completed" : "while " + method() + " ran")
+				+ ": others may have held it at the same time" + why;
 	}
 
 	private String describe() {
