@@ -264,7 +264,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		@Override
 		public HeldMethodLease acquire() {
-			Lease lease = lease();
+			Lease lease = acquireOrProceed();
 			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
 			AcquiredLease held = held(lease, inTransaction);
 			if (inTransaction) {
@@ -273,14 +273,14 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			return held;
 		}
 
-		private Lease lease() {
+		private Lease acquireOrProceed() {
 			try {
 				Lease lease = LeaseAnnotationHandler.this.source.blocking().apply(this.service, this.request);
 				onAnswer();
 				return lease;
 			}
 			catch (HoldfastException ex) {
-				return proceeding(ex);
+				return unguarded(ex);
 			}
 		}
 
@@ -291,7 +291,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			}
 		}
 
-		private Lease proceeding(HoldfastException ex) {
+		/** Return a lease that is not held if the method is to run without, or throw. */
+		private Lease unguarded(HoldfastException ex) {
 			if (ex instanceof NotAcquiredException refused && isOfStore(refused.getReason())) {
 				onAnswer();
 			}
@@ -324,7 +325,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 					if (failure == null) {
 						onAnswer();
 					}
-					alone = held((failure != null) ? proceeding(failure) : lease, false);
+					alone = held((failure != null) ? unguarded(failure) : lease, false);
 				}
 				catch (Throwable ex) {
 					result.completeExceptionally(ex);
@@ -349,10 +350,10 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			return reason == Reason.TIMED_OUT || reason == Reason.EXCEEDS_LIMIT;
 		}
 
-		private Lease proceeding(Throwable failure) throws Throwable {
+		private Lease unguarded(Throwable failure) throws Throwable {
 			Throwable cause = CallResult.cause(failure);
 			if (cause instanceof HoldfastException ex) {
-				return proceeding(ex);
+				return unguarded(ex);
 			}
 			throw cause;
 		}
