@@ -17,13 +17,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RemoteWaiterProbe {
 
-	/**
-	 * How long an answer counts, so the longest that a waiter who comes then waits for
-	 * it.
-	 */
+	/** How long an answer counts: a waiter that comes then waits for no longer. */
 	private static final long LONGEST = HandOverLimits.DEFAULT.maxTime().toNanos();
 
-	/** After how many times that to ask again when others waited. */
+	/** After how many times that long it asks again when others waited. */
 	private static final int REST = 20;
 
 	private final EngineContext context;
@@ -34,8 +31,10 @@ public final class RemoteWaiterProbe {
 
 	private final long nanos;
 
-	private boolean open;
+	/** Whether a question is sent that has no answer yet. */
+	private boolean asking;
 
+	/** Whether no other instance had a waiter, by the last answer. */
 	private boolean quiet;
 
 	/** When the question was sent that was answered last. */
@@ -66,19 +65,20 @@ public final class RemoteWaiterProbe {
 	}
 
 	/**
-	 * Ask, if it is time to.
+	 * Ask, if it is time to. A waiter of this instance that has left the store's queue
+	 * unnoticed, as notifications were missed, would hide one of another instance; so it
+	 * asks nothing while none are received.
 	 * @param standing how many of this instance stand in the queue
 	 * @param limit how many permits there are if no operator has set that
 	 */
-	public void look(int standing, int limit, long now) {
-		// Not told of grants, one may stand in the queue no more, and hide another.
-		if (this.open || now - this.askAgainAt < 0 || !this.context.store.isListening()) {
+	public void askIfDue(int standing, int limit, long now) {
+		if (this.asking || now - this.askAgainAt < 0 || !this.context.store.isListening()) {
 			return;
 		}
-		this.open = true;
+		this.asking = true;
 		this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(this.semaphore, 0))
 			.whenComplete((state, error) -> this.coordinator.execute(() -> {
-				this.open = false;
+				this.asking = false;
 				// Where answers take that long, they are of no use.
 				boolean late = this.context.scheduler.nanoTime() - now >= this.nanos;
 				this.quiet = !late && isQuiet(state, standing, limit);

@@ -267,7 +267,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 		if (this.remoteWaiters == null) {
 			this.remoteWaiters = new RemoteWaiterProbe(this.context, this.resource, this::execute, this.handOver, now);
 		}
-		this.remoteWaiters.look(standing, request.limit(), now);
+		this.remoteWaiters.askIfDue(standing, request.limit(), now);
 	}
 
 	/**
