@@ -41,7 +41,7 @@ import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.util.ClassUtils;
 
 /**
- * One of the annotations: where it is declared, and who grants what it asks for.
+ * One of the annotations: where it is declared, and which service grants its leases.
  * Thread-safe.
  *
  * @param <A> the annotation's type
@@ -75,7 +75,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	/**
 	 * Create the handler.
 	 * @param operations where the annotation is declared
-	 * @param services who grants it
+	 * @param services finds the services that grant its leases
 	 * @param source how the service is asked
 	 */
 	LeaseAnnotationHandler(LeaseOperationSource<A, LeaseOperation<R>> operations, LeaseServiceResolver<S> services,
@@ -139,7 +139,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		return (operation != null) ? new HandledOperation(operation) : null;
 	}
 
-	/** Return who handles a call of the current thread that gets no lease. */
+	/** Return the handler of a call of the current thread that gets no lease. */
 	private NotAcquiredHandler handler(LeaseOperation<?> operation) {
 		NotAcquiredHandler declared = operation.notAcquiredHandler();
 		ApplicationBean<NotAcquiredStrategy> bean = this.strategy;
@@ -161,7 +161,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 	}
 
-	/** An annotation of one method, and who grants what it asks for. Thread-safe. */
+	/** An annotation of one method, and the service for it. Thread-safe. */
 	interface MethodOperation {
 
 		/** Return what the annotation says. */

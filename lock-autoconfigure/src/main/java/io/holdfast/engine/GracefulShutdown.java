@@ -176,7 +176,7 @@ final class GracefulShutdown {
 	private void endHold(Hold hold) {
 		long kept = hold.minHoldLeft(this.context.scheduler.nanoTime());
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
-			// Just released by its user, who is to have the store's answer to that.
+			// Just released by its user, which gets the store's answer to that.
 			return;
 		}
 		if (kept > 0) {

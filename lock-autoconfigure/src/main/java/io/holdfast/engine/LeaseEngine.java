@@ -131,7 +131,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/**
 	 * Tell each loss of a lease to a listener, on a thread that may block.
-	 * @param listener who is told, in place of who was told before
+	 * @param listener the listener, which replaces the one before
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
 		this.losses.setListener(listener);
@@ -139,7 +139,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/**
 	 * Add an observer of what happens in this engine from now on.
-	 * @param observer who is told
+	 * @param observer the observer
 	 */
 	public void observe(EngineObserver observer) {
 		this.context.observers.add(observer);

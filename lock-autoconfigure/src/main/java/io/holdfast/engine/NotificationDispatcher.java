@@ -13,8 +13,9 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
 
 /**
- * The way of what the store tells without being asked to those whom it concerns: above a
- * grant to a waiter here that another command made. Thread-safe.
+ * The dispatcher of the store's notifications to the contender, hold or coordinator that
+ * each concerns. Most tell of a grant to a waiter here, made by the command of another
+ * one. Thread-safe.
  */
 final class NotificationDispatcher implements StoreNotifications {
 
@@ -48,7 +49,7 @@ final class NotificationDispatcher implements StoreNotifications {
 	}
 
 	/**
-	 * Find the one that a message concerns.
+	 * Pass a notification to the contender that it concerns.
 	 * @param ttlMillis how long the grant lasts, or 0 if the waiter is to ask again
 	 * @param granted whether the token was granted something
 	 */

@@ -41,7 +41,7 @@ final class LockCommands {
 
 	/**
 	 * End a token.
-	 * @param next who is brought in, or {@code null}
+	 * @param next the token that is brought in, or {@code null}
 	 * @param mode how that one waits
 	 */
 	CompletableFuture<ReleaseReply> release(Resource lock, AcquireCommand ended, @Nullable AcquireCommand next,

@@ -55,8 +55,8 @@ final class PermitCommands {
 
 	/**
 	 * End a token.
-	 * @param ended whose part ends
-	 * @param next who is brought in, or {@code null}
+	 * @param ended the token that ends
+	 * @param next the token that is brought in, or {@code null}
 	 * @param mode how that one waits
 	 * @param notifications where grants to others of its instance go, which the answer
 	 * tells of: each by a message would cost more than the command; {@code null} if it is

@@ -31,7 +31,7 @@ public final class SyncInvocation {
 
 	/**
 	 * Acquire, run the method, and release.
-	 * @param observation who observes all of that
+	 * @param observation observes all of that
 	 * @return what the caller gets
 	 * @throws Throwable what the caller gets instead
 	 */

@@ -22,7 +22,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
  * @param maxHold how long a renewed lease may be held in all
  * @param minHold how long others are kept out at least
  * @param autoRenew whether the lease is renewed
- * @param fair whether those who wait come first
+ * @param fair whether waiters come first
  */
 record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
 		@Nullable Duration minHold, boolean autoRenew, @Nullable Boolean fair) {

@@ -12,8 +12,8 @@ import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request of a user's, for those who observe it: told in order and once, whichever
- * threads things happen on. One that is nested from beginning to end is not told at all.
+ * The observation of one request: observers are told in order and once, on whichever
+ * thread something happens. They are not told of requests for nested leases only.
  * Thread-safe.
  *
  * @since 0.1.0

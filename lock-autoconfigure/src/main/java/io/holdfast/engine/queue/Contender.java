@@ -52,7 +52,7 @@ public final class Contender {
 
 	private final StoreAnswers answers;
 
-	/** Others want what it has just been granted, as far as the store has told. */
+	/** Whether other instances want its grant, as far as the store has told. */
 	private boolean wanted;
 
 	/** When it is to ask again. */
@@ -128,7 +128,7 @@ public final class Contender {
 		if (now - this.waiter.deadline() >= 0) {
 			this.waiter.onTimedOut();
 			if (isOpen()) {
-				// It is another one's by now, whose wait goes on.
+				// It contends for another waiter by now, which waits on.
 				arm(now);
 			}
 		}
@@ -302,7 +302,7 @@ public final class Contender {
 			return;
 		}
 		if (this.context.isClosed()) {
-			// As work in flight it was let through, but whom it asked under is gone.
+			// It was let through as work in flight, but the hold around it is gone.
 			this.waiter.onShutDown();
 			return;
 		}
@@ -363,8 +363,8 @@ public final class Contender {
 
 	/** Give the grant to the first waiter here that asks for the same. */
 	private void passGrant(Granted granted, long sentAt, HandOver way, long now) {
-		// Behind a waiter that had to wait others may wait, of whom no notification tells
-		// any more.
+		// If it had to wait, others may wait behind it, and the store tells of them no
+		// more.
 		this.wanted |= granted.fences() <= HandOverLimits.STRIDE
 				&& (this.answers.isBusy() || way != HandOver.ASKED_AGAIN);
 		this.waiter.onGranted(granted, sentAt, way, now);

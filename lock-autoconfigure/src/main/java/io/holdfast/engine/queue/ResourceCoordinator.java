@@ -130,7 +130,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	/**
 	 * Begin a request.
 	 * @param waiter the request
-	 * @param instanceId whose its token is: of the instance as it was called then
+	 * @param instanceId the id of the instance when the token was made
 	 */
 	final void begin(Waiter waiter, String instanceId) {
 		execute(() -> {
@@ -373,7 +373,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	 */
 	public final void close(Predicate<Contender> spared) {
 		endWaits(spared);
-		// Behind those who wait, whom it would bring in.
+		// After the waits, as a release brings in the next waiter.
 		releaseUnused();
 	}
 

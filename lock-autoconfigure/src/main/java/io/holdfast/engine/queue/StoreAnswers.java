@@ -22,7 +22,7 @@ final class StoreAnswers {
 	/** When the first command that named the token was sent. */
 	private long firstSentAt;
 
-	/** How long its waiter had waited by then for others to be answered. */
+	/** How long its waiter had waited by then for the first answer to another one. */
 	private long waitedBefore;
 
 	/** When the last request was sent that was answered BUSY. */
@@ -30,12 +30,12 @@ final class StoreAnswers {
 
 	private boolean busy;
 
-	/** The last fence that a BUSY told; only grants above it are news. */
+	/** The highest fence of the BUSY answers; only grants above it are news. */
 	private long busyFence;
 
 	private @Nullable Throwable trouble;
 
-	/** The store was silent to the one before, and has said nothing since. */
+	/** Whether the store was silent to the contender before, and has been since. */
 	private boolean silent;
 
 	/** Whether a command that named the token failed, and may have run all the same. */
@@ -105,8 +105,8 @@ final class StoreAnswers {
 	}
 
 	/**
-	 * Take the place of one that the store was silent to. Those whose wait ends before it
-	 * speaks again have waited for the store too, however short this one has asked.
+	 * Take the place of a contender that the store was silent to. A wait that ends before
+	 * the next answer was for the store, too, however short this contender has asked.
 	 */
 	void inheritSilence(StoreAnswers last) {
 		this.silent = true;
@@ -169,8 +169,7 @@ final class StoreAnswers {
 	}
 
 	/**
-	 * Return why the store failed one whose place this has taken, if it has said nothing
-	 * since.
+	 * Return why the store failed the contender before, if it has answered nothing since.
 	 */
 	@Nullable Throwable inheritedTrouble() {
 		return this.silent ? this.trouble : null;

@@ -117,7 +117,7 @@ final class ReleaseCommand {
 			this.done = true;
 			disarm();
 			if (this.doubtSince != Hold.NO_DOUBT && this.context.store.mayRunLate(this.doubtSince)) {
-				// Once more, so late that whatever was under way has run or is gone.
+				// Once more, so late that every earlier command has run or is gone.
 				this.context.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}
 		}

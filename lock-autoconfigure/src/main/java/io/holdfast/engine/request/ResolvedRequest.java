@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param permits how many permits
  * @param limit how many there are in all, as far as the request knows; 0 if only an
  * operator's limit counts
- * @param fair whether those who wait come first
+ * @param fair whether waiters come first
  * @param waits whether to queue for it; if not, one answer decides
  * @param waitNanos how long until the caller is answered, whatever happens
  * @param leaseMillis how long a lease lasts when it is not renewed

@@ -115,7 +115,7 @@ public interface FleetStore {
 	 * @param holders some of them
 	 * @param waiting how many stand in its queues
 	 * @param queue the first of them, in their order; exclusive ones before readers and
-	 * writers, between whom there is none
+	 * writers; between those two queues there is no order
 	 */
 	record Standing(Resource resource, long fence, @Nullable Integer limit, int asked, int used, int holderCount,
 			List<Place> holders, int waiting, List<Place> queue) {
@@ -148,7 +148,7 @@ public interface FleetStore {
 	 * @param kind what it is asked for as: a lock may be waited for in either way
 	 * @param permits how many permits
 	 * @param ttlMillis how long it is held from now if it is not renewed, -1 for no end;
-	 * 0 for those who wait
+	 * 0 for waiters
 	 */
 	record Place(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
 

@@ -50,7 +50,7 @@ public interface InstanceStore {
 	 * Ask all instances but one for a report.
 	 * @param instanceId the one that asks
 	 * @param report a name for the report, 32 hexadecimal digits that no other report has
-	 * @return who was asked
+	 * @return the instances that were asked
 	 */
 	CompletableFuture<Asked> ask(String instanceId, String report);
 
@@ -95,8 +95,8 @@ public interface InstanceStore {
 	/**
 	 * The instances that were asked for a report, each by what it is known to others.
 	 *
-	 * @param present who may have heard that
-	 * @param absent who has certainly not heard it
+	 * @param present the instances that may have received the question
+	 * @param absent the instances that have certainly not received it
 	 */
 	record Asked(List<String> present, List<String> absent) {
 	}

@@ -101,31 +101,30 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Grant what is asked for if it is free and no one waits before this token; whatever
-	 * is free for those who do passes on to them.
-	 * @param resource of what
-	 * @param command who asks, for what
-	 * @param enqueue whether to stand in the queue if it is not to be had now
+	 * Grant what is asked for if it is free and no waiter is before this token. Whatever
+	 * is free for the waiters before it is granted to them.
+	 * @param resource the resource
+	 * @param command the token, and what it asks for
+	 * @param enqueue whether to join the queue if nothing is granted now
 	 * @return the reply
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue);
 
 	/**
 	 * End a token, whether it holds or waits: the last command that names it. What it
-	 * held passes to those who wait.
-	 * @param resource of what
-	 * @param ended whose part ends: what it last asked
-	 * @param next who takes its place, or {@code null}: of an exclusive lock at its place
-	 * in the queue if it had one, of permits behind all who wait there already. Not
-	 * brought in if the token neither held nor waited
+	 * held passes to the waiters.
+	 * @param resource the resource
+	 * @param ended the token, and what it asked for last
+	 * @param next the token that takes its place, or {@code null}: of an exclusive lock
+	 * at its place in the queue if it had one, of permits behind all waiters that are
+	 * there already. Not brought in if the ended token neither held nor waited
 	 * @return the reply
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
 
 	/**
-	 * End tokens that hold permits, in their names. What they held passes to those who
-	 * wait.
-	 * @param resource of what
+	 * End tokens that hold permits, in their names. What they held passes to the waiters.
+	 * @param resource the resource
 	 * @param holders the tokens, and what they hold
 	 * @return for each, in order, whether it held any
 	 */
@@ -223,7 +222,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * whose number is not known
 	 * @param limit how many permits there are in all, unless an operator has set that; 0
 	 * if nothing is to be granted without an operator's limit
-	 * @param fair whether those who wait before it come first
+	 * @param fair whether the waiters before it come first
 	 * @param under a token of the same thread that holds all permits, beside which this
 	 * one is granted its own at once; or {@code null}
 	 * @param leaseMillis how long the lease is to last
@@ -300,8 +299,8 @@ public interface LeaseStore extends AutoCloseable {
 		 * not renewed, -1 for no end
 		 * @param fence the last fencing token given; if none is remembered, a number that
 		 * all earlier ones were not above, and all later ones will be
-		 * @param foreign whether who holds it does not hand it over: not an instance of
-		 * this project, or one that locks the key in another way
+		 * @param foreign whether the holder does not hand it over: it is no instance of
+		 * this project, or locks the key in another way
 		 */
 		record Busy(long ownerTtlMillis, long fence, boolean foreign) implements AcquireReply {
 		}
@@ -321,8 +320,8 @@ public interface LeaseStore extends AutoCloseable {
 	 * Answer to a release, or to a retention.
 	 *
 	 * @param released whether the token held anything
-	 * @param next what became of the one who takes its place; {@code null} if there was
-	 * none, or if it was not put into the queue and has to ask by itself
+	 * @param next what became of the token that takes its place; {@code null} if there
+	 * was none, or if it was not put into the queue and has to ask by itself
 	 * @param certain whether a token that held nothing had lost it before. It may not
 	 * have, if the driver may have sent the command more than once, or out of order: then
 	 * this may be the answer to a copy. Nor during a fail-over grace, as no other token
@@ -333,7 +332,7 @@ public interface LeaseStore extends AutoCloseable {
 		/**
 		 * An answer to a command that was sent once.
 		 * @param released whether the token held anything
-		 * @param next what became of the one who takes its place, or {@code null}
+		 * @param next what became of the token that takes its place, or {@code null}
 		 */
 		public ReleaseReply(boolean released, @Nullable AcquireReply next) {
 			this(released, next, true);

@@ -35,7 +35,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 		String fleetKey, @Nullable Duration longestLease, @Nullable Replicas replicas) {
 
 	/**
-	 * Options of those who neither give grace nor wait for replicas.
+	 * Options of a store that neither gives grace nor waits for replicas.
 	 * @param lockPrefix what lock keys begin with
 	 * @param semaphorePrefix what the keys of semaphores begin with
 	 * @param channelPrefix what wake-up channels begin with

@@ -55,7 +55,7 @@ public final class ShardedChannels {
 
 	private final String keyPrefix;
 
-	/** By the master's name; also used by who closes this, when the thread is to end. */
+	/** By the master's name. Also used by the thread that closes this. */
 	private final Map<String, Shard> shards = new ConcurrentHashMap<>();
 
 	/** By slot, for the masters whose channel works. */

@@ -182,7 +182,7 @@ public final class ScriptReplies {
 	 * Return what became of a token that was ended.
 	 * @param outcome 1 if it held anything, 0 if not, 2 if not and that says nothing, as
 	 * during a grace
-	 * @param next what became of the one who takes its place, or {@code null}
+	 * @param next what became of the token that takes its place, or {@code null}
 	 * @param repeated whether the command may have run before
 	 * @return the reply
 	 */
