@@ -331,8 +331,8 @@ public final class EngineContext {
 
 	// Time
 
-	/** Return a time with jitter that only shortens. */
-	public long downwards(long nanos) {
+	/** Return a time shortened at random by up to a fifth. */
+	public long shortenRandomly(long nanos) {
 		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
 	}
 

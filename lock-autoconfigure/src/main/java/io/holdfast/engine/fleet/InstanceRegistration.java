@@ -174,7 +174,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 				return () -> asked.completeExceptionally(error);
 			}
 			// The key of the fleet may be away alone, as in a cluster.
-			this.admittedUntil = this.context.scheduler.nanoTime() + this.context.downwards(RETRY);
+			this.admittedUntil = this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY);
 			return () -> asked.complete(null);
 		}
 		boolean wasKeptOut = this.keptOut;
@@ -211,7 +211,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 					: "The endpoints of other instances do not show this one; its leases do not depend on that: ")
 					+ EngineExceptions.text(error));
 		}
-		refreshAfter(this.context.downwards((misfit || error != null) ? RETRY : REFRESH));
+		refreshAfter(this.context.shortenRandomly((misfit || error != null) ? RETRY : REFRESH));
 	}
 
 	/**

@@ -80,7 +80,7 @@ public final class Hold extends TokenGrant {
 		// Spread, so that what was granted together is not renewed together for ever.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
 		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
-				now + this.coordinator.context().downwards(third - now));
+				now + this.coordinator.context().shortenRandomly(third - now));
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */

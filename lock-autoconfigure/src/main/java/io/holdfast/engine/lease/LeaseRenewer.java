@@ -275,7 +275,7 @@ public final class LeaseRenewer {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			// A quarter of the jitter: they are spread already by their first renewals.
 			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
-			hold.renewal.onRenewedInFull(sentAt + 3 * part + this.context.downwards(part));
+			hold.renewal.onRenewedInFull(sentAt + 3 * part + this.context.shortenRandomly(part));
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);

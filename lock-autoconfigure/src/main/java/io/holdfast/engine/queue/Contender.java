@@ -214,7 +214,7 @@ public final class Contender {
 	/** Ask again after a while, or look then whether the time for an outage is over. */
 	private void askLater(long now) {
 		long patientUntil = this.answers.patientUntil(now);
-		this.askAt = now + this.context.downwards(this.halfClaim);
+		this.askAt = now + this.context.shortenRandomly(this.halfClaim);
 		if (patientUntil - now > 0) {
 			this.askAt = Math.min(this.askAt, patientUntil);
 		}
@@ -307,7 +307,7 @@ public final class Contender {
 			return;
 		}
 		this.coordinator.onBusy(reply);
-		long delay = this.context.downwards(this.halfClaim);
+		long delay = this.context.shortenRandomly(this.halfClaim);
 		if (reply.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());
 		}
