@@ -70,7 +70,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
-	private final GracefulShutdown shutDown;
+	private final InstanceLifecycle lifecycle;
 
 	/**
 	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
@@ -110,7 +110,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
 		this.coordinators = new CoordinatorRegistry(this.context, this.losses, this.renewer, this.releases);
 		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.coordinators::waiters));
-		this.shutDown = new GracefulShutdown(this.context, this.renewer, this.releases, this.coordinators, this.fleet);
+		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.coordinators,
+				this.fleet);
 		this.ownScheduler = ownScheduler;
 	}
 
@@ -120,7 +121,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	private void start() {
-		this.shutDown.begin();
+		this.lifecycle.startInstance();
 	}
 
 	private static String newInstanceId() {
@@ -228,7 +229,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * and the store has stopped to receive wake-ups
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
-		return this.shutDown.start(patience);
+		return this.lifecycle.shutDown(patience);
 	}
 
 	/**
@@ -237,7 +238,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * before is lost, if that has not ended.
 	 */
 	public void resume() {
-		this.shutDown.resume();
+		this.lifecycle.resume();
 	}
 
 	/**

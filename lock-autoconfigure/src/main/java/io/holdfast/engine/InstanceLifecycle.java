@@ -25,12 +25,12 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The orderly end of an instance, from the moment when it grants nothing new until its
- * store has stopped, and the way back. Thread-safe.
+ * The life of an instance: its start; its graceful shut-down, from the moment when it
+ * grants nothing new until its store has stopped; and the way back. Thread-safe.
  */
-final class GracefulShutdown {
+final class InstanceLifecycle {
 
-	private static final Log logger = LogFactory.getLog(GracefulShutdown.class);
+	private static final Log logger = LogFactory.getLog(InstanceLifecycle.class);
 
 	private final EngineContext context;
 
@@ -45,12 +45,12 @@ final class GracefulShutdown {
 	private final StoreNotifications notifications;
 
 	/** Held while the store is started or stopped. */
-	private final Object lifecycle = new Object();
+	private final Object storeLock = new Object();
 
-	/** How often it was resumed: a shut-down does nothing more after that. */
-	private volatile int resumed;
+	/** How often it was resumed: a shut-down goes no further after that. */
+	private volatile int resumptions;
 
-	GracefulShutdown(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
+	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
 			CoordinatorRegistry coordinators, Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
@@ -60,9 +60,9 @@ final class GracefulShutdown {
 		this.notifications = new NotificationDispatcher(context, renewer, releases, coordinators, fleet);
 	}
 
-	/** Start for the first time, unless that was done. */
-	void begin() {
-		synchronized (this.lifecycle) {
+	/** Start the instance for the first time, unless that was done. */
+	void startInstance() {
+		synchronized (this.storeLock) {
 			if (this.context.isStarted()) {
 				return;
 			}
@@ -80,12 +80,12 @@ final class GracefulShutdown {
 	 * @return completed when nothing is held any more, no release is without an answer,
 	 * and the store has stopped to receive wake-ups
 	 */
-	CompletableFuture<@Nullable Void> start(Duration patience) {
+	CompletableFuture<@Nullable Void> shutDown(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
-		int before = this.resumed;
+		int resumptionsBefore = this.resumptions;
 		this.context.setClosed(true);
-		closeCoordinators(before, Contender::isInFlight).thenCompose((done) -> this.renewer.awaitDrained())
-			.thenCompose((done) -> letThrough())
+		closeCoordinators(resumptionsBefore, Contender::isInFlight).thenCompose((done) -> this.renewer.awaitDrained())
+			.thenCompose((done) -> awaitNestedRequests())
 			// With what they were granted.
 			.thenCompose((done) -> this.renewer.awaitDrained())
 			.thenAccept((done) -> over.complete(null));
@@ -93,23 +93,23 @@ final class GracefulShutdown {
 			logHeld(patience);
 		}
 		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
-		return over.thenCompose((done) -> isCurrent(before) ? releaseRest(before) : over);
+		return over.thenCompose((done) -> isCurrent(resumptionsBefore) ? releaseRest(resumptionsBefore) : over);
 	}
 
 	/** Return whether a shut-down is still to go on, as it was not resumed since. */
-	private boolean isCurrent(int before) {
-		return this.context.isClosed() && this.resumed == before;
+	private boolean isCurrent(int resumptionsBefore) {
+		return this.context.isClosed() && this.resumptions == resumptionsBefore;
 	}
 
 	/**
 	 * Tell waiters that nothing new is granted.
-	 * @param before how often it was resumed when the shut-down began
+	 * @param resumptionsBefore how often it was resumed when the shut-down began
 	 * @param spared the contenders that go on all the same
 	 * @return completed when every coordinator knows
 	 */
-	private CompletableFuture<@Nullable Void> closeCoordinators(int before, Predicate<Contender> spared) {
+	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore, Predicate<Contender> spared) {
 		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
-			if (isCurrent(before)) {
+			if (isCurrent(resumptionsBefore)) {
 				coordinator.close(spared);
 			}
 		});
@@ -133,10 +133,10 @@ final class GracefulShutdown {
 	}
 
 	/**
-	 * Wait for the answers to those that asked under what was held. Nothing is by now, so
-	 * there will be no more of them.
+	 * Wait for the answers to requests that were made under a lease. Nothing is held by
+	 * now, so there will be no more of them.
 	 */
-	private CompletableFuture<@Nullable Void> letThrough() {
+	private CompletableFuture<@Nullable Void> awaitNestedRequests() {
 		return this.coordinators.waiters()
 			.thenCompose((waiters) -> CompletableFuture
 				.allOf(waiters.stream().map(Waiter::result).toArray(CompletableFuture[]::new))
@@ -153,12 +153,12 @@ final class GracefulShutdown {
 		}
 	}
 
-	private CompletableFuture<@Nullable Void> releaseRest(int before) {
+	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
 		return releaseHeld()
 			// Those that are left asked under something of that, or are just giving up.
-			.thenCompose((done) -> closeCoordinators(before, (contender) -> false))
-			.thenCompose(
-					(done) -> isCurrent(before) ? stopAfterReleases(before) : CompletableFuture.completedFuture(null));
+			.thenCompose((done) -> closeCoordinators(resumptionsBefore, (contender) -> false))
+			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
+					: CompletableFuture.completedFuture(null));
 	}
 
 	/**
@@ -188,33 +188,33 @@ final class GracefulShutdown {
 		}
 	}
 
-	private CompletableFuture<@Nullable Void> stopAfterReleases(int before) {
+	private CompletableFuture<@Nullable Void> stopAfterReleases(int resumptionsBefore) {
 		// What was granted since then.
 		return releaseHeld()
 			.thenCompose((done) -> CompletableFuture.allOf(this.releases.awaitAnswers(), this.fleet.leave()))
 			// Not on the driver's thread, which the store may have to wait for.
-			.thenRunAsync(() -> stopStore(before), this.context::execute);
+			.thenRunAsync(() -> stopStore(resumptionsBefore), this.context::execute);
 	}
 
 	/** Stop the store, unless it is to go on listening. */
-	private void stopStore(int before) {
-		synchronized (this.lifecycle) {
-			if (isCurrent(before)) {
+	private void stopStore(int resumptionsBefore) {
+		synchronized (this.storeLock) {
+			if (isCurrent(resumptionsBefore)) {
 				this.context.store.stop();
 			}
 		}
 	}
 
-	/** Start, or grant again if a shut-down has begun. */
+	/** Start the instance, or grant again if a shut-down has begun. */
 	void resume() {
-		synchronized (this.lifecycle) {
+		synchronized (this.storeLock) {
 			if (!this.context.isClosed()) {
-				begin();
+				startInstance();
 				return;
 			}
-			leaveBehind();
+			endUnfinishedShutdown();
 			this.context.renewIdentity(this.notifications);
-			this.resumed++;
+			this.resumptions++;
 			// First, as what is asked for from then on waits for that.
 			this.fleet.join();
 			this.context.setClosed(false);
@@ -225,7 +225,7 @@ final class GracefulShutdown {
 	 * End what the shut-down has not ended yet. Copies of this process may go on as this
 	 * one does, so no token may be used any more.
 	 */
-	private void leaveBehind() {
+	private void endUnfinishedShutdown() {
 		releaseHeld();
 		if (this.context.isStarted()) {
 			String before = this.context.instanceId();
