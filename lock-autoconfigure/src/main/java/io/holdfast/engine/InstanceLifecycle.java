@@ -183,8 +183,7 @@ final class InstanceLifecycle {
 			this.releases.retain(hold, kept, new CompletableFuture<>());
 		}
 		else {
-			this.releases.release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince,
-					null);
+			this.releases.release(hold);
 		}
 	}
 

@@ -64,6 +64,11 @@ public final class TokenReleases implements ReleaseOwner {
 		return new ReleaseCommand(this.context, this, resource, ended, doubtSince).start(next);
 	}
 
+	/** Release the token of a hold that is over here. */
+	public void release(Hold hold) {
+		release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
+	}
+
 	/**
 	 * Release a token that the store tells of, unless it is in use here or its release is
 	 * under way: a command may have run late, behind the one that ended the token.
@@ -106,7 +111,7 @@ public final class TokenReleases implements ReleaseOwner {
 		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
-			release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
+			release(hold);
 		}, endsAt - this.context.scheduler.nanoTime());
 	}
 
