@@ -32,7 +32,7 @@ public final class NotificationListener
 
 	private static final Log logger = LogFactory.getLog(NotificationListener.class);
 
-	/** Said by services that divide their channels among the nodes of a cluster. */
+	/** The error of services that divide their channels among the nodes of a cluster. */
 	private static final String OTHER_SLOT = "do not hash to the same slot";
 
 	private static final long PING_MILLIS = 15_000;
@@ -66,6 +66,7 @@ public final class NotificationListener
 	/** The next look at the masters of the cluster. */
 	private @Nullable Future<?> following;
 
+	/** Whether a warning was logged since notifications were received last. */
 	private boolean warned;
 
 	private volatile @Nullable String trouble;
@@ -170,10 +171,12 @@ public final class NotificationListener
 		if (bus && this.shards != null && this.following == null) {
 			follow(this.shards);
 		}
-		// Or some were missed since a subscription broke: waiters are to ask by
-		// themselves.
-		if (this.listening ? !before : before && bus) {
-			wakeUps().listening();
+		boolean receivesAgain = this.listening && !before;
+		// At a master: it is in doubt since its subscription broke.
+		boolean missedSome = !this.listening && before && bus;
+		if (receivesAgain || missedSome) {
+			// Waiters ask by themselves.
+			notifications().listening();
 		}
 	}
 
@@ -197,20 +200,20 @@ public final class NotificationListener
 
 	@Override
 	public void onTrouble(@Nullable String reason, boolean refused) {
-		String told = (reason != null && reason.contains(OTHER_SLOT))
+		String advice = (reason != null && reason.contains(OTHER_SLOT))
 				? "Redis lets a script publish to channels in the slot of its keys only; set holdfast.wake-up.mode to"
 						+ " polling: " + reason
 				: reason;
-		this.trouble = told;
+		this.trouble = advice;
 		if (!this.warned) {
 			this.warned = true;
-			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. " + told);
+			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. " + advice);
 		}
 	}
 
 	@Override
 	public void onText(String text) {
-		if (!NotificationText.tell(text, wakeUps())) {
+		if (!NotificationText.tell(text, notifications())) {
 			// Not with its text, which may contain a token.
 			logger.debug("A message on the wake-up channel was not understood");
 		}
@@ -257,7 +260,7 @@ public final class NotificationListener
 		close(end());
 	}
 
-	private StoreNotifications wakeUps() {
+	private StoreNotifications notifications() {
 		StoreNotifications target = this.notifications;
 		if (target == null) {
 			throw new IllegalStateException("Not started");
