@@ -66,7 +66,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		this.type = type;
 	}
 
-	/** Create an acquirer like another one. */
+	/** Create an acquirer that acquires as another one does, to be extended. */
 	public BlockingAcquirer(BlockingAcquirer<R, L> other) {
 		this(other.context, other.starter, other.resolver, other.contexts, other.type);
 	}
@@ -236,12 +236,12 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Acquire without blocking; cancelling the future ends the wait. */
 	public CompletableFuture<L> acquireAsync(R request) {
-		return start(request, this.type::cast, (error) -> null);
+		return startAsync(request, this.type::cast, (error) -> null);
 	}
 
 	/** Acquire as {@link #tryAcquire} does, without blocking. */
 	public CompletableFuture<Optional<L>> tryAcquireAsync(R request) {
-		return start(onceByDefault(request), (lease) -> Optional.of(this.type.cast(lease)),
+		return startAsync(onceByDefault(request), (lease) -> Optional.of(this.type.cast(lease)),
 				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)
 						? Optional.empty() : null);
 	}
@@ -252,34 +252,37 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/**
-	 * A future for users: what they do to it ends the wait, and what comes too late is
-	 * released.
+	 * Start an acquisition for no thread.
+	 * @param success turns the lease into the user's result
+	 * @param fallback returns the user's result for an error, or {@code null} if the
+	 * error is the result
+	 * @return the user's future: if its user completes or cancels it, the wait ends, and
+	 * a lease that comes too late is released
 	 */
-	private <T> CompletableFuture<T> start(R request, Function<Lease, T> success,
-			Function<Throwable, @Nullable T> instead) {
+	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success,
+			Function<Throwable, @Nullable T> fallback) {
 		LeaseContext context = this.contexts.apply(request);
 		PendingAcquisition acquisition = this.starter.acquire(this.resolver.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
-		CompletableFuture<T> face = new CompletableFuture<>();
+		CompletableFuture<T> userFuture = new CompletableFuture<>();
 		acquisition.result().whenCompleteAsync((lease, error) -> {
-			T failed = (error != null) ? instead.apply(error) : null;
-			if (failed != null) {
-				face.complete(failed);
+			T instead = (error != null) ? fallback.apply(error) : null;
+			if (instead != null) {
+				userFuture.complete(instead);
 			}
 			else if (error != null) {
-				face.completeExceptionally(error);
+				userFuture.completeExceptionally(error);
 			}
-			else if (!face.complete(success.apply(lease))) {
+			else if (!userFuture.complete(success.apply(lease))) {
 				lease.discardAsync();
 			}
 		}, this.context::execute);
-		face.whenComplete((result, error) -> {
+		userFuture.whenComplete((result, error) -> {
 			if (!acquisition.result().isDone()) {
-				// Cancelled, or completed by its user.
 				acquisition.interrupt(null);
 			}
 		});
-		return face;
+		return userFuture;
 	}
 
 	/** Starts acquisitions. Does not block. */
