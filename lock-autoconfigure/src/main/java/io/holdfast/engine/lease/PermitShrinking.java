@@ -54,14 +54,14 @@ public final class PermitShrinking {
 			// Others are kept out of them until then, but the user does not wait for
 			// that.
 			this.answer.complete(true);
-			again(kept, this.hold.minHoldLeft(now));
+			repeatAfter(this.hold.minHoldLeft(now), kept);
 			return;
 		}
 		this.context.sendInTime(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))
 			.whenComplete((held, error) -> {
 				if (error != null) {
 					this.answer.completeExceptionally(error);
-					again(kept, this.context.retryDelay());
+					repeatAfter(this.context.retryDelay(), kept);
 					return;
 				}
 				if (!held) {
@@ -71,7 +71,7 @@ public final class PermitShrinking {
 			});
 	}
 
-	private void again(int kept, long delay) {
+	private void repeatAfter(long delay, int kept) {
 		this.context.scheduler.schedule(() -> this.hold.coordinator.execute(() -> {
 			if (this.hold.permits() == kept && this.hold.isHeld(this.context.scheduler.nanoTime())) {
 				keep(kept);

@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Finds the holds that are to be renewed next. At all that is held, which may be very
- * much, it looks now and then; in between only at what was due soon by then. Confined to
- * the renewer's timer but for {@link #onChanged}.
+ * Finds the holds that are to be renewed next. It looks at all holds, which may be very
+ * many, only now and then; in between only at those that were due soon when it did.
+ * Confined to the renewer's timer but for {@link #onChanged}.
  */
 final class RenewalQueue {
 
@@ -30,16 +30,17 @@ final class RenewalQueue {
 	private final int batch;
 
 	/**
-	 * What was due soon when all was looked at. What ends, or is put off, is in here
-	 * until then; so there are never more than were held at once.
+	 * The holds that were due soon at the last look at all. A hold that has ended, or was
+	 * put off, stays in here until that time; so there are never more than were held at
+	 * once.
 	 */
 	private PriorityQueue<Due> soon = new PriorityQueue<>();
 
-	/** When the first of the others was due. */
+	/** When the first of the other holds was due. */
 	private volatile long othersAt;
 
-	/** Whether something is due before that which may not have been there yet. */
-	private volatile boolean incomplete = true;
+	/** Whether a hold that is new or was changed since the look is due before that. */
+	private volatile boolean mustLook = true;
 
 	RenewalQueue(Map<String, Hold> holds, int batch) {
 		this.holds = holds;
@@ -52,34 +53,34 @@ final class RenewalQueue {
 	 */
 	void onChanged(long due) {
 		if (due - this.othersAt < 0) {
-			this.incomplete = true;
+			this.mustLook = true;
 		}
 	}
 
 	/**
-	 * Take what is to be renewed now: what is due, and of what is early no more than
-	 * fills the commands that those need; the others are early enough with the next.
-	 * @param over what to do with holds whose validity is over
+	 * Take the holds to renew now: those that are due, and of those that soon will be
+	 * only as many as fill up their commands. The others are in time with the next ones.
+	 * @param onExpired what to do with holds whose validity is over
 	 */
-	List<Hold> takeDue(long now, Consumer<Hold> over) {
-		if (this.incomplete || this.othersAt - now <= WINDOW) {
+	List<Hold> takeDue(long now, Consumer<Hold> onExpired) {
+		if (this.mustLook || this.othersAt - now <= WINDOW) {
 			lookAtAll(now);
 		}
 		List<Hold> due = new ArrayList<>(this.batch);
-		List<Hold> left = new ArrayList<>();
+		List<Hold> putOff = new ArrayList<>();
 		Due next = this.soon.peek();
 		while (next != null && (next.at() - now <= 0 || next.at() - now <= WINDOW && !isFull(due))) {
 			this.soon.remove();
 			Hold hold = next.hold();
 			if (hold.isHeld(now)) {
-				(isDue(hold, now) ? due : left).add(hold);
+				(isDue(hold, now) ? due : putOff).add(hold);
 			}
 			else if (!hold.hasEnded()) {
-				over.accept(hold);
+				onExpired.accept(hold);
 			}
 			next = this.soon.peek();
 		}
-		left.forEach((hold) -> requeue(hold, now));
+		putOff.forEach((hold) -> requeue(hold, now));
 		return due;
 	}
 
@@ -103,7 +104,7 @@ final class RenewalQueue {
 
 	private void lookAtAll(long now) {
 		// In this order: a hold that is added now counts as not seen.
-		this.incomplete = false;
+		this.mustLook = false;
 		this.othersAt = now + NEVER;
 		long others = now + NEVER;
 		List<Due> soon = new ArrayList<>();
