@@ -89,7 +89,8 @@ public final class HandOverRules {
 	 * which it can while messages are received. Not for long: a message may be lost.
 	 */
 	private boolean isWantedHereOnly(Hold hold, long now) {
-		return !hold.isWanted() && Tokens.isTold(hold.token) && this.context.store.isListening() && mayStay(hold, now);
+		return !hold.isWanted() && Tokens.isNotifiedWhenWanted(hold.token) && this.context.store.isListening()
+				&& mayStay(hold, now);
 	}
 
 	/** Return whether it may stay for longer than a turn if no other instance waits. */

@@ -82,7 +82,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			Waiter.@Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = addUser(request.resource());
 		String instanceId = this.context.ensureStarted();
-		String token = Tokens.of(instanceId, this.lastNumber.incrementAndGet(), isToBeTold(request));
+		String token = Tokens.of(instanceId, this.lastNumber.incrementAndGet(), isNotifiedWhenWanted(request));
 		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
 		if (whole != null) {
 			whole.waitFor(waiter);
@@ -122,10 +122,10 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	/**
-	 * Return whether the store is to tell when other instances want what is granted,
+	 * Return whether the store is to notify this instance when others want the lock,
 	 * which may stay here until then.
 	 */
-	private boolean isToBeTold(ResolvedRequest request) {
+	private boolean isNotifiedWhenWanted(ResolvedRequest request) {
 		return this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
 	}
 

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 
 /**
  * The form of a token: {@code <instance id>:<number>}. With a number that begins with 0
- * the instance says that it wants to be told when others want what the token holds.
+ * the instance asks to be notified when other instances want what the token holds.
  *
  * @since 0.1.0
  */
@@ -18,8 +18,8 @@ public final class Tokens {
 
 	private static final int ID_LENGTH = 32;
 
-	/** What the number begins with if the instance wants to be told. */
-	private static final char TOLD = '0';
+	/** What the number begins with if the instance is to be notified. */
+	private static final char NOTIFIED = '0';
 
 	private static final int SHOWN_BYTES = 4;
 
@@ -30,16 +30,16 @@ public final class Tokens {
 	 * Return the token of a request.
 	 * @param instanceId whose
 	 * @param number which of its requests
-	 * @param told whether the store is to tell the instance when others want what the
-	 * token holds
+	 * @param notified whether the store is to notify the instance when others want what
+	 * the token holds
 	 */
-	public static String of(String instanceId, long number, boolean told) {
-		return instanceId + (told ? ":" + TOLD : ":") + number;
+	public static String of(String instanceId, long number, boolean notified) {
+		return instanceId + (notified ? ":" + NOTIFIED : ":") + number;
 	}
 
-	/** Return whether the store tells its instance when others want what it holds. */
-	public static boolean isTold(String token) {
-		return token.charAt(ID_LENGTH + 1) == TOLD;
+	/** Return whether the store notifies its instance when others want what it holds. */
+	public static boolean isNotifiedWhenWanted(String token) {
+		return token.charAt(ID_LENGTH + 1) == NOTIFIED;
 	}
 
 	/** Return whether an owner's text is a token of some instance. */
