@@ -96,7 +96,7 @@ public final class Contender {
 	 */
 	void standFor(ContendingWaiter other) {
 		this.waiter = other;
-		if (this.timer != null && isOpen() && other.dueBy(this.askAt) != this.askAt) {
+		if (this.timer != null && isOpen() && other.contenderDueAt(this.askAt) != this.askAt) {
 			// Its deadline comes first.
 			arm(this.context.scheduler.nanoTime());
 		}
@@ -110,7 +110,7 @@ public final class Contender {
 	private void arm(long now) {
 		disarm();
 		this.timer = this.context.scheduler.schedule(() -> this.coordinator.execute(this::onTimer),
-				this.waiter.dueBy(this.askAt) - now);
+				this.waiter.contenderDueAt(this.askAt) - now);
 	}
 
 	private void disarm() {

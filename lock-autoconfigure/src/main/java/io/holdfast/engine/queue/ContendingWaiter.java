@@ -19,7 +19,7 @@ interface ContendingWaiter {
 	 * Return when the timer of its contender is to fire: at the given time; or at the
 	 * deadline, if that comes first and this has no timer of its own.
 	 */
-	long dueBy(long at);
+	long contenderDueAt(long at);
 
 	/**
 	 * Return whether a failure of the store need not end the wait: others are waited for,

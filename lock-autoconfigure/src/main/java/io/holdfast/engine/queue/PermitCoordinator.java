@@ -291,7 +291,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	public Waiter firstLike(Waiter waiter) {
+	public Waiter receiverOfGrant(Waiter waiter) {
 		if (handsOver(waiter.request)) {
 			for (Waiter first : this.contending) {
 				if (first.request.isLike(waiter.request)) {

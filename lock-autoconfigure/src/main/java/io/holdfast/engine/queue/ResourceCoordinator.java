@@ -168,14 +168,14 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	@Override
 	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
 		dequeue(heir);
-		boolean isToEnd = stopContending(heir) && !tryPassPlace(heir);
+		boolean mustReleaseOwnToken = stopContending(heir) && !tryPassPlace(heir);
 		Hold next = heir.takeOver(hold, now, way);
 		onHoldBegun(next);
 		LeaseHandle lease = open(heir, next, now);
 		renewer().replace(hold, next);
 		deliver(heir, lease);
 		detach(hold);
-		if (isToEnd) {
+		if (mustReleaseOwnToken) {
 			Contender contender = heir.contender();
 			this.parts.registry().removeContender(contender.token);
 			this.parts.releases().release(this.resource, contender.command, contender.answers().doubtSince(), null);
@@ -224,7 +224,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		}
 		onHoldEnded(hold);
 		// Once: what the store tells of its messages may change at any time.
-		Waiter next = next(hold, now);
+		Waiter next = nextWaiter(hold, now);
 		switch (afterRelease(hold, held, next, now)) {
 			case LEFT_TO_SHUT_DOWN -> {
 				detach(hold);
@@ -256,7 +256,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		}
 	}
 
-	private @Nullable Waiter next(Hold hold, long now) {
+	private @Nullable Waiter nextWaiter(Hold hold, long now) {
 		return this.context.isClosed() ? null : nextEligibleWaiter(hold, now);
 	}
 
@@ -279,7 +279,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 
 	@Override
 	public final boolean tryHandOver(Hold hold, long now) {
-		Waiter next = next(hold, now);
+		Waiter next = nextWaiter(hold, now);
 		if (next != null) {
 			handOverOrOffer(hold, next, now);
 		}

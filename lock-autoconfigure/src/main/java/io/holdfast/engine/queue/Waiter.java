@@ -52,8 +52,8 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	/** The number of the last request sent before it came. */
 	private long lastSentBefore;
 
-	/** It has waited here for others: one failure does not end its wait. */
-	private boolean promoted;
+	/** Whether it has waited here for others: one failure does not end its wait then. */
+	private boolean metOthersHere;
 
 	Waiter(WaiterHost coordinator, String token, ResolvedRequest request, @Nullable Thread thread,
 			LeaseContext leaseContext, @Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
@@ -146,7 +146,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	void beginContending(boolean waited, long answerCount) {
 		tellBegin();
 		boolean firstAnswerOnly = isBehindFirstQuestion(answerCount);
-		this.promoted = waited && !firstAnswerOnly;
+		this.metOthersHere = waited && !firstAnswerOnly;
 		if (firstAnswerOnly) {
 			this.contender.answers().setWaitedBefore(waitedNanos());
 		}
@@ -157,7 +157,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	 * Contend by the contender of a waiter that needs it no more, at its place.
 	 */
 	void takeOverPlaceOf(Waiter last) {
-		this.promoted = true;
+		this.metOthersHere = true;
 		this.state = WaitState.CONTENDING;
 		swapContenders(last);
 	}
@@ -178,7 +178,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		if (!EngineExceptions.isTemporary(error)) {
 			return false;
 		}
-		boolean waitsForOthers = this.contender.answers().isBusy() || this.promoted;
+		boolean waitsForOthers = this.contender.answers().isBusy() || this.metOthersHere;
 		return waitsForOthers || this.request.waits()
 				&& (EngineExceptions.isWorthWaiting(error) || this.contender.answers().isPatient());
 	}
@@ -217,16 +217,16 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 	@Override
 	public void onGranted(Granted granted, long sentAt, HandOver way, long now) {
-		Waiter first = this.coordinator.firstLike(this);
-		first.swapContenders(this);
-		first.makeHold(granted, sentAt, way, now);
+		Waiter receiver = this.coordinator.receiverOfGrant(this);
+		receiver.swapContenders(this);
+		receiver.makeHold(granted, sentAt, way, now);
 	}
 
 	private void makeHold(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = this.contender;
 		long doubtSince = own.stop();
 		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
-		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.promoted) {
+		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.metOthersHere) {
 			this.context.observers.handedOver(this.coordinator.resource(), way);
 		}
 		this.state = WaitState.GRANTED;
@@ -254,7 +254,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		if (this.state == WaitState.CONTENDING) {
 			this.contender.stop();
 		}
-		this.promoted = true;
+		this.metOthersHere = true;
 		this.state = WaitState.GRANTED;
 		this.context.observers.handedOver(this.coordinator.resource(), way);
 		return new Hold(this, before, way, now);
@@ -270,7 +270,8 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	 * waited for an answer only has waited for the store. For any thread once granted.
 	 */
 	public boolean hasMetOthers() {
-		return this.contender.answers().isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
+		return this.contender.answers().isBusy() || this.metOthersHere
+				|| this.whole != null && this.whole.hasMetOthers();
 	}
 
 	/** End the wait with a lease, unless it has ended. */
@@ -295,7 +296,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	}
 
 	@Override
-	public long dueBy(long at) {
+	public long contenderDueAt(long at) {
 		if (this.timer != null || at - waitEndsAt() < 0) {
 			return at;
 		}
@@ -345,7 +346,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		 * Return which waiter is to have what the store grants to the contender of
 		 * another one: the first of those that ask for the same.
 		 */
-		Waiter firstLike(Waiter waiter);
+		Waiter receiverOfGrant(Waiter waiter);
 
 		/** Begin a hold that the store has granted to a waiter. */
 		void beginHold(Waiter waiter, Hold hold, long now);

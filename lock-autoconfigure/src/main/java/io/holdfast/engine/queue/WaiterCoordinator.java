@@ -124,7 +124,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	@Override
-	public Waiter firstLike(Waiter waiter) {
+	public Waiter receiverOfGrant(Waiter waiter) {
 		return waiter;
 	}
 
