@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
  * left.
  *
  * <p>
- * Commands reach Redis in the order in which they were given. The driver's event loop
- * writes at once what is given to it there, but queues what is given by other threads; so
- * nothing is given to it there while something is in that queue.
+ * Commands reach Redis in the order in which they were sent. The driver writes at once
+ * what its event loop dispatches, but queues what other threads do; so the event loop
+ * dispatches nothing while something is in that queue.
  */
 final class BatchingScriptSender extends ScriptSender implements ScriptCommand.CommandSender {
 
@@ -66,23 +66,23 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 	private final Queue<ScriptCommand> waiting = new ConcurrentLinkedQueue<>();
 
 	/**
-	 * The thread that makes it more than 0 gives the driver what waits, also for the
-	 * others.
+	 * How many threads have asked for a dispatch. The first of them dispatches what
+	 * waits, also for the others.
 	 */
-	private final AtomicInteger givers = new AtomicInteger();
+	private final AtomicInteger dispatchRequests = new AtomicInteger();
 
-	private volatile @Nullable Thread giver;
+	private volatile @Nullable Thread dispatcher;
 
-	/** What the giver is to do when it is none any more: its own only. */
+	/** What the dispatcher is to do afterwards. Confined to it. */
 	private @Nullable List<Runnable> afterwards;
 
-	/** Given to the driver, and neither answered nor given up. */
+	/** How many commands are dispatched, and neither answered nor given up. */
 	private final AtomicInteger unanswered = new AtomicInteger();
 
-	/** Of these, those that the driver has not written to the connection yet. */
+	/** How many of these the driver has not written to the connection yet. */
 	private final AtomicInteger unwritten = new AtomicInteger();
 
-	private volatile long lastGiven;
+	private volatile long lastDispatchAt;
 
 	/** Threads may undo each other's changes of it: it is only an estimate. */
 	private volatile long pause = SHORTEST_PAUSE;
@@ -100,18 +100,17 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		this.traces = traces;
 		this.clock = clock;
 		this.executor = executor;
-		this.lastGiven = clock.getAsLong();
+		this.lastDispatchAt = clock.getAsLong();
 	}
 
 	/**
-	 * Return the best way to give commands to a connection. One of a cluster is many, and
-	 * connects to nodes while it blocks the thread that gives it several commands
-	 * together; one of a master with replicas changes what is behind it, so that answers
-	 * need not come in order. A queue that is bounded refuses all that are given
-	 * together.
+	 * Return the best sender for a connection. One to a cluster is many, and connects to
+	 * nodes while it blocks the thread that dispatches several commands together. One to
+	 * a master with replicas changes what is behind it, so that answers need not come in
+	 * order. A bounded queue refuses all commands that are dispatched together.
 	 * @param commands the connection's commands
 	 * @param refresh has the driver look at the cluster anew
-	 * @return the way
+	 * @return the sender
 	 */
 	static ScriptSender of(RedisClusterAsyncCommands<byte[], byte[]> commands, Runnable refresh) {
 		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
@@ -132,12 +131,12 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		return new Driver() {
 
 			@Override
-			public void give(ScriptCommand command) {
+			public void dispatch(ScriptCommand command) {
 				connection.dispatch(command.traced());
 			}
 
 			@Override
-			public void give(List<ScriptCommand> commands) {
+			public void dispatch(List<ScriptCommand> commands) {
 				connection.dispatch(commands.stream().map(ScriptCommand::traced).toList());
 			}
 
@@ -149,30 +148,30 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		this.waiting.add(new ScriptCommand(call, this, (this.traces != null) ? this.traces.getTraceContext() : null));
 		// After it was added: else the last answer might not see it.
 		if (this.unanswered.get() < FEW || isTime() || this.closed) {
-			give();
+			dispatch();
 		}
 	}
 
 	@Override
 	void close() {
 		this.closed = true;
-		give();
+		dispatch();
 	}
 
 	private boolean isTime() {
-		return this.clock.getAsLong() - this.lastGiven >= this.pause;
+		return this.clock.getAsLong() - this.lastDispatchAt >= this.pause;
 	}
 
-	private void give() {
-		if (this.givers.getAndIncrement() > 0) {
+	private void dispatch() {
+		if (this.dispatchRequests.getAndIncrement() > 0) {
 			return;
 		}
 		Throwable trouble = null;
 		int seen = 1;
 		do {
-			this.giver = Thread.currentThread();
+			this.dispatcher = Thread.currentThread();
 			try {
-				giveAll();
+				dispatchAll();
 			}
 			catch (RuntimeException | Error ex) {
 				// The stack may end or memory be full: not for the others.
@@ -180,8 +179,8 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 			}
 			List<Runnable> refused = this.afterwards;
 			this.afterwards = null;
-			this.giver = null;
-			seen = this.givers.addAndGet(-seen);
+			this.dispatcher = null;
+			seen = this.dispatchRequests.addAndGet(-seen);
 			if (refused != null) {
 				// They are others' calls, too, and this thread may hold locks.
 				refused.forEach(this.executor::execute);
@@ -196,7 +195,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		}
 	}
 
-	private void giveAll() {
+	private void dispatchAll() {
 		if (this.unwritten.get() > 0 && isEventLoop(Thread.currentThread())) {
 			// They are unanswered, so there will be another occasion.
 			return;
@@ -206,10 +205,10 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		if (first == null) {
 			return;
 		}
-		this.lastGiven = now;
+		this.lastDispatchAt = now;
 		ScriptCommand second = next(now);
 		if (second == null) {
-			give(first);
+			dispatch(first);
 			return;
 		}
 		List<ScriptCommand> batch = new ArrayList<>();
@@ -217,7 +216,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		for (ScriptCommand command = second; command != null; command = next(now)) {
 			batch.add(command);
 		}
-		give(batch);
+		dispatch(batch);
 	}
 
 	/** Or may be it, after it was connected anew. */
@@ -225,10 +224,10 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		return thread == this.eventLoop || thread instanceof FastThreadLocalThread;
 	}
 
-	private void give(ScriptCommand command) {
+	private void dispatch(ScriptCommand command) {
 		try {
 			count(1);
-			this.driver.give(command);
+			this.driver.dispatch(command);
 		}
 		catch (RuntimeException | Error ex) {
 			// Whatever it is, the others have to be able to go on.
@@ -236,19 +235,19 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		}
 	}
 
-	private void give(List<ScriptCommand> batch) {
+	private void dispatch(List<ScriptCommand> batch) {
 		try {
 			count(batch.size());
-			this.driver.give(batch);
+			this.driver.dispatch(batch);
 		}
 		catch (RuntimeException | Error ex) {
 			batch.forEach((command) -> command.completeExceptionally(ex));
 		}
 	}
 
-	private void count(int given) {
-		this.unanswered.addAndGet(given);
-		this.unwritten.addAndGet(given);
+	private void count(int dispatched) {
+		this.unanswered.addAndGet(dispatched);
+		this.unwritten.addAndGet(dispatched);
 		if (this.closed) {
 			throw RedisFailures.closed();
 		}
@@ -257,7 +256,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 	/** Return the command of the first call that waits and was not given up. */
 	private @Nullable ScriptCommand next(long now) {
 		for (ScriptCommand command = this.waiting.poll(); command != null; command = this.waiting.poll()) {
-			command.givenAt(now);
+			command.dispatchedAt(now);
 			if (command.call().send(command)) {
 				return command;
 			}
@@ -280,7 +279,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 
 	@Override
 	public void onOver(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
-		if (Thread.currentThread() != this.giver) {
+		if (Thread.currentThread() != this.dispatcher) {
 			finish(command, reply, error);
 			return;
 		}
@@ -294,7 +293,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 	private void finish(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		try {
 			if (error == null) {
-				adaptPause(this.clock.getAsLong() - command.givenAt());
+				adaptPause(this.clock.getAsLong() - command.dispatchedAt());
 			}
 			answered(command.call(), reply, error);
 		}
@@ -302,7 +301,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 			// After what the answer leads to, which may be commands to send as well.
 			int left = this.unanswered.decrementAndGet();
 			if (!this.waiting.isEmpty() && (left < FEW || isTime())) {
-				give();
+				dispatch();
 			}
 		}
 	}
@@ -315,10 +314,10 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 	/** Lettuce's connection: takes commands without waiting for anything. */
 	interface Driver {
 
-		void give(ScriptCommand command);
+		void dispatch(ScriptCommand command);
 
 		/** Send them in one flush. */
-		void give(List<ScriptCommand> commands);
+		void dispatch(List<ScriptCommand> commands);
 
 	}
 

@@ -36,7 +36,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 	/** What the driver gets: this, or what makes a span of it. */
 	private final RedisCommand<byte[], byte[], ?> traced;
 
-	private volatile long givenAt;
+	private volatile long dispatchedAt;
 
 	private CommandOutput<byte[], byte[], List<@Nullable Object>> output = new ScriptReply();
 
@@ -63,19 +63,19 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		return this.call;
 	}
 
-	/** Return what to give to the driver. */
+	/** Return what to dispatch to the driver. */
 	public RedisCommand<byte[], byte[], ?> traced() {
 		return this.traced;
 	}
 
-	/** Note when it was given to the driver. */
-	public void givenAt(long now) {
-		this.givenAt = now;
+	/** Note when it was dispatched to the driver. */
+	public void dispatchedAt(long now) {
+		this.dispatchedAt = now;
 	}
 
-	/** Return when it was given to the driver, by the clock of its sender. */
-	public long givenAt() {
-		return this.givenAt;
+	/** Return when it was dispatched to the driver, by the clock of its sender. */
+	public long dispatchedAt() {
+		return this.dispatchedAt;
 	}
 
 	/** By the event loop, again for another connection. */
@@ -214,7 +214,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		return getType() + " " + getArgs();
 	}
 
-	/** The sender of commands, which gives them to the driver. */
+	/** The sender of commands, which dispatches them to the driver. */
 	public interface CommandSender {
 
 		/** Note that a command is on its connection, or will be before any other. */

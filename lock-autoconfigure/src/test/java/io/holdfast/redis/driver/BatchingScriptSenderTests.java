@@ -65,7 +65,7 @@ class BatchingScriptSenderTests {
 		send(FEW);
 		assertThat(this.driver.flushes).isEqualTo(FEW);
 		List<ScriptCall<Object>> late = send(5);
-		assertThat(this.driver.given()).isEqualTo(FEW);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW);
 		this.driver.answer();
 		assertThat(this.driver.flushes).isEqualTo(FEW + 1);
 		this.driver.answerAll();
@@ -79,10 +79,10 @@ class BatchingScriptSenderTests {
 		send(FEW + 2);
 		this.clock.addAndGet(BatchingScriptSender.SHORTEST_PAUSE - 1);
 		send();
-		assertThat(this.driver.given()).isEqualTo(FEW);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW);
 		this.clock.incrementAndGet();
 		send();
-		assertThat(this.driver.given()).isEqualTo(FEW + 4);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW + 4);
 		assertThat(this.driver.flushes).isEqualTo(FEW + 1);
 	}
 
@@ -94,10 +94,10 @@ class BatchingScriptSenderTests {
 		send(1);
 		send(10);
 		this.driver.answer();
-		assertThat(this.driver.given()).isEqualTo(FEW);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW);
 		this.clock.addAndGet(BatchingScriptSender.SHORTEST_PAUSE);
 		this.driver.answer();
-		assertThat(this.driver.given()).isEqualTo(FEW - 1 + 10);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW - 1 + 10);
 	}
 
 	@Test
@@ -121,10 +121,10 @@ class BatchingScriptSenderTests {
 		send(FEW);
 		this.clock.addAndGet(least);
 		send();
-		assertThat(this.driver.given()).isEqualTo(FEW);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW);
 		this.clock.addAndGet(most - least);
 		send();
-		assertThat(this.driver.given()).isEqualTo(FEW + 2);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW + 2);
 		this.driver.answerAll();
 	}
 
@@ -137,7 +137,7 @@ class BatchingScriptSenderTests {
 		for (int i = 0; i < FEW; i++) {
 			end.of(this.driver);
 		}
-		assertThat(this.driver.given()).isEqualTo(3);
+		assertThat(this.driver.dispatched()).isEqualTo(3);
 		this.driver.answerAll();
 		assertThat(late).allMatch((call) -> !call.isCompletedExceptionally());
 		assertLeaveAlone(3);
@@ -225,7 +225,7 @@ class BatchingScriptSenderTests {
 		assertLeaveAlone(3);
 		send(FEW);
 		send(3);
-		assertThat(this.driver.given()).isEqualTo(FEW);
+		assertThat(this.driver.dispatched()).isEqualTo(FEW);
 	}
 
 	@Test
@@ -247,7 +247,7 @@ class BatchingScriptSenderTests {
 		Thread loop = new FastThreadLocalThread(this::send);
 		loop.start();
 		loop.join(TimeUnit.SECONDS.toMillis(10));
-		assertThat(this.driver.given()).isEqualTo(1);
+		assertThat(this.driver.dispatched()).isEqualTo(1);
 		this.driver.answerAll();
 		assertThat(this.driver.order).containsExactly(1, 2);
 	}
@@ -286,10 +286,10 @@ class BatchingScriptSenderTests {
 		int before = this.driver.order.size();
 		onAnotherThread(this::send);
 		ScriptCall<Object> mine = send();
-		assertThat(this.driver.given()).isEqualTo(1);
+		assertThat(this.driver.dispatched()).isEqualTo(1);
 		this.driver.write();
 		this.driver.answer();
-		assertThat(this.driver.given()).isEqualTo(1);
+		assertThat(this.driver.dispatched()).isEqualTo(1);
 		this.driver.answer();
 		assertThat(mine).isDone();
 		assertThat(this.driver.order).isSorted().hasSize(before + 2);
@@ -346,7 +346,7 @@ class BatchingScriptSenderTests {
 	private void assertLeaveAlone(int times) {
 		for (int i = 0; i < times; i++) {
 			ScriptCall<Object> call = send();
-			assertThat(this.driver.given()).isEqualTo(1);
+			assertThat(this.driver.dispatched()).isEqualTo(1);
 			this.driver.answer();
 			assertThat(call).isCompletedWithValue((long) this.calls);
 		}

@@ -35,12 +35,12 @@ class FakeDriver implements BatchingScriptSender.Driver {
 	volatile @Nullable Throwable refusal;
 
 	@Override
-	public void give(ScriptCommand command) {
-		give(List.of(command));
+	public void dispatch(ScriptCommand command) {
+		dispatch(List.of(command));
 	}
 
 	@Override
-	public void give(List<ScriptCommand> commands) {
+	public void dispatch(List<ScriptCommand> commands) {
 		if (this.refusal instanceof Error error) {
 			throw error;
 		}
@@ -61,7 +61,7 @@ class FakeDriver implements BatchingScriptSender.Driver {
 	}
 
 	/** How many were given and have no answer. */
-	int given() {
+	int dispatched() {
 		return this.tasks.size() + this.written.size();
 	}
 
