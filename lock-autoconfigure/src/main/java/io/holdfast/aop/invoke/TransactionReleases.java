@@ -19,7 +19,7 @@ public final class TransactionReleases implements TransactionSynchronization {
 
 	private TransactionReleases(Leases leases) {
 		this.leases = leases;
-		leases.last = this;
+		leases.registeredLast = this;
 	}
 
 	/**
@@ -65,14 +65,14 @@ public final class TransactionReleases implements TransactionSynchronization {
 
 	/** Move this behind what was registered since, which would run without the locks. */
 	private void comeLast() {
-		if (this == this.leases.last && TransactionSynchronizationManager.isSynchronizationActive()) {
+		if (this == this.leases.registeredLast && TransactionSynchronizationManager.isSynchronizationActive()) {
 			TransactionSynchronizationManager.registerSynchronization(new TransactionReleases(this.leases));
 		}
 	}
 
 	@Override
 	public void afterCompletion(int status) {
-		if (this == this.leases.last) {
+		if (this == this.leases.registeredLast) {
 			this.leases.innermostFirst.forEach(Part::release);
 		}
 	}
@@ -103,8 +103,8 @@ public final class TransactionReleases implements TransactionSynchronization {
 
 		private final Deque<Part> innermostFirst = new ConcurrentLinkedDeque<>();
 
-		/** The one that was registered last. */
-		private volatile @Nullable TransactionReleases last;
+		/** The synchronization that was registered last. */
+		private volatile @Nullable TransactionReleases registeredLast;
 
 	}
 

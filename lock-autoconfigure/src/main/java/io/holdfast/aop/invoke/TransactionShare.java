@@ -73,7 +73,7 @@ public final class TransactionShare implements TransactionReleases.Part {
 	/** Note that the transaction has ended: what still runs releases by itself. */
 	private synchronized List<HeldMethodLease> complete() {
 		this.completed = true;
-		return this.kept.stream().filter((each) -> each.ended).map((each) -> each.held).toList();
+		return this.kept.stream().filter((each) -> each.leftToTransaction).map((each) -> each.held).toList();
 	}
 
 	/** One of the leases. */
@@ -82,7 +82,7 @@ public final class TransactionShare implements TransactionReleases.Part {
 		private final HeldMethodLease held;
 
 		/** Guarded by the share. */
-		private boolean ended;
+		private boolean leftToTransaction;
 
 		Kept(HeldMethodLease held) {
 			this.held = held;
@@ -95,8 +95,8 @@ public final class TransactionShare implements TransactionReleases.Part {
 		 */
 		private boolean leaveToTransaction() {
 			synchronized (TransactionShare.this) {
-				this.ended = !TransactionShare.this.completed && this.held.lease().isHeld();
-				return this.ended;
+				this.leftToTransaction = !TransactionShare.this.completed && this.held.lease().isHeld();
+				return this.leftToTransaction;
 			}
 		}
 
