@@ -146,8 +146,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * Have the calls of annotated methods observed.
-	 * @param observer gives who observes them, or {@code null}; asked once, when all
-	 * beans are there or by the first call before
+	 * @param observer gives the observer, or {@code null}; asked once, when all beans are
+	 * there or by the first call before
 	 */
 	public void setMethodObserver(Supplier<@Nullable MethodObserver> observer) {
 		this.interceptor.setObserver(SingletonSupplier.of(() -> Optional.ofNullable(observer.get())));

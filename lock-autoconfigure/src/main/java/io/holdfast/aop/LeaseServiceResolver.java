@@ -17,8 +17,8 @@ import org.springframework.util.Assert;
 
 /**
  * Finds the beans that grant what annotations ask for. Each is looked up at a method's
- * first call, so that advised beans may be created before it. Names that mean no such
- * bean are refused when all beans are there, and so is it if there is none. Thread-safe.
+ * first call, so that advised beans may be created before it. When all beans are there, a
+ * name that means no such bean is refused, and so is a lack of any. Thread-safe.
  *
  * @param <S> the type of the service
  */

@@ -77,7 +77,7 @@ public final class Hold extends TokenGrant {
 		this.coordinator = requester.coordinator();
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(granted.ttlMillis());
-		// Spread, so that what was granted together is not renewed together for ever.
+		// Spread: holds granted together would be renewed together each time.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
 		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
 				now + this.coordinator.context().shortenRandomly(third - now));
@@ -156,7 +156,7 @@ public final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Return why its validity has come to its end, in words.
+	 * Return why its validity has ended, in words.
 	 */
 	public String whyExpired(long now) {
 		if (!isRenewed()) {

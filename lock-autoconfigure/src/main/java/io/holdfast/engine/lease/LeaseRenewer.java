@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseRenewer {
 
-	/** So that one call does not keep the store from serving others for a millisecond. */
+	/** Few enough for a script that keeps others waiting for less than a millisecond. */
 	private static final int BATCH = 430;
 
 	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
@@ -62,7 +62,7 @@ public final class LeaseRenewer {
 		wakeFor(hold.renewal.at());
 	}
 
-	/** Note that the leases of a hold are others than before. */
+	/** Note that leases of a hold were opened or closed. */
 	public void onLeasesChanged(Hold hold) {
 		wakeFor(hold.dueAt(this.context.scheduler.nanoTime()));
 	}
@@ -118,7 +118,7 @@ public final class LeaseRenewer {
 		return this.drained;
 	}
 
-	/** Return all but those that are over here, and only kept for the next request. */
+	/** Return the holds, without those that were released here and are kept warm. */
 	public List<Hold> holds() {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
@@ -162,8 +162,7 @@ public final class LeaseRenewer {
 			this.upcoming.nextAt(now).ifPresent(this::wakeBy);
 		}
 		catch (RuntimeException | Error ex) {
-			// The stack may end or memory be full. What was taken out is looked for
-			// again.
+			// The stack may end or memory be full. The next look finds the holds again.
 			wakeFor(now + this.context.retryDelay());
 			logger.error("The renewal of leases failed, and is tried again", ex);
 		}
@@ -177,7 +176,7 @@ public final class LeaseRenewer {
 				silent = true;
 				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
-			// Again then if this renewal is not answered.
+			// It is sent again then if it is not answered.
 			hold.renewal.schedule(now + patience(hold, now));
 			this.upcoming.requeue(hold, now);
 		}
@@ -189,7 +188,8 @@ public final class LeaseRenewer {
 	}
 
 	/**
-	 * Return when to ask again without an answer: in time, but not in vain many times.
+	 * Return when to send a renewal again that is not answered: soon enough to keep the
+	 * lease, but not many times.
 	 */
 	private long patience(Hold hold, long now) {
 		long soon = Math.max((hold.validUntil() - now) / 2, this.context.settings.retryInterval().toNanos());
@@ -298,7 +298,7 @@ public final class LeaseRenewer {
 		}
 		lose(hold, why);
 		hold.coordinator.execute(() -> {
-			// Just passed on, or kept for the next request.
+			// Just handed over, or kept warm.
 			Hold next = this.holds.get(token);
 			if (next != null && next.hasEnded()) {
 				hold.coordinator.releaseUnused();

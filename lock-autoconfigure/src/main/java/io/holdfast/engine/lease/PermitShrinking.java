@@ -21,7 +21,7 @@ public final class PermitShrinking {
 
 	private final CompletableFuture<Boolean> answer = new CompletableFuture<>();
 
-	/** Create what gives back permits of a hold. */
+	/** Create the release of some permits of a hold. */
 	public PermitShrinking(EngineContext context, LeaseRenewer renewer, Hold hold) {
 		this.context = context;
 		this.renewer = renewer;
@@ -43,7 +43,7 @@ public final class PermitShrinking {
 	 */
 	public void keep(int most) {
 		if (this.hold.leases.count() == 0) {
-			// Another thread has given back all of it, with which others may go on.
+			// Another thread has released the rest, which others may hold by now.
 			this.answer.complete(true);
 			return;
 		}

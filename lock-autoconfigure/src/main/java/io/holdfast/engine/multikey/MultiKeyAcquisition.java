@@ -51,16 +51,16 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 
 	private final CompletableFuture<MultiKeyLease> result = new CompletableFuture<>();
 
-	/** What it has by now. Guarded by this, and not changed once it is settled. */
+	/** The leases granted so far. Guarded by this, and not changed once it is settled. */
 	private final List<LeaseHandle> leases;
 
-	/** Whether it is decided what becomes of it. Guarded by this. */
+	/** Whether it is decided that it succeeds or fails. Guarded by this. */
 	private boolean settled;
 
-	/** It had to wait for others, not only for the store. */
+	/** Whether it had to wait for others, not only for the store. */
 	private volatile boolean metOthers;
 
-	/** What it waits for now. */
+	/** The waiter for the key that it waits for now. */
 	private volatile @Nullable Waiter current;
 
 	/** Create the acquisition of several keys for one caller. */

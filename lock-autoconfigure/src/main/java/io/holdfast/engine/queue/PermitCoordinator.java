@@ -90,8 +90,8 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	/**
-	 * Have the first waiter in the queue ask before a request that passes the queue: it
-	 * contends only when there are less of its like, and might be passed for ever.
+	 * Have the first waiter in the queue ask before a request that passes the queue. It
+	 * would contend only once fewer of its like do, and might be passed again and again.
 	 */
 	private void askForHead() {
 		Waiter head = head();

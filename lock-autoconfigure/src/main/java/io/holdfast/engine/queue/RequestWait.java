@@ -227,7 +227,7 @@ abstract class RequestWait implements PendingAcquisition {
 		return this.behindFirstQuestion == answerCount;
 	}
 
-	/** Return whether it has waited so for too long: it would only ask in vain, too. */
+	/** Return whether it has waited so for too long: its own question would fail, too. */
 	final boolean isOutOfPatience(long answerCount) {
 		return isBehindFirstQuestion(answerCount) && waitedNanos() >= this.context.settings.outagePatience().toNanos();
 	}

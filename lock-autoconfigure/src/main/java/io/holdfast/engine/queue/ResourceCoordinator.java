@@ -69,16 +69,16 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
 
-	/** Made when a thread is woken for an offer for the first time: mostly none is. */
+	/** Created when a thread is woken for an offer for the first time: mostly none is. */
 	private @Nullable Barging barging;
 
 	ResourceCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
 	}
 
-	// What differs
+	// By kind of resource
 
-	/** A request begins. */
+	/** Take a request that begins. */
 	abstract void arrive(Waiter waiter);
 
 	abstract void onHoldBegun(Hold hold);
@@ -368,7 +368,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	/**
-	 * Nothing is granted any more.
+	 * End all waits, and release what is kept warm or offered.
 	 * @param spared which contenders go on all the same
 	 */
 	public final void close(Predicate<Contender> spared) {

@@ -43,7 +43,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	final Resource resource;
 
-	/** Made for the first waiter: mostly there is none. */
+	/** Created for the first waiter: mostly there is none. */
 	Set<Waiter> queue = NO_WAITERS;
 
 	/** Whether the queue has a waiter. Changed by events only. */
@@ -100,9 +100,9 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return --this.users == 0;
 	}
 
-	// What differs
+	// By kind of resource
 
-	/** Return whether a waiter may stand in the store beside those who do already. */
+	/** Return whether a waiter may contend beside those that do already. */
 	abstract boolean admits(Waiter waiter);
 
 	/**
@@ -128,7 +128,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return waiter;
 	}
 
-	/** Look after waiters that are being woken, before others are let contend. */
+	/** Settle what concerns a waiter that is being woken, before others contend. */
 	abstract void beforeAdvance();
 
 	// Waiting and contending
@@ -170,8 +170,8 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	/**
-	 * Return whether one more may not wait. Each has memory and perhaps a thread, so it
-	 * is better to refuse some than to go down with all.
+	 * Return whether no further request may wait. Each takes memory and perhaps a thread:
+	 * too many would take the application down.
 	 */
 	final boolean isFull() {
 		return this.queue.size() + this.contending.size() >= this.context.settings.maxWaitersPerKey()
@@ -287,9 +287,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		giveUp(waiter);
 	}
 
-	/**
-	 * After the event, as observers may take their time, and to wake up a thread does.
-	 */
+	/** End a wait after the event: observers and waking a thread take their time. */
 	private void tellFailed(Waiter waiter, RuntimeException exception) {
 		later(() -> waiter.fail(exception));
 	}
@@ -300,7 +298,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		if (waiter.is(Waiter.WaitState.QUEUED)) {
 			dequeue(waiter);
 			endWait(waiter);
-			// Others may have waited for no more than to come before it.
+			// Others may have waited behind it only.
 			advance();
 		}
 		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
@@ -315,7 +313,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 			}
 		}
 		else if (lease != null) {
-			// It was granted. Now, or its thread would enter by it if it asks again.
+			// It was granted. At once: its thread would re-enter by it if it asks again.
 			lease.discard();
 		}
 	}

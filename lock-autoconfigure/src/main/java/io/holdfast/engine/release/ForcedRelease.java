@@ -11,7 +11,8 @@ import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.Resource;
 
 /**
- * Releases what others hold, in their names. Blocks until the store answers. Thread-safe.
+ * Releases leases of any instance, in its name. Blocks until the store answers.
+ * Thread-safe.
  */
 public final class ForcedRelease {
 
@@ -29,7 +30,7 @@ public final class ForcedRelease {
 	}
 
 	/**
-	 * Release holders of a semaphore or a read-write lock. Those that are let in by that
+	 * Release holders of a semaphore or a read-write lock. Waiters that get their permits
 	 * are not released.
 	 * @param resource the semaphore or lock
 	 * @param selection which holders to release

@@ -24,7 +24,7 @@ public final class EngineExceptions {
 	private EngineExceptions() {
 	}
 
-	/** Return the exception for a wait in vain. */
+	/** Return the exception for a wait that ends without a lease. */
 	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
 		return notAcquired(request, (request.limit() > 0) ? request.limit() : -1, reason, waitedNanos, cause);

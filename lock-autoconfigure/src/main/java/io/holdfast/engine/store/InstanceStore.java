@@ -21,7 +21,7 @@ public interface InstanceStore {
 	/**
 	 * Say that an instance is there, for the first time or again, and forget those that
 	 * have not said so for long. An instance that does not speak the same protocol as
-	 * others that are there is kept out, and is not there by that.
+	 * others that are there is kept out, and does not count as there.
 	 * @param instanceId the instance
 	 * @param info what is told of it
 	 * @param age how long it is there

@@ -3,7 +3,7 @@ package io.holdfast.engine.store;
 /**
  * Something about a store that may harm leases.
  *
- * @param certain whether it is so; if not, that could not be found out
+ * @param certain whether it is known to be so; if not, it could not be found out
  * @param text what it is, and what to do about it: one sentence or more, without the last
  * full stop
  * @since 0.1.0

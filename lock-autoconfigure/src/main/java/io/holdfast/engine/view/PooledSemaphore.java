@@ -29,7 +29,7 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	private final SemaphoreRequest request;
 
-	/** What asks without a time of its own: it waits as the request says, or for ever. */
+	/** The request of calls without a time: waits as configured, or without limit. */
 	private final SemaphoreRequest patient;
 
 	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
@@ -136,7 +136,7 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	private boolean tryDrain(int permits) {
 		try {
-			// Behind those who wait for more than is free, what is free is not to be had.
+			// Behind a waiter that wants more than is free, it would get nothing.
 			return tryAcquire(this.request.fair(false), permits);
 		}
 		catch (NotAcquiredException ex) {

@@ -29,7 +29,7 @@ public final class ThreadLock implements LockView {
 
 	private final LockRequest request;
 
-	/** What asks without a time of its own: it waits as the request says, or for ever. */
+	/** The request of calls without a time: waits as configured, or without limit. */
 	private final LockRequest patient;
 
 	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
@@ -65,7 +65,7 @@ public final class ThreadLock implements LockView {
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
-			// It asks for now only: that its own thread is in the way is no error.
+			// It does not wait, so a lease of its own thread in the way is no error.
 			return ex.getReason() != Reason.SELF_BLOCKED && BlockingAcquirer.falseIfTimedOut(ex);
 		}
 	}

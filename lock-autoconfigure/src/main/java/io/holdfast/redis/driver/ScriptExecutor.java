@@ -32,9 +32,9 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  *
  * <p>
  * Opening the connection blocks, so it is done on a thread of its own. Until then calls
- * wait in a backlog; they are sent in their order when it is there, and fail together
- * when it is not to be had. The next call tries again. Once it is there, Lettuce connects
- * again by itself, unless the connection is closed by its factory.
+ * wait in a backlog. They are sent in their order when the connection is open, and fail
+ * together when it cannot be opened; the next call tries again. Once it is open, Lettuce
+ * connects again by itself, unless the connection is closed by its factory.
  *
  * <p>
  * A reply is completed on the driver's event loop. In a cluster, what is sent from there
@@ -49,7 +49,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 public final class ScriptExecutor implements AutoCloseable {
 
-	/** What an attempt to connect that is under way gets to end by itself. */
+	/** How long the end waits for a running attempt to connect. */
 	private static final long ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
 	private final RedisConnectionFactory factory;
@@ -60,7 +60,7 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
-	/** Calls go there at once, without the lock. */
+	/** The sender while the connection is open. Calls use it without the lock. */
 	private volatile @Nullable ScriptSender sender;
 
 	/** Signalled when an attempt to connect has ended. */
@@ -323,9 +323,9 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Wait shortly for an attempt to connect that is under way, before the factory is
-	 * stopped: that would wait for all of it.
-	 * @return whether none is under way
+	 * Wait shortly for a running attempt to connect, before the factory is stopped: that
+	 * would wait for all of it.
+	 * @return whether none is running
 	 */
 	public boolean awaitConnectAttempt() {
 		enter();
@@ -339,8 +339,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Close, and have an action run when no attempt to connect is under way: at once, or
-	 * by the thread that connects, as soon as it has ended.
+	 * Close, and have an action run when no attempt to connect is running: at once, or by
+	 * the thread that connects, as soon as it has ended.
 	 * @param action closes the factory
 	 */
 	public void close(Runnable action) {
@@ -359,8 +359,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Fail what was not sent yet, and all calls from now on. Blocks shortly for an
-	 * attempt to connect that is under way.
+	 * Fail what was not sent yet, and all calls from now on. Blocks shortly for a running
+	 * attempt to connect.
 	 */
 	@Override
 	public void close() {

@@ -24,7 +24,7 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 
 	private static final Log logger = LogFactory.getLog(BusSubscription.class);
 
-	/** What an attempt that is under way gets to end by itself. */
+	/** How long {@link #close()} lets a running attempt end by itself. */
 	private static final long ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
 	private final RedisConnectionFactory factory;

@@ -114,7 +114,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			// Closed by now, perhaps without seeing this one.
 			next.close();
 		}
-		// First, as there may be no thread to be had.
+		// First, as starting a thread may fail.
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
 		NotificationThread.inBackground(next);
 	}

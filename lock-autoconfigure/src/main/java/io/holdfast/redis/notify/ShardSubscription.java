@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class ShardSubscription extends RedisPubSubAdapter<byte[], byte[]>
 		implements NotificationSubscription, RedisConnectionStateListener {
 
-	/** What an attempt that is under way gets to end by itself. */
+	/** How long {@link #close()} lets a running attempt end by itself. */
 	private static final long ENDING_MILLIS = 500;
 
 	private final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
