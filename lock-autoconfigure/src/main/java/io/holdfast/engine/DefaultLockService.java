@@ -204,8 +204,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 		if (!found.held() || fencingToken != null && found.fence() != fencingToken) {
 			return found;
 		}
-		boolean released = state.shared() ? forceRelease(shared(lock.key()), "readers or writer", (holder) -> true)
-				: forceRelease(lock, state, found);
+		boolean released = state.shared() ? releaseShared(shared(lock.key()), "readers or writer", (holder) -> true)
+				: releaseExclusive(lock, state, found);
 		return found.released(released);
 	}
 
@@ -227,14 +227,14 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return switch (mode) {
 			case EXCLUSIVE -> {
 				KeyState state = answer(inspect(lock), lock);
-				yield !state.shared() && state.owner() != null && forceRelease(lock, state, find(state));
+				yield !state.shared() && state.owner() != null && releaseExclusive(lock, state, find(state));
 			}
-			case READ -> forceRelease(shared, "readers", (holder) -> holder.permits() < Resource.ALL);
-			case WRITE -> forceRelease(shared, "writer", (holder) -> holder.permits() == Resource.ALL);
+			case READ -> releaseShared(shared, "readers", (holder) -> holder.permits() < Resource.ALL);
+			case WRITE -> releaseShared(shared, "writer", (holder) -> holder.permits() == Resource.ALL);
 		};
 	}
 
-	private boolean forceRelease(Resource shared, String whose, Predicate<PermitHolder> selection) {
+	private boolean releaseShared(Resource shared, String whose, Predicate<PermitHolder> selection) {
 		int all = this.forced.releaseAll(shared, selection);
 		if (all > 0) {
 			logger.warn("Lock '" + shared.key() + "' was released by force in the names of its " + whose + ": " + all);
@@ -242,7 +242,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return all > 0;
 	}
 
-	private boolean forceRelease(Resource lock, KeyState state, ForcedResult found) {
+	private boolean releaseExclusive(Resource lock, KeyState state, ForcedResult found) {
 		String owner = Objects.requireNonNull(state.owner());
 		boolean released = this.forced.release(lock, owner);
 		logger.warn("Lock '" + lock.key()
