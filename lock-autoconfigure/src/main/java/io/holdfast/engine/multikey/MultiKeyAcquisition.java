@@ -93,16 +93,27 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 				fail(error);
 			}
 			else if (!isSettled()) {
-				failOnLoss(lease);
-				this.metOthers = waiter.hasMetOthers();
-				if (had + 1 < this.requests.size()) {
-					acquire(had + 1);
-				}
-				else {
-					complete();
-				}
+				goOn(waiter, lease, had + 1);
 			}
 		}, this.context::execute);
+	}
+
+	private void goOn(Waiter waiter, LeaseHandle lease, int had) {
+		try {
+			failOnLoss(lease);
+			this.metOthers = waiter.hasMetOthers();
+			if (had < this.requests.size()) {
+				acquire(had);
+			}
+			else {
+				complete();
+			}
+		}
+		catch (RuntimeException | Error ex) {
+			// The stack may end or memory be full: what is had must not stay without a
+			// caller.
+			fail(ex);
+		}
 	}
 
 	@Override
@@ -204,7 +215,9 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 
 	@Override
 	public void endOverdue() {
-		fail(current().storeTrouble(null));
+		Waiter overdue = current();
+		overdue.endOverdue();
+		fail(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null)).join());
 	}
 
 	/**

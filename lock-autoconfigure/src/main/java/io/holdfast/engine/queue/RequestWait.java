@@ -83,6 +83,9 @@ abstract class RequestWait implements PendingAcquisition {
 	/** Have the coordinator end the wait, as its caller does not wait any more. */
 	abstract void giveUp();
 
+	/** Have the coordinator end the wait if its time is over. */
+	abstract void lookAtTime();
+
 	NotAcquiredException notAcquired(Reason reason) {
 		return notAcquired(reason, null);
 	}
@@ -201,6 +204,8 @@ abstract class RequestWait implements PendingAcquisition {
 
 	@Override
 	public void endOverdue() {
+		// As the timer would do that is late: the coordinator knows who was in the way.
+		lookAtTime();
 		abandon(storeTrouble(null));
 	}
 

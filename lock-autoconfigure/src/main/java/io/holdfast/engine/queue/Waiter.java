@@ -287,8 +287,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		boolean nothingKnown = this.state == WaitState.CONTENDING && this.contender.answers().isAwaitingFirst();
-		return nothingKnown ? endsAt() : waitEndsAt();
+		return (isContending() && this.contender.answers().isAwaitingFirst()) ? endsAt() : waitEndsAt();
 	}
 
 	private long waitEndsAt() {
@@ -305,8 +304,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	}
 
 	private void arm() {
-		this.timer = this.context.scheduler.schedule(() -> this.coordinator.execute(this::onTimer),
-				deadline() - this.context.scheduler.nanoTime());
+		this.timer = this.context.scheduler.schedule(this::lookAtTime, deadline() - this.context.scheduler.nanoTime());
 	}
 
 	private void disarm() {
@@ -316,15 +314,16 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		}
 	}
 
-	private void onTimer() {
-		if (this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING) {
-			if (this.context.scheduler.nanoTime() - deadline() >= 0) {
+	@Override
+	void lookAtTime() {
+		this.coordinator.execute(() -> {
+			if (isWaiting() && this.context.scheduler.nanoTime() - deadline() >= 0) {
 				this.coordinator.timeOut(this);
 			}
-			else {
+			else if (isWaiting()) {
 				arm();
 			}
-		}
+		});
 	}
 
 	enum WaitState {

@@ -15,6 +15,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
+import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.junit.jupiter.api.Test;
@@ -219,6 +220,17 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.last("acquire 4").granted(40, 30_000);
 		this.store.elapse(200);
 		assertThat(answer).as("others here").isCompletedWithValue(Optional.empty());
+	}
+
+	@Test
+	void anErrorWhenTheLastKeyIsThereGivesBackAll() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.whileAskedForAPart = ScriptedStore::overflowStack;
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(answer).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 1", "release 2");
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

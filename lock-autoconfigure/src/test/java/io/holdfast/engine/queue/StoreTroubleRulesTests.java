@@ -1,16 +1,20 @@
 package io.holdfast.engine.queue;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore.Command;
+import io.holdfast.engine.lease.PendingAcquisition;
+import io.holdfast.engine.request.ResolvedRequest;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -21,6 +25,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * whether it is asked again, and what the caller is told.
  */
 class StoreTroubleRulesTests extends ScriptedEngine {
+
+	private static final Duration SHORT = Duration.ofSeconds(1);
 
 	@Test
 	void aStoreThatFailsShortlyIsAskedAgain() {
@@ -70,6 +76,27 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aThreadThatEndsItsWaitAsTheTimerIsLateIsToldWhatThatWouldTell() {
+		granted(REQUEST, 10);
+		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
+			PendingAcquisition waiting = acquire(this.engine, ResolvedRequest.of(request.waitTime(SHORT), settings()),
+					new Thread(), LeaseContext.empty());
+			this.store.pause(SHORT.toMillis());
+			waiting.endOverdue();
+			assertThat(waiting.result()).isCompletedExceptionally();
+			assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiting.result().getNow(null))
+				.withCauseInstanceOf(LockNotAcquiredException.class);
+		}
+		PendingAcquisition unheard = acquire(this.engine,
+				ResolvedRequest.of(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
+				LeaseContext.empty());
+		this.store.pause(SHORT.toMillis());
+		unheard.endOverdue();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unheard.result().getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class);
 	}
 
