@@ -38,6 +38,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.RedisOperations;
@@ -181,6 +182,20 @@ class RedisFaultTests {
 		RedisLeaseStore direct = store(factory(this.server.port()));
 		assertThat(get(direct.inspect(lock("key"))).fence()).isEqualTo(granted.fence());
 		assertThat(get(direct.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":2");
+	}
+
+	@Test
+	@DisplayName("F5 with connections to a master and its replicas, whose ends the driver does not tell, a command may run late")
+	void severalConnections() {
+		FaultProxy proxy = proxy();
+		RedisLeaseStore store = store(new LettuceConnectionFactory(
+				new RedisStaticMasterReplicaConfiguration(this.server.host(), proxy.port())));
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		long before = store.reconnects();
+		proxy.swallowRepliesThenFin("EVALSHA");
+		assertThat(acquire(store, "2")).isInstanceOf(Busy.class);
+		assertThat(proxy.cuts()).isPositive();
+		assertThat(store.mayRunLate(before)).isTrue();
 	}
 
 	@Test

@@ -22,6 +22,7 @@ import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
@@ -78,6 +79,9 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private final boolean cluster;
 
+	/** Whether it has more connections behind it, of which this is not told. */
+	private volatile boolean composed;
+
 	private final AtomicLong reconnects = new AtomicLong();
 
 	/** When the connection was lost, 0 while there is one. */
@@ -130,7 +134,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	public boolean mayRunLate(long since) {
 		// In a cluster it may be redirected behind newer ones at any time.
-		return this.cluster || this.reconnects.get() != since;
+		return this.cluster || this.composed || this.reconnects.get() != since;
 	}
 
 	/**
@@ -294,6 +298,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			RedisClusterAsyncCommands<byte[], byte[]> commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection
 				.getNativeConnection();
 			if (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened) {
+				this.composed = opened.getConnection() instanceof StatefulRedisMasterReplicaConnection;
 				opened.getConnection().addListener(this.disconnects);
 			}
 			return commands;
