@@ -136,8 +136,8 @@ public final class Contender {
 			arm(now);
 		}
 		else {
-			Throwable outage = outage();
-			if (outage != null && !this.waiter.isWorthWaiting(outage)) {
+			Throwable outage = lastingOutage();
+			if (outage != null) {
 				this.waiter.onFailure(outage);
 			}
 			else if (this.answers.isAnyOpen() && !this.context.isReached()) {
@@ -151,13 +151,14 @@ public final class Contender {
 	}
 
 	/**
-	 * Return what keeps the store from answering, if it has told nothing before: its
-	 * commands wait for a connection, or it failed the waiter before this one.
+	 * Return what keeps the store from answering for too long: its commands wait for a
+	 * connection, or it failed the waiter before this one.
 	 */
-	private @Nullable Throwable outage() {
-		boolean keptBack = this.waiter.request().waits() && this.answers.isAwaitingFirst() && !this.context.isReached();
-		return keptBack ? StoreCommandException.unreached(this.context.settings.outagePatience())
+	private @Nullable Throwable lastingOutage() {
+		boolean keptBack = this.waiter.request().waits() && !this.context.isReached();
+		Throwable outage = keptBack ? StoreCommandException.unreached(this.context.settings.outagePatience())
 				: this.answers.inheritedTrouble();
+		return (outage != null && !this.waiter.isWorthWaiting(outage)) ? outage : null;
 	}
 
 	/**
@@ -215,7 +216,7 @@ public final class Contender {
 	private void askLater(long now) {
 		long patientUntil = this.answers.patientUntil(now);
 		this.askAt = now + this.context.shortenRandomly(this.halfClaim);
-		if (patientUntil - now > 0) {
+		if (patientUntil - now > 0 || lastingOutage() != null) {
 			this.askAt = Math.min(this.askAt, patientUntil);
 		}
 		arm(now);

@@ -11,9 +11,12 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore.Command;
 import io.holdfast.engine.lease.PendingAcquisition;
+import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.junit.jupiter.api.Test;
 
@@ -77,6 +80,36 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsAndIsNotReachedThenIsReportedAfterThePatienceForOutagesFromThen() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitForever());
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(100);
+		this.store.loseConnection();
+		this.store.elapse(2999);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("cannot be reached");
+	}
+
+	@Test
+	void aStoreThatIsNotReachedIsReportedAtOnceWithoutPatienceForOutages() {
+		EngineSettings base = settings();
+		LeaseEngine impatient = new LeaseEngine(this.store,
+				new EngineSettings(base.waitTime(), base.leaseTime(), null, true, base.semaphoreWaitTime(),
+						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
+						base.commandTimeout(), Duration.ZERO, base.maxWaiters(), base.maxWaitersPerKey(),
+						base.lockHandOver(), base.semaphoreHandOver(), base.keepWarm()),
+				this.store, Runnable::run, () -> ID, () -> 1.0);
+		this.store.loseConnection();
+		CompletableFuture<LockLease> answer = new DefaultLockService(impatient).acquireAsync(REQUEST);
+		this.store.elapse(0);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withMessageContaining("cannot be reached");
 	}
 
 	@Test
