@@ -266,10 +266,11 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	@Override
 	public final void timeOut(Waiter waiter) {
-		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
-		Waiter asking = contends ? waiter : this.contending.get(0);
-		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.scheduler.nanoTime()))
+		boolean contends = waiter.is(Waiter.WaitState.CONTENDING);
+		// Without a contender, it waits for a holder here, and not for the store.
+		Waiter asking = contends ? waiter : this.contending.isEmpty() ? null : this.contending.get(0);
+		boolean alone = contends && !waiter.hasMetOthers();
+		fail(waiter, (asking != null && (alone || asking.contender().isStoreSilent(this.context.scheduler.nanoTime())))
 				? waiter.storeTrouble(asking.contender().answers().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
 

@@ -113,6 +113,18 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoWaitsForAHolderHereIsToldOfThatAlsoWhileTheStoreIsNotReached() {
+		granted(REQUEST, 10);
+		this.store.loseConnection();
+		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO)))
+			.isCompletedWithValue(Optional.empty());
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(10_000);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LockNotAcquiredException.class);
+	}
+
+	@Test
 	void aThreadThatEndsItsWaitAsTheTimerIsLateIsToldWhatThatWouldTell() {
 		granted(REQUEST, 10);
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
