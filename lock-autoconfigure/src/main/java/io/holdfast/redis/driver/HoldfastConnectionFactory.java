@@ -60,7 +60,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	private HoldfastConnectionFactory(RedisConfiguration configuration, LettuceClientConfiguration client,
 			ClientResources resources) {
-		super(configuration, configure(client, resources));
+		super(configuration, configure(configuration, client, resources));
 		this.resources = resources;
 		this.address = RedisAddress.describe(configuration);
 		afterPropertiesSet();
@@ -149,10 +149,11 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.commandLatencyPublisherOptions(DefaultEventPublisherOptions.disabled());
 	}
 
-	private static LettuceClientConfiguration configure(LettuceClientConfiguration client, ClientResources resources) {
+	private static LettuceClientConfiguration configure(RedisConfiguration configuration,
+			LettuceClientConfiguration client, ClientResources resources) {
 		LettuceClientConfigurationBuilder builder = LettuceClientConfiguration.builder()
 			.clientResources(resources)
-			.clientOptions(options(client))
+			.clientOptions(options(configuration, client))
 			.commandTimeout(shorter(client.getCommandTimeout(), LONGEST_HANDSHAKE))
 			.shutdownTimeout(client.getShutdownTimeout())
 			.shutdownQuietPeriod(client.getShutdownQuietPeriod());
@@ -168,9 +169,13 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		return builder.build();
 	}
 
-	private static ClientOptions options(LettuceClientConfiguration client) {
+	private static ClientOptions options(RedisConfiguration configuration, LettuceClientConfiguration client) {
 		ClientOptions options = client.getClientOptions()
 			.orElseGet(() -> ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build());
+		if (RedisConfiguration.isClusterConfiguration(configuration) && !(options instanceof ClusterClientOptions)) {
+			// Lettuce would make the same of it later.
+			options = ClusterClientOptions.builder(options).build();
+		}
 		SocketOptions socket = options.getSocketOptions();
 		TimeoutOptions timeouts = options.getTimeoutOptions();
 		ClientOptions.Builder changed = options.mutate()

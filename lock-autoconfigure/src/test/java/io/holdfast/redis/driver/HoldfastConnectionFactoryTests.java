@@ -2,6 +2,7 @@ package io.holdfast.redis.driver;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.stream.Stream;
 
 import javax.net.ssl.SSLSocketFactory;
@@ -136,15 +137,20 @@ class HoldfastConnectionFactoryTests {
 	@DisplayName("A cluster is looked at again whatever the version of Lettuce, and as the application says if it does")
 	void clusterRefresh() {
 		ClusterTopologyRefreshOptions.Builder refresh = ClusterTopologyRefreshOptions.builder();
-		assertThat(refreshed(refresh.build())).satisfiesAnyOf(
-				(used) -> assertThat(used.getAdaptiveRefreshTriggers()).isNotEmpty(),
-				(used) -> assertThat(used.isPeriodicRefreshEnabled()).isTrue());
+		for (ClientOptions options : List.of(ClientOptions.create(), options(refresh.build()))) {
+			assertThat(refreshed(options)).satisfiesAnyOf(
+					(used) -> assertThat(used.getAdaptiveRefreshTriggers()).isNotEmpty(),
+					(used) -> assertThat(used.isPeriodicRefreshEnabled()).isTrue());
+		}
 		ClusterTopologyRefreshOptions periodic = refresh.enablePeriodicRefresh(Duration.ofMinutes(3)).build();
-		assertThat(refreshed(periodic)).isSameAs(periodic);
+		assertThat(refreshed(options(periodic))).isSameAs(periodic);
 	}
 
-	private ClusterTopologyRefreshOptions refreshed(ClusterTopologyRefreshOptions refresh) {
-		ClientOptions options = ClusterClientOptions.builder().topologyRefreshOptions(refresh).build();
+	private static ClientOptions options(ClusterTopologyRefreshOptions refresh) {
+		return ClusterClientOptions.builder().topologyRefreshOptions(refresh).build();
+	}
+
+	private ClusterTopologyRefreshOptions refreshed(ClientOptions options) {
 		HoldfastConnectionFactory own = own(
 				new LettuceConnectionFactory(new RedisClusterConfiguration().clusterNode("redis.example", 7000),
 						LettuceClientConfiguration.builder().clientOptions(options).build()));
