@@ -159,6 +159,22 @@ class LifecycleRulesTests {
 	}
 
 	@Test
+	void whatTheInstanceBeforeKeptIsReleasedAlsoWhileTheNextOneStarts() {
+		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		this.engine.resume();
+		this.store.elapse(0);
+		this.store.last("join").done(null);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(5)));
+		this.store.last("acquire 1").granted(10, 30_000);
+		answer.join().releaseAsync();
+		this.store.last("retain 1").retained(true);
+		this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.whileStarting = () -> this.store.elapse(5000);
+		this.engine.resume();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
 	void whatIsStartedOnlyToRefuseOpensNothing() {
 		this.engine.shutDown(Duration.ZERO);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();

@@ -52,6 +52,10 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	public Consumer<String> whileSending = (line) -> {
 	};
 
+	/** What happens while an instance starts. */
+	public Runnable whileStarting = () -> {
+	};
+
 	/** What happens, once, while a caller looks at the clock. */
 	public Runnable whileLookingAtTheClock = () -> {
 	};
@@ -166,6 +170,7 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public void start(String instanceId, StoreNotifications wakeUps) {
+		this.whileStarting.run();
 		this.wakeUps = wakeUps;
 		this.listening = true;
 	}

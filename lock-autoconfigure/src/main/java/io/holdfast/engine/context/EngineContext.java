@@ -122,10 +122,11 @@ public final class EngineContext {
 	 */
 	public void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
-		this.hasSentRequests = false;
 		if (listener != null) {
 			this.store.start(id, listener);
 		}
+		// Not before, as what the former one has asked for may be released until then.
+		this.hasSentRequests = false;
 		this.instanceId = id;
 		this.refusal = null;
 	}
