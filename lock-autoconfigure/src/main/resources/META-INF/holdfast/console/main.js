@@ -123,7 +123,7 @@ async function allowed() {
 	}
 	const writable = ids.filter((id) => views[id].writable);
 	text(byId("rights"), writable.length > 0 ? "This instance allows changes of " + writable.join(" and ")
-		+ ", to users who have the right. Each change is logged."
+		+ ". Whether your user may make them shows when you try. Each change is logged."
 		: "Read only: management.endpoint.locks.access and management.endpoint.semaphores.access allow more.");
 	return ids;
 }

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -17,6 +18,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.http.HttpMethod;
 import org.springframework.security.config.Customizer;
 import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.config.annotation.web.configuration.EnableWebSecurity;
@@ -86,11 +88,7 @@ class ConsoleForgeryTests {
 	@EnumSource
 	@DisplayName("its own page releases a lock, also in a second session, and a request without a token, or with a wrong one, does not")
 	void releases(Security security) {
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(security.application)
-			.web(security.type)
-			.run("--server.port=0", "--spring.data.redis.port=" + redisPort, "--spring.config.name=none",
-					"--holdfast.console.enabled=true", "--management.endpoints.web.exposure.include=*",
-					"--management.endpoints.access.default=unrestricted")) {
+		try (ConfigurableApplicationContext context = run(security.type, security.application)) {
 			LockService locks = context.getBean(LockService.class);
 			List<LockLease> leases = List.of("first", "second", "third")
 				.stream()
@@ -114,6 +112,31 @@ class ConsoleForgeryTests {
 			assertThat(leases.get(2).isHeld()).isTrue();
 			leases.get(2).close();
 		}
+	}
+
+	@Test
+	@DisplayName("its page does not promise a change to a user who may only read, and tells why it is refused")
+	void tellsThatAUserMayNot() {
+		try (ConfigurableApplicationContext context = run(WebApplicationType.SERVLET, MvcReadOnly.class)) {
+			LockLease lease = context.getBean(LockService.class).acquireAsync(LockRequest.of("kept")).join();
+			page.forget();
+			page.signIn(context.getEnvironment().getRequiredProperty("local.server.port"), "anna", "secret");
+			page.until("the lock is shown", () -> page.lock("kept").isHeld());
+			assertThat(page.text("#rights")).contains("Whether your user may make them shows when you try.");
+			page.click("[aria-label='Release lock kept by force']");
+			page.click("#confirm [value=yes]");
+			page.until("the reason is told", () -> page.text("#announcement")
+				.equals("Nothing was changed: your user may not change this (403)"));
+			assertThat(lease.isHeld()).isTrue();
+			lease.close();
+		}
+	}
+
+	private static ConfigurableApplicationContext run(WebApplicationType type, Class<?> application) {
+		return new SpringApplicationBuilder(application).web(type)
+			.run("--server.port=0", "--spring.data.redis.port=" + redisPort, "--spring.config.name=none",
+					"--holdfast.console.enabled=true", "--management.endpoints.web.exposure.include=*",
+					"--management.endpoints.access.default=unrestricted");
 	}
 
 	enum Security {
@@ -173,6 +196,25 @@ class ConsoleForgeryTests {
 			CookieCsrfTokenRepository cookies = new CookieCsrfTokenRepository();
 			cookies.setParameterName("token");
 			csrf.csrfTokenRepository(cookies);
+		}
+
+	}
+
+	/** Anna may change nothing. */
+	@EnableAutoConfiguration
+	@EnableWebSecurity
+	static class MvcReadOnly extends Mvc {
+
+		@Bean
+		@Override
+		SecurityFilterChain security(HttpSecurity http) throws Exception {
+			return http
+				.authorizeHttpRequests((requests) -> requests.requestMatchers(HttpMethod.GET)
+					.authenticated()
+					.anyRequest()
+					.hasRole("OPERATOR"))
+				.formLogin(Customizer.withDefaults())
+				.build();
 		}
 
 	}
