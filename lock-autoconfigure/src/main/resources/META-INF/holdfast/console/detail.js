@@ -16,9 +16,28 @@ export class DetailView {
 			this.#key = key;
 			text(byId("detail-title"), visible(key));
 			this.#state("Loading…");
-			byId("detail").showModal();
+			if (!byId("detail").open) {
+				byId("detail").showModal();
+			}
 			changed();
 		};
+	}
+
+	keepIn(address) {
+		if (this.wanted) {
+			address.set("open", this.#id);
+			address.set("key", this.#key);
+		}
+	}
+
+	restore(address, ids) {
+		const [id, key] = [address.get("open"), address.get("key")];
+		if (ids.includes(id) && key) {
+			this.open(id, key);
+		}
+		else {
+			byId("detail").close();
+		}
 	}
 
 	/** What is to be asked for, or null. */

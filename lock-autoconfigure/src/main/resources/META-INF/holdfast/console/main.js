@@ -27,7 +27,10 @@ const views = {
 	semaphores: new SemaphoresView(actions, instances, detail.open)
 };
 
-const queries = { locks: new Query("locks", "lock", () => soon()), semaphores: new Query("semaphores", "semaphore", () => soon()) };
+const queries = {
+	locks: new Query("locks", "lock", () => soon(), detail.open),
+	semaphores: new Query("semaphores", "semaphore", () => soon(), detail.open)
+};
 
 let timer = 0;
 
@@ -49,6 +52,7 @@ let trouble = null;
 
 async function refresh() {
 	clearTimeout(timer);
+	keep();
 	if (asking) {
 		again = true;
 		return;
@@ -153,6 +157,22 @@ function schedule(took) {
 	status();
 }
 
+/** Keeps in the address what is shown: to be loaded again, and sent to others. Behind the '#', which no server is told. */
+function keep() {
+	const address = new URLSearchParams();
+	[...Object.values(queries), detail].forEach((part) => part.keepIn(address));
+	const hash = String(address) && "#" + address;
+	if (location.hash !== hash) {
+		history.replaceState(null, "", location.pathname + location.search + hash);
+	}
+}
+
+function restore() {
+	const address = new URLSearchParams(location.hash.slice(1));
+	Object.values(queries).forEach((query) => query.restore(address));
+	detail.restore(address, Object.keys(views));
+}
+
 function stopped() {
 	return paused || document.hidden;
 }
@@ -205,7 +225,18 @@ document.addEventListener("visibilitychange", () => {
 	}
 });
 
+byId("detail").addEventListener("close", keep);
+
+window.addEventListener("hashchange", () => {
+	// The link that skips the top of the page says nothing of what is shown.
+	if (location.hash !== "#main") {
+		restore();
+		soon();
+	}
+});
+
 // So that the time until the next try counts down.
 setInterval(() => failures > 0 && status(), 1000);
 
+restore();
 refresh();

@@ -105,8 +105,22 @@ class Browser implements AutoCloseable {
 
 	/** Opens the console, and waits until it shows something. */
 	void open(String port) {
-		this.driver.get("http://localhost:" + port + "/actuator/holdfast");
+		open(port, "");
+	}
+
+	/** Opens the console by a link that says what it shows. */
+	void open(String port, String hash) {
+		this.driver.get("http://localhost:" + port + "/actuator/holdfast" + hash);
 		until("the page is live", () -> "Live".equals(text("#connection")));
+	}
+
+	void reload() {
+		this.driver.navigate().refresh();
+	}
+
+	/** What the address of the page says of what it shows. */
+	String hash() {
+		return String.valueOf(script("return location.hash"));
 	}
 
 	/** Opens the console by way of the form of Spring Security. */

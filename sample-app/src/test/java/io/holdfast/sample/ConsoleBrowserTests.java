@@ -137,6 +137,40 @@ class ConsoleBrowserTests {
 	}
 
 	@Test
+	@DisplayName("Enter opens exactly the key in the search, and the address keeps search and lock, to be loaded again and sent to others")
+	void opensByKeyAndByAddress() {
+		LockLease lease = acquire(second, "exact");
+		LockLease other = acquire(second, "exact <b>&1</b>");
+		page.type("#locks-tools [name=search]", "exac" + Keys.ENTER);
+		page.until("there is none", () -> page.text("#locks-found").endsWith("none has exactly this key now"));
+		assertThat(page.isShown("#detail")).isFalse();
+		page.choose("#locks-tools [name=sort]", "age");
+		page.type("#locks-tools [name=search]", "exact" + Keys.ENTER);
+		page.until("its holder is told", () -> page.text("#detail-holders").contains("name of exact"));
+		String hash = "#locks-search=exact&locks-sort=age&open=locks&key=exact";
+		assertThat(page.hash()).isEqualTo(hash);
+		page.reload();
+		page.until("it is open again", () -> page.text("#detail-holders").contains("name of exact"));
+		page.open(second.port(), hash);
+		page.until("it is open there", () -> page.text("#detail-holders").contains("name of exact"));
+		page.until("what was searched for is found", () -> page.text("#locks-found").startsWith("2 of "));
+		assertThat(page.hash()).isEqualTo(hash);
+		page.press(Keys.ESCAPE);
+		page.until("the address keeps the search",
+				() -> page.hash().equals("#locks-search=exact&locks-sort=age") && !page.isShown("#detail"));
+		page.open(second.port(), "#open=locks&key=exact+%3Cb%3E%261%3C%2Fb%3E");
+		page.until("the other one is open", () -> page.text("#detail-holders").contains("name of exact <b>&1</b>"));
+		assertThat(page.text("#detail-title")).isEqualTo("exact <b>&1</b>");
+		assertThat(page.script("return document.querySelectorAll('b').length")).isEqualTo(0L);
+		page.press(Keys.ESCAPE);
+		page.open(second.port(), "#locks-filter=none&locks-page=-1&locks-sort=none&open=nothing&key=exact");
+		page.until("all is shown", () -> page.hash().isEmpty() && page.lock("exact").isHeld());
+		assertThat(page.isShown("#detail")).isFalse();
+		lease.close();
+		other.close();
+	}
+
+	@Test
 	@DisplayName("The limit of a semaphore can be raised: calls that wait go at once; and cleared again")
 	void raisesLimit() {
 		CompletableFuture<QuotesResult> quotes = CompletableFuture
