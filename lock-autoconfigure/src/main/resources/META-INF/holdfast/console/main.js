@@ -5,7 +5,7 @@ import { DetailView } from "./detail.js";
 import { attribute, byId, duration, show, text, timeOfDay, visible } from "./dom.js";
 import { Instances } from "./instances.js";
 import { LocksView } from "./locks.js";
-import { Query } from "./query.js";
+import { age, Query } from "./query.js";
 import { Question } from "./question.js";
 import { SemaphoresView } from "./semaphores.js";
 
@@ -101,8 +101,7 @@ function take(answers, wanted) {
 	cycles(answers.locks?.fleet.cycles ?? []);
 	for (const [id, answer] of Object.entries(answers)) {
 		const { found } = answer.fleet;
-		text(byId("count-" + id), number(found, "held"));
-		text(byId("count-" + id + "-waiters"), number(found, "waiting"));
+		numbers(id, found);
 		if (queries[id].isFor(wanted[id])) {
 			const shown = views[id].show(answer.fleet[id] ?? [], wanted[id]);
 			again ||= queries[id].show(found, shown);
@@ -132,8 +131,13 @@ async function allowed() {
 	return ids;
 }
 
-function number(found, name) {
-	return (found.complete ? "" : "≥ ") + found[name].toLocaleString("en");
+/** How many there are, as of which time if that is not now. */
+function numbers(id, { held, waiting, complete, counted }) {
+	const old = complete ? age(counted) : "";
+	for (const [cell, number] of [[id, held], [id + "-waiters", waiting]]) {
+		text(byId("count-" + cell), (complete ? "" : "≥ ") + number.toLocaleString("en"));
+		text(byId("age-" + cell), old && "counted " + old);
+	}
 }
 
 function cycles(all) {

@@ -11,7 +11,7 @@ const MISSING = 10_000;
 const FRESH = 5000;
 
 /** How long ago something was counted, or "" if that is not worth telling. */
-export function age({ counted }) {
+export function age(counted) {
 	const millis = now() - new Date(counted);
 	return millis > FRESH ? duration(Math.floor(millis / 1000) * 1000) + " ago" : "";
 }
@@ -100,6 +100,7 @@ export class Query {
 	/** Shows how much was found. Returns whether there is another page to ask for. */
 	show(found, shown) {
 		const { matching, total, complete } = found;
+		const old = complete ? age(found.counted) : "";
 		const { search, filter } = this.wanted;
 		this.#pages = Math.max(1, Math.ceil(matching / api.pageSize));
 		if (complete && this.#page > this.#pages) {
@@ -109,7 +110,7 @@ export class Query {
 		const missing = search && this.#missing.key === search && now() - this.#missing.at < MISSING;
 		text(byId(this.#id + "-found"), total === 0 ? "" : (search || filter ? matching.toLocaleString("en") + " of " : "")
 			+ (complete ? "" : "at least ") + count(total, this.#one)
-			+ (complete ? age(found) && " · counted " + age(found) : " · still counting")
+			+ (complete ? old && " · counted " + old : " · still counting")
 			+ (missing ? " · none has exactly this key now" : ""));
 		if (this.#asked) {
 			this.#asked = false;
@@ -117,8 +118,7 @@ export class Query {
 		}
 		show(byId(this.#id + "-state"), shown === 0);
 		text(byId(this.#id + "-state"), total === 0 ? "No " + this.#one + " is held or waited for."
-			: "No " + this.#one + (!complete ? " matches so far" : age(found) ? " matched when they were counted, " + age(found)
-				: " matches") + (search ? ". Enter looks for exactly this key now." : "."));
+			: "No " + this.#one + (!complete ? " matches so far" : old ? " matched when they were counted, " + old : " matches") + (search ? ". Enter looks for exactly this key now." : "."));
 		show(byId(this.#id + "-pages"), this.#pages > 1);
 		text(byId(this.#id + "-pages").querySelector(".page"), "Page " + this.#page.toLocaleString("en") + " of "
 			+ this.#pages.toLocaleString("en"));

@@ -3,6 +3,9 @@ package io.holdfast.sample;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -11,6 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.openqa.selenium.Keys;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
@@ -112,14 +116,22 @@ class ConsoleCrowdTests {
 		page.screenshot("console-5000", false);
 		assertThat(page.violations()).isEmpty();
 		page.choose("#locks-tools [name=filter]", "1h");
-		found("1,40");
+		found("1,4");
 		populate(5_001, 100_000);
 		page.choose("#locks-tools [name=filter]", "");
 		page.type("#locks-tools [name=search]", "09999");
 		// Nine times as long as the count before took, on a busy machine some seconds.
 		page.until("all are counted again", Duration.ofMinutes(2),
 				() -> page.text("#locks-found").startsWith("11 of 100,000 locks"));
+		page.until("it is told how old the numbers are",
+				() -> page.text("#age-locks").matches("counted (\\d+|\\d\\.\\d) s ago"));
 		page.screenshot("console-100000", false);
+		LockLease late = instance.context().getBean(LockService.class).acquireAsync(LockRequest.of("late")).join();
+		page.type("#locks-tools [name=search]", "late" + Keys.ENTER);
+		page.until("a lock is opened that was not there when they were counted",
+				() -> page.text("#detail-facts").contains("Granted"));
+		page.press(Keys.ESCAPE);
+		late.close();
 		page.resize(Browser.PHONE, true);
 		assertThat(page.fitsTheWidth()).isTrue();
 		page.screenshot("console-100000-phone", false);
