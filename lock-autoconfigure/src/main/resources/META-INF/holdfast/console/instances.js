@@ -5,18 +5,52 @@ import { ago, attribute, byId, element, reconcile, show, text } from "./dom.js";
 /** Each instance says every minute that it is there. */
 const OVERDUE = 75_000;
 
+/** So many are told at most. */
+const MOST = 1000;
+
 const MAX_CHIPS = 6;
 
 export class Instances {
 
+	/** All that were seen: each has a colour for as long as this page is open. */
 	#places = new Map();
 
-	/** Gives each instance a colour for as long as this page is open. */
-	place(instances) {
-		for (const instance of instances) {
-			const known = this.#places.get(instance.id);
-			this.#places.set(instance.id, { ...instance, place: known?.place ?? this.#places.size % 8 });
+	#present = [];
+
+	#self = null;
+
+	/** Whether all were told that are there. */
+	#told = false;
+
+	/** As of when. */
+	#at = 0;
+
+	/** @param silent the ids of those that did not answer, or null if that is not known */
+	take(self, known, silent) {
+		this.#at = now();
+		this.#self = self.id;
+		this.#told = known.length > 0 && known.length < MOST;
+		// The one that answers is there, also if Redis has forgotten it.
+		this.#present = known.some((each) => each.id === self.id) ? known : [self, ...known];
+		for (const instance of this.#present) {
+			const before = this.#places.get(instance.id);
+			const registered = Number(new Date(instance.seen));
+			const quiet = silent?.includes(instance.id) ?? false;
+			this.#places.set(instance.id, { ...instance, registered, quiet, place: before?.place ?? this.#places.size % 8,
+				seen: instance.id === self.id || silent && !quiet ? this.#at : Math.max(registered, before?.seen ?? 0),
+				// One that polls never answers, but says now and then that it is there.
+				polls: quiet && before?.quiet && (before.polls || registered > before.registered) });
 		}
+	}
+
+	/** What tells that an instance may be dead, or "". */
+	silence(id) {
+		const instance = this.#places.get(id);
+		if (!instance) {
+			return id && this.#told ? "not seen for 3 min" : "";
+		}
+		const overdue = this.#at - instance.seen > OVERDUE;
+		return overdue || instance.quiet && !instance.polls ? "silent for " + ago(instance.seen) : "";
 	}
 
 	name(id) {
@@ -24,28 +58,30 @@ export class Instances {
 		return instance ? shortName(instance) : id ?? "a foreign client";
 	}
 
+	/** Who holds it or waits for it, and whether that one may be dead. */
 	of({ instance, foreign }) {
-		return foreign || !instance ? "a foreign client" : this.name(instance);
+		const silence = this.silence(instance);
+		return foreign || !instance ? "a foreign client" : this.name(instance) + (silence && ", " + silence);
 	}
 
-	show(self, known, silent) {
-		const instances = [...known].sort((a, b) => (b.id === self) - (a.id === self)
+	show() {
+		const instances = [...this.#present].sort((a, b) => (b.id === this.#self) - (a.id === this.#self)
 			|| String(a.started).localeCompare(String(b.started)) || a.id.localeCompare(b.id));
-		show(byId("instances-state"), instances.length === 0);
-		text(byId("instances-state"), "No instance has made itself known yet.");
+		text(byId("count-instances"), instances.length);
+		show(byId("instances-state"), false);
 		reconcile(byId("instances"), instances, (instance) => instance.id, () => element("li", {},
 			element("p", { class: "chip" }, element("span")), element("p", { class: "application" }),
 			element("p", { class: "note" })), (node, instance) => {
 			const [chip, application, note] = node.children;
-			const overdue = now() - new Date(instance.seen) > OVERDUE;
-			const away = silent.includes(instance.id) || overdue;
+			const { place, seen } = this.#places.get(instance.id);
+			const silent = this.silence(instance.id);
 			text(chip.firstElementChild, shortName(instance));
-			attribute(chip, "data-place", this.#places.get(instance.id).place);
+			attribute(chip, "data-place", place);
 			attribute(chip, "title", instance.host);
-			text(application, instance.application + (instance.id === self ? " · this instance" : ""));
+			text(application, (instance.application ?? "") + (instance.id === this.#self ? " · this instance" : ""));
 			text(note, "started " + ago(instance.started) + " ago · " + instance.id
-				+ (away ? " · does not answer, last seen " + ago(instance.seen) + " ago" : ""));
-			node.classList.toggle("silent", away);
+				+ (silent && " · does not answer, last seen " + ago(seen) + " ago"));
+			node.classList.toggle("silent", Boolean(silent));
 		});
 	}
 
@@ -71,9 +107,11 @@ export class Instances {
 			(node, { actor, note, times, more: others }) => {
 				const instance = this.#places.get(actor?.instance);
 				text(node.firstElementChild, others ? "+ " + others.toLocaleString("en") : this.name(actor.instance));
-				const notes = [note, times > 1 && "× " + times].filter(Boolean).join(" ");
+				const silence = this.silence(actor?.instance);
+				const notes = [[note, times > 1 && "× " + times].filter(Boolean).join(" "), silence].filter(Boolean).join(", ");
 				text(node.lastElementChild, notes);
 				show(node.lastElementChild, notes);
+				node.classList.toggle("silent", Boolean(silence));
 				attribute(node, "data-place", actor ? instance?.place ?? "none" : null);
 				attribute(node, "title", instance ? instance.application + " at " + instance.host + " · " + instance.id : null);
 			});

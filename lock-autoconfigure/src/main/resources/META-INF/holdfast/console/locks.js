@@ -1,7 +1,11 @@
 // The locks: who holds them, since when, and who waits.
+import { now } from "./api.js";
 import { ago, attribute, byId, duration, element, enable, isEnabled, reconcile, show, text, visible, waiting } from
 	"./dom.js";
 import { Rows } from "./rows.js";
+
+/** A time to live grows by more than that with a renewal only. */
+const RENEWED = 500;
 
 export class LocksView {
 
@@ -13,7 +17,8 @@ export class LocksView {
 
 	#rows = new Rows();
 
-	#longest = new Map();
+	/** What was seen of the time to live of each hold. */
+	#seen = new Map();
 
 	writable = false;
 
@@ -91,25 +96,33 @@ export class LocksView {
 		}
 		const left = first.ttlMillis;
 		const hold = holdOf(lock, first);
-		const whole = Math.max(this.#longest.get(hold) ?? 0, left, 1);
-		this.#longest.set(hold, whole);
+		const before = this.#seen.get(hold);
+		const age = lock.granted ? Math.abs(now() - new Date(lock.granted)) : Infinity;
+		// Before its first renewal its age is missing from the whole; after a renewal that was seen, next to nothing.
+		const young = age < left / 3;
+		const longest = Math.max(before?.longest ?? 0, left, 1);
+		const whole = Math.max(before?.whole ?? 0, longest, young ? left + age : 0);
+		const known = before?.known || young || before && left > before.left + RENEWED;
+		this.#seen.set(hold, { left, longest, whole, known });
 		// Renewed at each third of its time, so that it never falls much below two thirds; what is foreign need not be.
-		const late = !first.foreign && (lock.late === true || left < whole / 2);
-		show(bar, true);
+		const late = !first.foreign && (lock.late === true || left < longest / 2);
+		// Of what is seen in the middle of its time a bar would tell nothing.
+		show(bar, known);
 		attribute(bar, "aria-valuemax", Math.ceil(whole / 1000));
 		attribute(bar, "aria-valuenow", Math.round(left / 1000));
 		attribute(bar, "aria-valuetext", duration(left) + (late ? " left, not renewed" : " left"));
 		bar.firstElementChild.style.transform = "scaleX(" + (left / whole).toFixed(3) + ")";
-		node.classList.toggle("late", late);
+		// A lease need not be renewed, as one that ends with its minHold; that of a dead instance is not.
+		node.classList.toggle("late", late && this.#instances.silence(first.instance) !== "");
 		text(node.querySelector(".note"), duration(left) + (late ? " left, not renewed" : " left"));
 	}
 
 	/** A lease that is over says nothing about how long the next one is to be. */
 	#forget(locks) {
 		const held = new Set(locks.flatMap((lock) => lock.holders.map((holder) => holdOf(lock, holder))));
-		for (const hold of this.#longest.keys()) {
+		for (const hold of this.#seen.keys()) {
 			if (!held.has(hold)) {
-				this.#longest.delete(hold);
+				this.#seen.delete(hold);
 			}
 		}
 	}

@@ -96,8 +96,8 @@ function take(answers, wanted) {
 	const [{ instance, fleet }] = all;
 	text(byId("application"), instance.application ?? "");
 	document.title = (instance.application ? instance.application + " · " : "") + "Holdfast console";
-	instances.place(fleet.instances);
-	text(byId("count-instances"), fleet.instances.length);
+	instances.take(instance, fleet.instances ?? [], answers.locks && !problem ? answers.locks.fleet.silent ?? [] : null);
+	instances.show();
 	cycles(answers.locks?.fleet.cycles ?? []);
 	for (const [id, answer] of Object.entries(answers)) {
 		const { found } = answer.fleet;
@@ -110,7 +110,6 @@ function take(answers, wanted) {
 			again = true;
 		}
 	}
-	instances.show(instance.id, fleet.instances, answers.locks?.fleet.silent ?? []);
 }
 
 /** Shows what may be read, and changed. */

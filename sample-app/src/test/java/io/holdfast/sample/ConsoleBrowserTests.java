@@ -9,6 +9,8 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.sample.Browser.Row;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.AfterAll;
@@ -35,6 +37,10 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Tag("browser")
 class ConsoleBrowserTests {
+
+	private static final String FLEET = "holdfast:fleet";
+
+	private static final String DEAD = "0123456789abcdef0123456789abcdef";
 
 	private static Instances instances;
 
@@ -97,15 +103,71 @@ class ConsoleBrowserTests {
 			.contains("holdfast-sample", "started")
 			.doesNotContain("last seen");
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
-		redis.opsForHash().entries("holdfast:fleet").values().stream().findFirst().ifPresent((entry) -> {
-			long seen = System.currentTimeMillis() - 130_000;
-			redis.opsForHash()
-				.put("holdfast:fleet", "0123456789abcdef0123456789abcdef",
-						String.valueOf(entry).replaceFirst("^\\d+", String.valueOf(seen)));
-		});
+		addDeadInstance(redis);
 		page.until("the dead one is shown",
 				() -> page.text("#instances").contains("does not answer, last seen 2 min ago"));
-		redis.opsForHash().delete("holdfast:fleet", "0123456789abcdef0123456789abcdef");
+		redis.opsForHash().delete(FLEET, DEAD);
+	}
+
+	@Test
+	@DisplayName("The instance that answers is among them also when Redis has forgotten it")
+	void showsTheInstanceThatAnswers() {
+		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
+		page.until("both instances are shown", () -> "2".equals(page.text("#count-instances")));
+		String shown = first.context().getBean(LeaseEngine.class).fleet().instance();
+		Object id = redis.opsForHash()
+			.keys(FLEET)
+			.stream()
+			.filter((each) -> InstanceStore.shown(String.valueOf(each)).equals(shown))
+			.findFirst()
+			.orElseThrow();
+		Object entry = redis.opsForHash().get(FLEET, id);
+		redis.opsForHash().delete(FLEET, id);
+		long asked = asked(0, Double.MAX_VALUE);
+		page.until("it was asked often", () -> asked(0, Double.MAX_VALUE) > asked + 6);
+		assertThat(page.text("#count-instances")).isEqualTo("2");
+		assertThat(page.text("#instances")).containsOnlyOnce("this instance");
+		redis.opsForHash().put(FLEET, id, entry);
+	}
+
+	private static void addDeadInstance(StringRedisTemplate redis) {
+		String entry = String.valueOf(redis.opsForHash().values(FLEET).get(0));
+		redis.opsForHash()
+			.put(FLEET, DEAD, entry.replaceFirst("^\\d+", String.valueOf(System.currentTimeMillis() - 130_000)));
+	}
+
+	@Test
+	@DisplayName("Holders and waiters are marked whose instance is silent, and a lease of which the whole is not known has no bar")
+	void marksThoseThatMayBeDead() {
+		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
+		redis.opsForZSet().add("{lock:dead}:queue", "fedcba9876543210fedcba9876543210:8:30000", 1);
+		redis.opsForValue().set("lock:dead", DEAD + ":7", Duration.ofMinutes(10));
+		LockLease alive = acquire(second, "alive");
+		page.until("those that were never seen are marked", () -> {
+			Row dead = page.lock("dead");
+			return dead.isHeld() && dead.holders().get(0).endsWith(" not seen for 3 min")
+					&& dead.queue().get(0).endsWith(" not seen for 3 min");
+		});
+		addDeadInstance(redis);
+		page.until("the one that was seen is marked",
+				() -> page.lock("dead").holders().get(0).matches(".+/\\d+ silent for 2 min"));
+		page.until("the living one is not",
+				() -> page.lock("alive").isHeld() && !page.lock("alive").holders().get(0).contains("silent"));
+		assertThat(page.lock("dead").lease()).isEqualTo("9 min left");
+		assertThat(page.isShown("[aria-label='Lease left of dead']")).isFalse();
+		assertThat(page.isShown("[aria-label='Lease left of alive']")).isTrue();
+		page.click("[aria-label='Release lock dead by force']");
+		assertThat(page.text("#confirm-facts")).contains("silent for 2 min");
+		page.press(Keys.ESCAPE);
+		assertThat(page.violations()).isEmpty();
+		page.screenshot("console-silent", false);
+		page.open(first.port(), "#open=locks&key=dead");
+		page.until("that is told in detail, too", () -> page.text("#detail-holders").contains("silent for 2 min")
+				&& page.text("#detail-queue").contains("not seen for 3 min"));
+		page.screenshot("console-silent-detail", false);
+		redis.opsForHash().delete(FLEET, DEAD);
+		redis.delete(List.of("lock:dead", "{lock:dead}:queue"));
+		alive.close();
 	}
 
 	@Test
