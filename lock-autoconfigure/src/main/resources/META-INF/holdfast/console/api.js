@@ -37,6 +37,11 @@ export async function rights() {
 	return settings;
 }
 
+/** Another instance may allow other things, as one that was started anew. */
+export function forgetRights() {
+	settings = undefined;
+}
+
 async function endpoint(id, parameters = {}) {
 	const { depth, ...endpoints } = await rights();
 	const url = new URL("../".repeat(depth) + endpoints[id].path, import.meta.url);

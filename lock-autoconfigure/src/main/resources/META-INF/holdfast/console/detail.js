@@ -1,5 +1,5 @@
 // One lock or semaphore: who holds it in which thread and since when, and who waits.
-import { ago, byId, count, duration, element, show, text, visible } from "./dom.js";
+import { ago, byId, count, duration, element, show, text, utc, visible } from "./dom.js";
 
 export class DetailView {
 
@@ -64,18 +64,19 @@ export class DetailView {
 		text(byId("detail-state"), count(one.silent?.length ?? 0, "instance") + " did not answer: "
 			+ (one.silent ?? []).map((each) => this.#instances.name(each)).join(", ") + ". The threads there are not known.");
 		this.#facts(id === "locks" ? [["Kind", one.kind === "READ_WRITE" ? "readers and writers" : "exclusive"],
-			["Fencing token", one.fencingToken || "–"], ["Granted", one.granted ? ago(one.granted) + " ago" : "–"]]
+			["Fencing token", one.fencingToken || "–"], ["Granted", one.granted
+				? ago(one.granted) + " ago, at " + utc(one.granted) + " UTC" : "–"]]
 			: [["Permits used", one.used + (one.limit === undefined ? "" : " of " + one.limit)],
 				["Limit", one.limitSet ? "set by an operator" : "as configured"]]);
 		const mode = (each) => each.permits !== undefined ? count(each.permits, "permit") : each.mode?.toLowerCase() ?? "";
 		table("detail-holders", "Held by " + count(one.holderCount, "holder"), ["Instance", "As", "Thread", "Name", "For",
-			"Lease left"], one.holders.map((holder) => [this.#instances.of(holder), mode(holder), holder.thread ?? "–", holder.name ?? "–",
-			holder.since ? ago(holder.since) : "–", holder.ttlMillis < 0 ? "no end" : duration(holder.ttlMillis)]));
+			"Since (UTC)", "Lease left"], one.holders.map((holder) => [this.#instances.of(holder), mode(holder),
+			holder.thread ?? "–", holder.name ?? "–", ...since(holder), holder.ttlMillis < 0 ? "no end" : duration(holder.ttlMillis)]));
 		const waiters = [...one.queue, ...(one.inside ?? []).map((waiter) => ({ ...waiter, inside: true }))];
 		table("detail-queue", one.queueLength + " in the queue" + (one.inside?.length ? ", " + one.inside.length
-			+ " behind them in their instances" : ""), ["Place", "Instance", "As", "Thread", "Name", "Waits for"],
-		waiters.map((waiter, index) => [waiter.inside ? "inside" : index + 1, this.#instances.of(waiter), mode(waiter),
-			waiter.thread ?? "–", waiter.name ?? "–", waiter.since ? ago(waiter.since) : "–"]));
+			+ " behind them in their instances" : ""), ["Place", "Instance", "As", "Thread", "Name", "Waits for",
+			"Since (UTC)"], waiters.map((waiter, index) => [waiter.inside ? "inside" : index + 1, this.#instances.of(waiter), mode(waiter),
+			waiter.thread ?? "–", waiter.name ?? "–", ...since(waiter)]));
 	}
 
 	#facts(facts) {
@@ -90,6 +91,10 @@ export class DetailView {
 		["detail-holders", "detail-queue"].forEach((id) => byId(id).replaceChildren());
 	}
 
+}
+
+function since({ since }) {
+	return since ? [ago(since), utc(since)] : ["–", "–"];
 }
 
 function table(id, caption, head, rows) {

@@ -145,6 +145,12 @@ export function ago(instant) {
 	return seconds < 1 ? "less than 1 s" : duration(seconds * 1000);
 }
 
+/** A time as logs tell it: UTC, without the day if that is today's. */
+export function utc(instant) {
+	const [day, time] = new Date(instant).toISOString().slice(0, 19).split("T");
+	return (new Date(now()).toISOString().startsWith(day) ? "" : day + " ") + time;
+}
+
 export function timeOfDay(millis) {
 	return new Date(millis).toLocaleTimeString("en-GB");
 }

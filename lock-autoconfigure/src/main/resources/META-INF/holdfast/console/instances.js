@@ -43,6 +43,11 @@ export class Instances {
 		}
 	}
 
+	/** Whether it is the one that answered last; before the first answer any is. */
+	isSelf({ id }) {
+		return this.#self === null || this.#self === id;
+	}
+
 	/** What tells that an instance may be dead, or "". */
 	silence(id) {
 		const instance = this.#places.get(id);

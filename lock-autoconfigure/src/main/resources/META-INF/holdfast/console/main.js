@@ -1,8 +1,8 @@
 // Keeps the page up to date: asks again and again while it is visible, less often while there is no answer.
 import { Actions } from "./actions.js";
-import { api, RefusedError, rights, UnreachableError } from "./api.js";
+import { api, forgetRights, now, RefusedError, rights, UnreachableError } from "./api.js";
 import { DetailView } from "./detail.js";
-import { attribute, byId, duration, show, text, timeOfDay, visible } from "./dom.js";
+import { attribute, byId, duration, show, text, timeOfDay, utc, visible } from "./dom.js";
 import { Instances } from "./instances.js";
 import { LocksView } from "./locks.js";
 import { age, Query } from "./query.js";
@@ -50,6 +50,8 @@ let toldAt = 0;
 /** What is in the way of that, as a sentence. */
 let trouble = null;
 
+let signedOut = false;
+
 async function refresh() {
 	clearTimeout(timer);
 	keep();
@@ -73,8 +75,10 @@ async function refresh() {
 	}
 	catch (error) {
 		failures++;
-		trouble = error instanceof UnreachableError ? error.message : error instanceof RefusedError
-			? "This instance answers, but not what was asked for: " + error.message + "." : "Not understood: " + error.message + ".";
+		signedOut = error.status === 401;
+		trouble = error instanceof UnreachableError ? error.message : signedOut ? "You are not signed in any more."
+			: error instanceof RefusedError ? "This instance answers, but not what was asked for: " + error.message + "."
+				: "Not understood: " + error.message + ".";
 	}
 	finally {
 		asking = false;
@@ -88,14 +92,18 @@ function take(answers, wanted) {
 	const problem = all.map((answer) => answer.fleet.problem).find(Boolean);
 	const known = all.every((answer) => answer.fleet.found);
 	failures = known ? 0 : failures + 1;
+	signedOut = false;
 	trouble = problem ? (known ? "Not all of it could be seen: " : "") + problem + "." : null;
 	if (!known) {
 		return;
 	}
-	toldAt = Date.now();
+	toldAt = now();
 	const [{ instance, fleet }] = all;
 	text(byId("application"), instance.application ?? "");
 	document.title = (instance.application ? instance.application + " · " : "") + "Holdfast console";
+	if (!instances.isSelf(instance)) {
+		forgetRights();
+	}
 	instances.take(instance, fleet.instances ?? [], answers.locks && !problem ? answers.locks.fleet.silent ?? [] : null);
 	instances.show();
 	cycles(answers.locks?.fleet.cycles ?? []);
@@ -189,13 +197,15 @@ function soon() {
 function status() {
 	const stale = failures > 0;
 	document.body.classList.toggle("stale", stale && toldAt > 0);
-	show(byId("outage"), trouble);
+	show(byId("outage").parentElement, trouble);
+	show(byId("sign-in"), trouble && signedOut);
 	text(byId("outage"), trouble ? trouble + (stale ? toldAt > 0 ? " What is shown is of " + timeOfDay(toldAt) + "."
 		: " Nothing is known yet." : "") : "");
 	if (stale && toldAt === 0) {
 		["locks", "semaphores", "instances"].forEach((id) => text(byId(id + "-state"), "Not known yet."));
 	}
 	const line = byId("connection");
+	attribute(line, "title", toldAt > 0 ? "as of " + utc(toldAt) + " UTC" : null);
 	if (paused) {
 		attribute(line, "data-state", "paused");
 		text(line, "Paused" + (toldAt > 0 ? " · as of " + timeOfDay(toldAt) : ""));
@@ -229,6 +239,8 @@ document.addEventListener("visibilitychange", () => {
 });
 
 byId("detail").addEventListener("close", keep);
+
+byId("sign-in").addEventListener("click", () => location.reload());
 
 window.addEventListener("hashchange", () => {
 	// The link that skips the top of the page says nothing of what is shown.

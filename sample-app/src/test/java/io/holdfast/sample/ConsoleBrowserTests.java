@@ -184,7 +184,11 @@ class ConsoleBrowserTests {
 		page.until("it alone is shown", () -> page.text("#locks .open").equals("order:1"));
 		page.click("#locks .open");
 		page.until("its holder is told", () -> page.text("#detail-holders").contains("name of order:1"));
-		assertThat(page.text("#detail-facts")).contains("exclusive", String.valueOf(lease.fencingToken()), "Granted");
+		assertThat(page.text("#detail-facts")).contains("exclusive", String.valueOf(lease.fencingToken()))
+			.containsPattern("Granted.+ ago, at .*\\d\\d:\\d\\d:\\d\\d UTC");
+		assertThat(page.text("#detail-holders")).containsPattern("Since \\(UTC\\).+\\d\\d:\\d\\d:\\d\\d");
+		assertThat((String) page.script("return document.getElementById('connection').title"))
+			.matches("as of .*\\d\\d:\\d\\d:\\d\\d UTC");
 		page.until("its waiter is told", () -> page.text("#detail-queue").startsWith("1 in the queue"));
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("console-detail", false);
@@ -516,19 +520,22 @@ class ConsoleBrowserTests {
 	}
 
 	@Test
-	@DisplayName("When its instance does not answer it says so, and goes on when that is back")
+	@DisplayName("When its instance does not answer it says so, and goes on when that is back, with what it allows then")
 	void survivesItsInstance() {
 		int port = Instances.freePort();
 		Instance third = instances.start(port);
 		page.open(third.port());
+		assertThat(page.text("#rights")).startsWith("This instance allows changes of locks and semaphores.");
 		third.context().close();
 		page.until("the outage is told", () -> page.text("#outage")
 			.matches("This instance does not answer\\. What is shown is of \\d\\d:\\d\\d:\\d\\d\\."));
 		assertThat(page.isShown("#outage")).isTrue();
 		assertThat(page.text("#connection")).startsWith("Stale, as of ").contains("asking again in ");
-		Instance back = instances.start(port);
+		Instance back = instances.start(port, "--management.endpoint.locks.access=read-only",
+				"--management.endpoint.semaphores.access=read-only");
 		page.until("it is live again", () -> page.text("#connection").equals("Live"));
 		assertThat(page.isShown("#outage")).isFalse();
+		page.until("it offers no changes any more", () -> page.text("#rights").startsWith("Read only: "));
 		page.open(first.port());
 		back.context().close();
 		assertThat(page.complaints()).allMatch((complaint) -> complaint.contains("ERR_CONNECTION_REFUSED")

@@ -132,6 +132,23 @@ class ConsoleForgeryTests {
 		}
 	}
 
+	@Test
+	@DisplayName("its page tells when the session is over, and leads to where one signs in")
+	void leadsToTheSignIn() {
+		try (ConfigurableApplicationContext context = run(WebApplicationType.SERVLET, Mvc.class)) {
+			page.forget();
+			page.signIn(context.getEnvironment().getRequiredProperty("local.server.port"), "anna", "secret");
+			assertThat(page.isShown("#sign-in")).isFalse();
+			page.forget();
+			page.until("that is told", () -> page.isShown("#sign-in")
+					&& page.text("#outage").startsWith("You are not signed in any more. What is shown is of "));
+			assertThat(page.violations()).isEmpty();
+			page.screenshot("console-signed-out", false);
+			page.click("#sign-in");
+			page.until("one can sign in", () -> page.isShown("[name=username]"));
+		}
+	}
+
 	private static ConfigurableApplicationContext run(WebApplicationType type, Class<?> application) {
 		return new SpringApplicationBuilder(application).web(type)
 			.run("--server.port=0", "--spring.data.redis.port=" + redisPort, "--spring.config.name=none",
