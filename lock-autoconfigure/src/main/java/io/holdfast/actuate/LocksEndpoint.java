@@ -46,6 +46,8 @@ public class LocksEndpoint {
 
 	private static final int CONFLICT = 409;
 
+	private final LeaseEngine engine;
+
 	private final Fleet fleet;
 
 	private final Instant started;
@@ -57,6 +59,7 @@ public class LocksEndpoint {
 	 * @param engine whose locks, and in whose store
 	 */
 	public LocksEndpoint(LeaseEngine engine) {
+		this.engine = engine;
 		this.fleet = engine.fleet();
 		this.started = Endpoints.started(this.fleet);
 		this.locks = new DefaultLockService(engine);
@@ -83,7 +86,7 @@ public class LocksEndpoint {
 		int wanted = Endpoints.limit(limit);
 		StandingQuery query = Endpoints.query(search, state, heldFor, sort, page, wanted);
 		Endpoints.checkOneOf(cursor, key, query);
-		PartialResult parts = new PartialResult();
+		PartialResult parts = new PartialResult(this.engine);
 		InstanceReport report = parts.own(this.fleet, key);
 		Instant now = Instant.now();
 		// What is searched for is among the waits, too.
@@ -132,7 +135,7 @@ public class LocksEndpoint {
 		if (standing.isEmpty()) {
 			return null;
 		}
-		PartialResult parts = new PartialResult();
+		PartialResult parts = new PartialResult(this.engine);
 		FleetReport reports = parts.look(() -> this.fleet.reports(standing.resource().key()));
 		return LockDescriptor.of(standing, reports, Endpoints.told(reports, Family.LOCKS), false, Instant.now());
 	}
@@ -176,7 +179,7 @@ public class LocksEndpoint {
 		if (owner == null) {
 			return result.describe("", null);
 		}
-		PartialResult parts = new PartialResult();
+		PartialResult parts = new PartialResult(this.engine);
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		String process = ((members != null) ? members.stream() : Stream.<InstanceDescriptor>empty())
 			.filter((member) -> member.id().equals(owner.instance()))

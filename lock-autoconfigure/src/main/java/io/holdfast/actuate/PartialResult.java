@@ -3,6 +3,7 @@ package io.holdfast.actuate;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.store.StoreCommandException;
@@ -14,9 +15,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class PartialResult {
 
+	private final LeaseEngine engine;
+
 	private @Nullable String problem;
 
 	private boolean down;
+
+	PartialResult(LeaseEngine engine) {
+		this.engine = engine;
+	}
 
 	/**
 	 * Look at a part.
@@ -31,9 +38,11 @@ final class PartialResult {
 			return look.get();
 		}
 		catch (LeaseStoreException ex) {
-			this.down = !(ex.getCause() instanceof StoreCommandException failure) || failure.isTemporary();
+			StoreCommandException failure = (ex.getCause() instanceof StoreCommandException cause) ? cause : null;
+			this.down = failure == null || failure.isTemporary();
 			if (this.problem == null) {
-				this.problem = ex.getMessage();
+				boolean lost = failure != null && failure.isSilence() && !this.engine.isReached();
+				this.problem = ex.getMessage() + (lost ? ", as the connection to it is lost" : "");
 			}
 			return null;
 		}

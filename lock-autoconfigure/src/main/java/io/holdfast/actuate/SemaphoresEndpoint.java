@@ -39,6 +39,8 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 @Endpoint(id = "semaphores", defaultAccess = Access.READ_ONLY)
 public class SemaphoresEndpoint {
 
+	private final LeaseEngine engine;
+
 	private final Fleet fleet;
 
 	private final Instant started;
@@ -50,6 +52,7 @@ public class SemaphoresEndpoint {
 	 * @param engine whose semaphores, and in whose store
 	 */
 	public SemaphoresEndpoint(LeaseEngine engine) {
+		this.engine = engine;
 		this.fleet = engine.fleet();
 		this.started = Endpoints.started(this.fleet);
 		this.semaphores = new DefaultSemaphoreService(engine);
@@ -75,7 +78,7 @@ public class SemaphoresEndpoint {
 		int wanted = Endpoints.limit(limit);
 		StandingQuery query = Endpoints.query(search, state, null, sort, page, wanted);
 		Endpoints.checkOneOf(cursor, key, query);
-		PartialResult parts = new PartialResult();
+		PartialResult parts = new PartialResult(this.engine);
 		InstanceReport report = parts.own(this.fleet, key);
 		Instant now = Instant.now();
 		// What is searched for is among the waits, too.
@@ -126,7 +129,7 @@ public class SemaphoresEndpoint {
 		if (standing.isEmpty()) {
 			return null;
 		}
-		PartialResult parts = new PartialResult();
+		PartialResult parts = new PartialResult(this.engine);
 		FleetReport reports = parts.look(() -> this.fleet.reports(standing.resource().key()));
 		return SemaphoreDescriptor.of(standing, reports, Endpoints.told(reports, Family.SEMAPHORES), Instant.now());
 	}

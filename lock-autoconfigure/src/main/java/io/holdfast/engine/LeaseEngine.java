@@ -159,6 +159,14 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
+	 * Return whether the store is connected, as far as that is known. Asks no store.
+	 * @return whether commands are sent at once
+	 */
+	public boolean isReached() {
+		return this.context.isReached();
+	}
+
+	/**
 	 * Return where the leases are kept, in words. Asks no store.
 	 * @return the place, such as {@code Redis at localhost:6379}
 	 */

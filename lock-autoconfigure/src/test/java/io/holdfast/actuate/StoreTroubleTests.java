@@ -1,7 +1,9 @@
 package io.holdfast.actuate;
 
 import java.lang.reflect.Proxy;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
@@ -10,6 +12,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.memory.MemoryLeaseStore;
@@ -82,6 +85,34 @@ class StoreTroubleTests {
 		this.end.countDown();
 		await().untilAsserted(() -> assertThat(new LocksEndpoint(this.engine).locks(null, null).cut()).isFalse());
 		caller.join();
+	}
+
+	@Test
+	@DisplayName("a lost connection is told apart from a store that is connected, and silent")
+	void tellsOfALostConnection() {
+		AtomicLong unreached = new AtomicLong();
+		try (LeaseEngine silent = new LeaseEngine(silent(unreached), EngineSettings.defaults())) {
+			LocksEndpoint endpoint = new LocksEndpoint(silent);
+			String problem = "The look for locks failed: the store (Redis) did not answer within 1000 ms";
+			assertThat(endpoint.locks(null, null).fleet().problem()).isEqualTo(problem);
+			unreached.set(1);
+			assertThat(endpoint.locks(null, null).fleet().problem())
+				.isEqualTo(problem + ", as the connection to it is lost");
+		}
+	}
+
+	/** A store that never tells what it keeps. */
+	private static LeaseStore silent(AtomicLong unreached) {
+		LeaseStore store = new MemoryLeaseStore(new MemoryLeases(System::nanoTime));
+		ClassLoader loader = StoreTroubleTests.class.getClassLoader();
+		FleetStore fleet = (FleetStore) Proxy.newProxyInstance(loader, new Class<?>[] { FleetStore.class },
+				(proxy, method, values) -> new CompletableFuture<>());
+		return (LeaseStore) Proxy.newProxyInstance(loader, new Class<?>[] { LeaseStore.class },
+				(proxy, method, values) -> switch (method.getName()) {
+					case "fleet" -> fleet;
+					case "unreachedNanos" -> unreached.get();
+					default -> method.invoke(store, values);
+				});
 	}
 
 	@Test
