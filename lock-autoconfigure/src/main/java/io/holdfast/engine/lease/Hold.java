@@ -9,7 +9,6 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.RequestObservation;
-import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -71,8 +70,7 @@ public final class Hold extends TokenGrant {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
 			long now) {
-		super(token, granted.fence(), requester.thread(), requester.request(), requester.observation(),
-				requester.isPart(), requester.request().permits(), doubtSince,
+		super(token, granted.fence(), requester, requester.request().permits(), doubtSince,
 				new HandOverHistory(now, granted.fences(), 0, 0), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = wanted;
@@ -86,9 +84,8 @@ public final class Hold extends TokenGrant {
 	/** Go on with what another one has released here, and the store knows nothing of. */
 	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
 		// Fences of permits have no stride, and reach no user.
-		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
-				requester.thread(), requester.request(), requester.observation(), requester.isPart(), before.permits(),
-				before.doubtSince, before.history.plus(way), now);
+		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
+				before.permits(), before.doubtSince, before.history.plus(way), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;
@@ -379,20 +376,9 @@ public final class Hold extends TokenGrant {
 	}
 
 	/** The request that a hold is granted to. */
-	public interface HoldRequester {
+	public interface HoldRequester extends GrantRequester {
 
-		Hold.HoldHost coordinator();
-
-		ResolvedRequest request();
-
-		/** Return the thread that asks, or {@code null} if it is asynchronous. */
-		@Nullable Thread thread();
-
-		/** Return what observes the request, or {@code null}. */
-		@Nullable RequestObservation observation();
-
-		/** Return whether others are waited for, so that a grant is not the end of it. */
-		boolean isPart();
+		HoldHost coordinator();
 
 	}
 

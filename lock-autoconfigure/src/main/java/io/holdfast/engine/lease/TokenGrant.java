@@ -58,25 +58,21 @@ abstract class TokenGrant {
 	 * Create what was granted to a request.
 	 * @param token by which the store knows it
 	 * @param fence the fencing token
-	 * @param thread the thread that asked, or {@code null}
-	 * @param request what was asked for
-	 * @param observation observes the request, or {@code null}
-	 * @param partial whether others are waited for before it counts
+	 * @param requester the request that it is granted to
 	 * @param permits how many permits there are
 	 * @param doubtSince since which reconnect a command that named the token may run
 	 * late, or {@link #NO_DOUBT}
 	 * @param history how it came from the grant by the store
 	 * @param now the time
 	 */
-	TokenGrant(String token, long fence, @Nullable Thread thread, ResolvedRequest request,
-			@Nullable RequestObservation observation, boolean partial, int permits, long doubtSince,
+	TokenGrant(String token, long fence, GrantRequester requester, int permits, long doubtSince,
 			HandOverHistory history, long now) {
 		this.token = token;
 		this.fence = fence;
-		this.thread = thread;
-		this.request = request;
-		this.observation = observation;
-		this.partial = partial;
+		this.thread = requester.thread();
+		this.request = requester.request();
+		this.observation = requester.observation();
+		this.partial = requester.isPart();
 		this.permits = permits;
 		this.doubtSince = doubtSince;
 		this.history = history;
@@ -172,6 +168,22 @@ abstract class TokenGrant {
 		int kept = Math.min(most, this.permits);
 		this.permits = kept;
 		return kept;
+	}
+
+	/** The request that something is granted to. */
+	interface GrantRequester {
+
+		ResolvedRequest request();
+
+		/** Return the thread that asks, or {@code null} if it is asynchronous. */
+		@Nullable Thread thread();
+
+		/** Return what observes the request, or {@code null}. */
+		@Nullable RequestObservation observation();
+
+		/** Return whether others are waited for, so that a grant is not the end of it. */
+		boolean isPart();
+
 	}
 
 }
