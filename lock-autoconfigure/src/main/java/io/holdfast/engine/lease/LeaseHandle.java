@@ -298,8 +298,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}
 
 		/**
-		 * within an event of the coordinator, so that what several threads release adds
-		 * up.
+		 * Release some permits in an event, so that what several threads release adds up.
 		 */
 		private void releaseSome(int permits, CompletableFuture<ReleaseResult> result) {
 			int kept = permits() - permits;
@@ -316,11 +315,15 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 				PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
 				// In this order: another thread may release the rest at the same time.
 				shrinking.answer()
-					.thenApply((held) -> held && this.hold.isHeld(this.context.scheduler.nanoTime()) || isReleased()
-							? ReleaseResult.RELEASED : ReleaseResult.LOST)
+					.thenApply(this::resultFor)
 					.whenComplete((end, error) -> complete(result, end, error));
 				shrinking.keep(kept);
 			}
+		}
+
+		private ReleaseResult resultFor(boolean foundInStore) {
+			boolean restIsHeld = foundInStore && this.hold.isHeld(this.context.scheduler.nanoTime());
+			return (restIsHeld || isReleased()) ? ReleaseResult.RELEASED : ReleaseResult.LOST;
 		}
 
 		private void complete(CompletableFuture<ReleaseResult> result, @Nullable ReleaseResult end,
