@@ -38,7 +38,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	/** By kind and key. */
 	private final Map<Kind, Map<String, ResourceCoordinator>> coordinators = new EnumMap<>(Kind.class);
 
-	/** What stands in the store for this instance, by token. */
+	/** The contenders of this instance in the store, by token. */
 	private final Map<String, Contender> contenders = new ConcurrentHashMap<>();
 
 	/** How many requests stand in the queues of the coordinators. */
@@ -88,9 +88,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			whole.waitFor(waiter);
 		}
 		if (request.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			releaseUnused(request.resource().key());
+			releaseUnusedLock(request.resource().key());
 		}
-		if (request.reentrant() && isHeldOtherwise(waiter)) {
+		if (request.reentrant() && isSelfBlocked(waiter)) {
 			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
 		}
 		else {
@@ -100,7 +100,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	private ResourceCoordinator addUser(Resource resource) {
-		return at(resource.kind()).compute(resource.key(), (key, existing) -> {
+		return ofKind(resource.kind()).compute(resource.key(), (key, existing) -> {
 			if (existing == null) {
 				return create(resource);
 			}
@@ -109,7 +109,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		});
 	}
 
-	private Map<String, ResourceCoordinator> at(Kind kind) {
+	private Map<String, ResourceCoordinator> ofKind(Kind kind) {
 		return Objects.requireNonNull(this.coordinators.get(kind));
 	}
 
@@ -129,18 +129,19 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		return this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
 	}
 
-	/** Release what is kept warm of a key: it excludes a request of another kind. */
-	private void releaseUnused(String key) {
-		ResourceCoordinator coordinator = at(Kind.LOCK).get(key);
+	/** Release the lock of a key that is kept warm: it excludes a read-write request. */
+	private void releaseUnusedLock(String key) {
+		ResourceCoordinator coordinator = ofKind(Kind.LOCK).get(key);
 		if (coordinator != null) {
 			coordinator.execute(coordinator::releaseUnused);
 		}
 	}
 
 	/**
-	 * Return whether the requester holds the key in the way that excludes its request.
+	 * Return whether the requester holds the key in the other mode, which excludes its
+	 * request.
 	 */
-	private boolean isHeldOtherwise(Waiter waiter) {
+	private boolean isSelfBlocked(Waiter waiter) {
 		Resource resource = waiter.request.resource();
 		Kind otherKind = switch (resource.kind()) {
 			case LOCK -> Kind.READ_WRITE;
@@ -150,15 +151,15 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		if (otherKind == null) {
 			return false;
 		}
-		// Whatever is held has one.
-		ResourceCoordinator other = at(otherKind).get(resource.key());
+		// A key that is held has a coordinator.
+		ResourceCoordinator other = ofKind(otherKind).get(resource.key());
 		return other != null
 				&& (waiter.thread != null && other.isHeldBy(waiter.thread) || waiter.isUnder(other.resource()));
 	}
 
 	/** Return the coordinator of a resource, or {@code null} if nothing needs one. */
 	public @Nullable ResourceCoordinator find(Resource resource) {
-		return at(resource.kind()).get(resource.key());
+		return ofKind(resource.kind()).get(resource.key());
 	}
 
 	/** Return the coordinators that there are. */
@@ -193,7 +194,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		return this.coordinators.values().stream().allMatch(Map::isEmpty) && this.contenders.isEmpty();
 	}
 
-	/** Return what contends for this instance in the store. */
+	/** Return the contenders of this instance in the store. */
 	public Collection<Contender> contenders() {
 		return this.contenders.values();
 	}
@@ -225,7 +226,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	@Override
 	public void removeUser(Resource resource) {
-		at(resource.kind()).computeIfPresent(resource.key(),
+		ofKind(resource.kind()).computeIfPresent(resource.key(),
 				(key, coordinator) -> coordinator.removeUser() ? null : coordinator);
 	}
 
