@@ -46,7 +46,7 @@ final class PermitCommands {
 				arguments(command, mode, enqueue));
 	}
 
-	/** As permits-ask.lua takes them. */
+	/** Return the arguments of a request as permits-ask.lua takes them. */
 	private static Object[] arguments(AcquireCommand command, String mode, boolean enqueue) {
 		String under = (command.under() != null) ? command.under() : ScriptArguments.NOTHING;
 		return new Object[] { command.token(), command.permits(), command.limit(), command.fair(), under,
@@ -78,10 +78,13 @@ final class PermitCommands {
 		if (reply.size() == 1) {
 			return ScriptReplies.released(reply.get(0), null, repeated);
 		}
-		int told = 2 + (int) ScriptReplies.number(reply.get(1));
-		AcquireReply next = (told > 2) ? this.resources.replies().followed(resource, reply.subList(2, told), 0) : null;
+		// The outcome; how many elements tell of the next token; those; three for each
+		// grant.
+		int grantsFrom = 2 + (int) ScriptReplies.number(reply.get(1));
+		AcquireReply next = (grantsFrom > 2)
+				? this.resources.replies().followed(resource, reply.subList(2, grantsFrom), 0) : null;
 		if (notifications != null) {
-			for (int i = told; i < reply.size(); i += 3) {
+			for (int i = grantsFrom; i < reply.size(); i += 3) {
 				notifications.granted(resource, ScriptReplies.text(reply.get(i)),
 						ScriptReplies.number(reply.get(i + 1)), ScriptReplies.number(reply.get(i + 2)));
 			}
