@@ -295,7 +295,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 			if (error == null) {
 				adaptPause(this.clock.getAsLong() - command.dispatchedAt());
 			}
-			answered(command.call(), reply, error);
+			onAnswer(command.call(), reply, error);
 		}
 		finally {
 			// After what the answer leads to, which may be commands to send as well.

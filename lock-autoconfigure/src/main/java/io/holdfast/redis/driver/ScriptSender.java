@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 
 /**
- * Lettuce's shared connection while it is open: gives each command to the driver at once.
- * Thread-safe, and waits for nothing.
+ * Lettuce's shared connection while it is open: dispatches each command to the driver at
+ * once. Thread-safe, and waits for nothing.
  */
 class ScriptSender {
 
@@ -66,18 +66,18 @@ class ScriptSender {
 		CompletableFuture<List<@Nullable Object>> sent = call
 			.send(() -> dispatch(CommandType.EVALSHA, call.script().digest(), call));
 		if (sent != null) {
-			sent.whenComplete((reply, error) -> answered(call, reply, error));
+			sent.whenComplete((reply, error) -> onAnswer(call, reply, error));
 		}
 	}
 
 	/**
-	 * Fail what was not given to the driver yet.
+	 * Fail what was not dispatched to the driver yet.
 	 */
 	void close() {
 	}
 
 	/** Take the answer to a call's first command. */
-	final void answered(ScriptCall<?> call, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+	final void onAnswer(ScriptCall<?> call, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		if (reply != null) {
 			call.succeed(reply);
 		}
@@ -87,7 +87,7 @@ class ScriptSender {
 		else if (error != null) {
 			call.fail(error);
 			if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
-				// It knows no node for the slot.
+				// The driver knows no node for the slot.
 				this.refresh.run();
 			}
 		}
