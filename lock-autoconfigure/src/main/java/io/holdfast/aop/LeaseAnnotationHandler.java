@@ -102,7 +102,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	}
 
 	/**
-	 * All beans are there: check those that calls will need.
+	 * Check the beans that calls will need, once all beans are there.
 	 * @throws InvalidDeclarationException if a service is not there, or one of several is
 	 * to be chosen
 	 */
@@ -284,7 +284,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			}
 		}
 
-		/** The store has answered: its next failure is to be warned of. */
+		/** Note that the store has answered: its next failure is to be warned of. */
 		private void onAnswer() {
 			if (!LeaseAnnotationHandler.this.failing.isEmpty()) {
 				LeaseAnnotationHandler.this.failing.remove(this.service);

@@ -228,7 +228,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Adds the advice to an existing proxy, once, also if that bean has several names.
+	 * Add the advice to an existing proxy, once, also if that bean has several names.
 	 */
 	private Object advise(Object bean, Advised advised) {
 		if (advised.indexOf(this.leaseAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
@@ -276,7 +276,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 	}
 
-	/** The container calls nothing on such a bean. */
+	/** Return whether a factory bean made a bean: the container calls nothing on it. */
 	private static boolean isMadeByFactoryBean(BeanFactory factory, Object bean, String beanName) {
 		return !(bean instanceof FactoryBean) && factory.containsBean(BeanFactory.FACTORY_BEAN_PREFIX + beanName);
 	}
@@ -365,8 +365,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * An auto-proxy creator that comes later goes around this advice: what it adds,
-	 * perhaps a transaction, is open while the lock is waited for.
+	 * Warn of an auto-proxy creator that comes later, and so goes around this advice:
+	 * what it adds, perhaps a transaction, is open while the lock is waited for.
 	 */
 	private void checkOrder() {
 		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {

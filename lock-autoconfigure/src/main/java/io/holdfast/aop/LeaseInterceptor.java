@@ -54,7 +54,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		this.observer = observer;
 	}
 
-	/** All beans are there: check those that calls will need. */
+	/** Check the beans that calls will need, once all beans are there. */
 	void checkBeans() {
 		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
 		this.observer.get();
@@ -140,8 +140,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * All expressions are evaluated before anything is acquired, for the caller, whose
-	 * thread this is.
+	 * Evaluate all expressions, before anything is acquired, on the caller's thread.
 	 */
 	private static List<MethodLease> methodLeases(MethodInvocation invocation, List<MethodOperation> operations) {
 		// Mostly there is one, for which a list that can grow would be much.

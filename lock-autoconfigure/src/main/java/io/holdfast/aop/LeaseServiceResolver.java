@@ -81,7 +81,7 @@ final class LeaseServiceResolver<S> {
 	}
 
 	/**
-	 * All beans are there: check what was expected so far.
+	 * Check what was expected so far, once all beans are there.
 	 * @throws InvalidDeclarationException if something is not there
 	 */
 	void checkExpected() {
@@ -92,7 +92,9 @@ final class LeaseServiceResolver<S> {
 		}
 	}
 
-	/** Creates nothing: what can only be told from the bean itself is left for later. */
+	/**
+	 * Check a name without creating its bean: what only the bean tells is left for later.
+	 */
 	private void check(LeaseOperation<?> operation) {
 		String name = operation.service();
 		if (name.isEmpty()) {

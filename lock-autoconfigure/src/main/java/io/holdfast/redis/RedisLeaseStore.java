@@ -171,7 +171,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		awaitWarm(first);
 	}
 
-	/** Without Redis, all that depends on it is told so by its own commands. */
+	/**
+	 * Wait for the first answer. If none comes, later commands report that themselves.
+	 */
 	private static void awaitWarm(CompletableFuture<?> first) {
 		try {
 			first.get(WARM_UP_MILLIS, TimeUnit.MILLISECONDS);

@@ -22,18 +22,14 @@ final class LossInterrupt {
 
 	private boolean lost;
 
-	/**
-	 * The current thread begins to run a method.
-	 */
+	/** Begin to run a method on the current thread. */
 	LossInterrupt() {
 		this.outer = INNERMOST.get();
 		this.flag = (this.outer != null) ? this.outer.flag : new Flag(Thread.currentThread());
 		INNERMOST.set(this);
 	}
 
-	/**
-	 * The lease is lost.
-	 */
+	/** Interrupt the thread, as the lease is lost. */
 	void lost() {
 		synchronized (this.flag) {
 			if (this.running) {
@@ -43,9 +39,7 @@ final class LossInterrupt {
 		}
 	}
 
-	/**
-	 * The method has ended. To be called by the thread that ran it.
-	 */
+	/** Take back the interrupt, as the method has ended. Called by its thread. */
 	void end() {
 		synchronized (this.flag) {
 			this.running = false;

@@ -90,7 +90,7 @@ public final class TransactionReleases implements TransactionSynchronization {
 		void checkBeforeCommit();
 
 		/**
-		 * The transaction is completed. May block; throws nothing.
+		 * Release it, as the transaction is completed. May block; throws nothing.
 		 */
 		void release();
 

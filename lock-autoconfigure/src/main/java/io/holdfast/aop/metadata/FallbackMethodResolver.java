@@ -141,7 +141,7 @@ final class FallbackMethodResolver {
 		}
 	}
 
-	/** Without the continuation of a suspending function. */
+	/** Return the parameters, without the continuation of a suspending function. */
 	private List<Class<?>> parameters(Method method) {
 		int count = method.getParameterCount() - (KotlinDetector.isSuspendingFunction(method) ? 1 : 0);
 		List<Class<?>> types = new ArrayList<>(count);

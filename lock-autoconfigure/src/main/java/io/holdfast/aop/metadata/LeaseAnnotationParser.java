@@ -140,7 +140,7 @@ public final class LeaseAnnotationParser {
 		return permits;
 	}
 
-	/** The same for all keys of a method, unlike them. */
+	/** Return the name of what is held, which is the same for all keys of a method. */
 	private static String purpose(AnnotationValues attributes) {
 		String name = attributes.name();
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;

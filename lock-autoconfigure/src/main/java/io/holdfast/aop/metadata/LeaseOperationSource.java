@@ -81,7 +81,7 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 	}
 
 	/**
-	 * All that a type declares, not yet checked.
+	 * Return all that a type declares, not yet checked.
 	 * @param type a class or an interface
 	 * @return the annotated methods
 	 */

@@ -26,7 +26,7 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 	}
 
 	/**
-	 * A text with its placeholders resolved.
+	 * Return a text with its placeholders resolved.
 	 * @param attribute the attribute's name
 	 * @return the text; empty only if nothing was written
 	 */
@@ -69,7 +69,7 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 	}
 
 	/**
-	 * A positive whole number that is given as text.
+	 * Return a positive whole number that is given as text.
 	 * @param attribute the attribute's name
 	 * @param max the largest that is allowed
 	 * @return the number
@@ -123,7 +123,7 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 	}
 
 	/**
-	 * A text with its placeholders resolved, whatever that gives.
+	 * Return a text with its placeholders resolved, whatever that gives.
 	 * @param attribute the attribute's name
 	 * @return the text
 	 */

@@ -82,7 +82,7 @@ public enum ReturnKind {
 		return (kind == PLAIN && isKotlin(annotatedMethod)) ? REACTIVE : UNSUPPORTED;
 	}
 
-	/** A method in Java may have the parameters of a suspending function, too. */
+	/** Return whether a method is Kotlin: one in Java may have a continuation, too. */
 	private static boolean isKotlin(AnnotatedMethod<?> annotatedMethod) {
 		return KotlinDetector.isKotlinType(annotatedMethod.method().getDeclaringClass());
 	}

@@ -34,7 +34,7 @@ public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcqu
 			OptionalDouble.empty());
 
 	/**
-	 * The empty result for a method.
+	 * Return the handler that gives a method's empty result.
 	 * @param attributes its annotation
 	 * @return the handler
 	 * @throws InvalidDeclarationException if its return type has no empty value

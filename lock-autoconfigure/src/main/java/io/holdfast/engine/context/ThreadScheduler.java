@@ -72,9 +72,9 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	}
 
 	/**
-	 * An action that is the first one wakes up the thread, only to wait for it; and as
-	 * most actions are cancelled, each next one would be the first again. Behind one that
-	 * does nothing they wake up no thread. Two at the same time do no harm.
+	 * Keep an action that does nothing in front of the others, which then wake up no
+	 * thread. The first action wakes up the thread, only to wait for it; and as most are
+	 * cancelled, each next one would be the first again. Two in front do no harm.
 	 */
 	private void keepOneInFront(long delayNanos) {
 		long now = System.nanoTime();

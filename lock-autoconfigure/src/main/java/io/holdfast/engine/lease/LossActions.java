@@ -21,7 +21,7 @@ final class LossActions {
 		this.actions.computeIfAbsent(lease, (k) -> new ArrayList<>(1)).add(action);
 	}
 
-	/** A hold may last for days, and have many leases in that time. */
+	/** Forget the actions of a lease: a hold may have many leases, and last for days. */
 	synchronized void forget(LeaseTerms lease) {
 		if (this.actions != null) {
 			this.actions.remove(lease);

@@ -379,7 +379,7 @@ public final class Contender {
 	}
 
 	/**
-	 * It is over, with a grant or without: no answer to any command counts any more.
+	 * Stop, with a grant or without: no answer to any command counts any more.
 	 * @return since which reconnect a command may run late, or {@link Hold#NO_DOUBT}
 	 */
 	long stop() {

@@ -93,7 +93,9 @@ final class LockCoordinator extends ResourceCoordinator {
 		return false;
 	}
 
-	/** No waiter is before it here: otherwise nothing would be kept. */
+	/**
+	 * Have a request take over what is kept. No waiter is before it, or none were kept.
+	 */
 	private void takeOverKeptOrContend(Waiter waiter, Hold hold) {
 		long now = this.context.scheduler.nanoTime();
 		if (rules().canTakeOverKept(hold, waiter.request, now)) {

@@ -191,8 +191,8 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	/**
-	 * A request that goes on with what is released counts as its former holder: no more
-	 * contend than before.
+	 * Return whether the waiter may contend in place of what is released: no more contend
+	 * than before.
 	 */
 	@Override
 	boolean mayFollow(Waiter waiter, int released) {

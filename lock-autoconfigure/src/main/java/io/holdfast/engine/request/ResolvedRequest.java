@@ -38,7 +38,7 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 
 	private static final long FOREVER = Long.MAX_VALUE / 4;
 
-	/** One for each key, in the order of the keys. */
+	/** Resolve a request for locks: one for each key, in the order of the keys. */
 	public static List<ResolvedRequest> of(LockRequest request, EngineSettings settings) {
 		List<String> keys = request.keys();
 		if (keys.size() == 1) {
@@ -77,7 +77,7 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 				request.name());
 	}
 
-	/** A default lease time above the maxHold of a request would outlast it. */
+	/** Return a default lease time that does not outlast the maxHold of a request. */
 	private static Duration within(Duration leaseTime, @Nullable Duration maxHold) {
 		return (maxHold != null && maxHold.compareTo(leaseTime) < 0) ? maxHold : leaseTime;
 	}

@@ -148,9 +148,9 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept);
 
 	/**
-	 * In which part of the store something is kept, and how. What fails in one part, or
-	 * is slow, must not matter to the others; so what is renewed together must be in one
-	 * part.
+	 * Return the part of the store in which something is kept, and how. What fails in one
+	 * part, or is slow, must not matter to the others; so what is renewed together must
+	 * be in one part.
 	 * @param resource the resource
 	 * @return the part's number
 	 */
@@ -281,8 +281,8 @@ public interface LeaseStore extends AutoCloseable {
 		record Granted(long fence, long ttlMillis, int fences) implements AcquireReply {
 
 			/**
-			 * A grant with room for as many fencing tokens as all of exclusive locks
-			 * have.
+			 * Create a grant with room for as many fencing tokens as all of exclusive
+			 * locks have.
 			 * @param fence the fencing token of this grant
 			 * @param ttlMillis how long the token holds it from now
 			 */
@@ -330,7 +330,7 @@ public interface LeaseStore extends AutoCloseable {
 	record ReleaseReply(boolean released, @Nullable AcquireReply next, boolean certain) {
 
 		/**
-		 * An answer to a command that was sent once.
+		 * Create the answer to a command that was sent once.
 		 * @param released whether the token held anything
 		 * @param next what became of the token that takes its place, or {@code null}
 		 */

@@ -27,7 +27,7 @@ public record Resource(Kind kind, String key) {
 	}
 
 	/**
-	 * In words, for messages.
+	 * Describe it in words, for messages.
 	 * @return what it is, and its key
 	 */
 	@Override

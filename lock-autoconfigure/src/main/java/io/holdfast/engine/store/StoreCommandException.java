@@ -50,7 +50,8 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * The store is there, but has to finish something before it can do what it was asked.
+	 * Return the failure of a store that has to finish something before it can do what it
+	 * was asked.
 	 * @param message what it has to finish
 	 * @param cause the driver's error
 	 * @return the failure

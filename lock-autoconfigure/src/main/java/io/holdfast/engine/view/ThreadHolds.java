@@ -51,7 +51,7 @@ public final class ThreadHolds {
 		return held;
 	}
 
-	/** Nothing is left at a thread that holds nothing. */
+	/** Leave nothing at a thread that holds nothing. */
 	private void removeIfEmpty() {
 		if (this.leases.get().isEmpty()) {
 			this.leases.remove();

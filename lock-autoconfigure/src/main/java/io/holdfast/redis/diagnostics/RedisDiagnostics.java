@@ -139,7 +139,7 @@ public final class RedisDiagnostics {
 		return beginnings;
 	}
 
-	/** Without these, too, leases are as good as with them. */
+	/** Look for rights that only the views of the fleet need. */
 	private List<StoreDiagnostic> rightsToWatch(String name) {
 		@Nullable String lack;
 		try {

@@ -219,7 +219,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 		dispatch(batch);
 	}
 
-	/** Or may be it, after it was connected anew. */
+	/** Return whether a thread is the event loop, or may be after a reconnect. */
 	private boolean isEventLoop(Thread thread) {
 		return thread == this.eventLoop || thread instanceof FastThreadLocalThread;
 	}

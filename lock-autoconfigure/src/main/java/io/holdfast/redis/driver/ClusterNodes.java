@@ -76,7 +76,7 @@ public final class ClusterNodes {
 	}
 
 	/**
-	 * A key that a node would have.
+	 * Return a key that a node would have.
 	 * @param slot one of its slots
 	 * @param prefix what the key is to begin with, for the rights of the user
 	 * @return the key, which nothing is ever stored at

@@ -98,7 +98,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				+ " one. " + Drivers.CURE);
 	}
 
-	/** There is no method that tells it in all cases. */
+	/** Return where Redis is, by a field: no method tells it in all cases. */
 	private static RedisConfiguration configuration(LettuceConnectionFactory factory) {
 		Field field = ReflectionUtils.findField(LettuceConnectionFactory.class, "configuration",
 				RedisConfiguration.class);
@@ -110,7 +110,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		return (RedisConfiguration) Objects.requireNonNull(ReflectionUtils.getField(field, factory));
 	}
 
-	/** With the threads and metrics of the application, if it has chosen any. */
+	/** Return resources with the threads and metrics that the application has chosen. */
 	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence) {
 		ClientResources.Builder builder = client.getClientResources()
 			.map(HoldfastConnectionFactory::sharing)
@@ -231,7 +231,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		return super.getRequiredNativeClient();
 	}
 
-	/** Others would find it half started. */
+	/** Start again, guarded: other threads would find it half started. */
 	private synchronized void startAgain() {
 		start();
 	}

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record PermitKeys(String holders, String queue, String state, String own, @Nullable String rivals) {
 
 	/**
-	 * The keys of either.
+	 * Return the keys of a semaphore or a read-write lock.
 	 * @param kind which
 	 * @param key what it is called in Redis
 	 * @param cluster whether Redis is a cluster
@@ -32,7 +32,7 @@ public record PermitKeys(String holders, String queue, String state, String own,
 	}
 
 	/**
-	 * The keys of a semaphore. No two semaphores have one in common.
+	 * Return the keys of a semaphore. No two semaphores have one in common.
 	 * @param semaphore what it is called in Redis, where nothing is at this key itself
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
@@ -45,7 +45,7 @@ public record PermitKeys(String holders, String queue, String state, String own,
 	}
 
 	/**
-	 * The keys of a read-write lock.
+	 * Return the keys of a read-write lock.
 	 * @param lock the lock key
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys

@@ -34,7 +34,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 			STATE, LIMIT);
 
 	/**
-	 * The keys of a lock. No two locks have one in common.
+	 * Return the keys of a lock. No two locks have one in common.
 	 * @param lock the lock key
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
@@ -79,7 +79,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 	}
 
 	/**
-	 * With a tag, a key could be what another one has for its companion, or have the same
+	 * Refuse a key whose tag makes it the companion of another one, or gives it the same
 	 * companions: those of <code>a</code> are the ones that <code>{a}</code> would have.
 	 */
 	private static void refuseKeysOfOthers(String key) {

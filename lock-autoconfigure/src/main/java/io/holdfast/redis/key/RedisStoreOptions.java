@@ -70,8 +70,8 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * With an empty prefix, say, a lock's key may begin as those of semaphores do, and
-	 * their companions be the same.
+	 * Refuse a key that begins as those of the other kind do, as with an empty prefix:
+	 * their companions may be the same.
 	 * @param resource what is to be used
 	 * @throws StoreCommandException if its key begins with the longer prefix of the other
 	 * kind, or is one by which instances know each other

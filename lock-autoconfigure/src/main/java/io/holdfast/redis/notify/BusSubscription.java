@@ -159,7 +159,7 @@ final class BusSubscription implements MessageListener, SubscriptionListener, No
 		}
 	}
 
-	/** By its factory, so that there is nothing left to end; not merely down. */
+	/** Return whether its factory closed it: then nothing is left to end. */
 	private static boolean isClosed(RedisConnection subscribed) {
 		return subscribed.getNativeConnection() instanceof RedisPubSubAsyncCommands<?, ?> commands
 				&& commands.getStatefulConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();

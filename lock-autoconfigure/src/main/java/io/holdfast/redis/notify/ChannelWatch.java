@@ -102,7 +102,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		}));
 	}
 
-	/** Then a grant notification is refused, too, and takes another way. */
+	/** Return whether Redis refused it. It refuses a grant notification, too, then. */
 	private static boolean isAnswer(StoreCommandException failure) {
 		return !failure.isTemporary() || failure.isWorthWaiting();
 	}

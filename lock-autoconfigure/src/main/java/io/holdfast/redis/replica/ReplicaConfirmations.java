@@ -230,7 +230,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 				+ " of its replicas confirmed that, and holdfast.redis.min-replicas is " + this.replicas.min();
 	}
 
-	/** Once when they are missing, and once when they are back. */
+	/** Log once when confirmations are missing, and once when they are back. */
 	private void tell(boolean enough, long confirmed) {
 		if (this.missing && enough) {
 			logger.info("The replicas of Redis confirm again what is granted");
@@ -275,7 +275,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 		 */
 		CompletableFuture<Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis);
 
-		/** Once or more. */
+		/** Close it; again has no effect. */
 		void close();
 
 	}

@@ -95,7 +95,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		return 2 + this.keys.length + this.args.length;
 	}
 
-	/** By this a cluster's node is chosen. */
+	/** Return the key by which a cluster's node is chosen. */
 	@Override
 	public @Nullable ByteBuffer getFirstEncodedKey() {
 		return (this.keys.length > 0) ? ByteBuffer.wrap(this.keys[0]) : null;

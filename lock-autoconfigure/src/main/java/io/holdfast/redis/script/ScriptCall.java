@@ -201,7 +201,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 	/** The command of a call at the driver. */
 	interface DriverCommand {
 
-		/** Not to be sent any more, nor answered. */
+		/** Give it up: it is not sent any more, nor answered. */
 		void cancel();
 
 	}

@@ -78,7 +78,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		return this.dispatchedAt;
 	}
 
-	/** By the event loop, again for another connection. */
+	/** Write it, on the event loop; again after a reconnect. */
 	@Override
 	public void encode(ByteBuf buffer) {
 		this.call.written();

@@ -146,7 +146,7 @@ public final class ScriptReplies {
 		throw new IllegalStateException("A number was expected in the reply of a script");
 	}
 
-	/** Without a text in between: each grant has a fence. */
+	/** Parse digits without a text in between: each grant has a fence. */
 	private static long number(byte[] digits) {
 		long number = 0;
 		for (byte digit : digits) {

@@ -51,7 +51,7 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nulla
 		this.output.add((text != null) ? this.codec.decodeValue(text) : null);
 	}
 
-	/** The driver makes an exception of it, which goes to logs as it is. */
+	/** Take an error without its arguments: the driver's exception goes to logs. */
 	@Override
 	public void setError(ByteBuffer error) {
 		super.setError(error);

@@ -78,10 +78,11 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	}
 
 	/**
-	 * The longest lease that may be asked for, or 0 without a fail-over grace; how long
-	 * fences are kept; the time that every hand-off is given; the life for a lock without
-	 * end, or 0 to leave it alone; whether Redis is a cluster; the length of what lock
-	 * keys begin with, in bytes; what channels begin with. Times in milliseconds.
+	 * Write the settings as Lua: the longest lease that may be asked for, or 0 without a
+	 * fail-over grace; how long fences are kept; the time that every hand-off is given;
+	 * the life for a lock without expiry, or 0 to leave it alone; whether Redis is a
+	 * cluster; the length of the prefix of lock keys, in bytes; the prefix of channels.
+	 * Times in milliseconds.
 	 */
 	private static String settings(RedisStoreOptions options, boolean cluster) {
 		return "local longestLease, retention, handoffTimeout, heal = " + millis(options.longestLease()) + ", "
