@@ -34,6 +34,9 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.data.domain.Page;
+import org.springframework.data.domain.Slice;
+import org.springframework.data.domain.Window;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.context.request.async.DeferredResult;
 import org.springframework.web.context.request.async.WebAsyncTask;
@@ -167,6 +170,12 @@ class OpenEndedResultTests {
 		Optional<String> optional();
 
 		ResponseEntity<List<String>> entity();
+
+		Page<String> page();
+
+		ResponseEntity<Slice<String>> entityOfSlice();
+
+		Mono<Window<String>> monoOfWindow();
 
 		CompletableFuture<Optional<List<String>>> future();
 

@@ -57,6 +57,9 @@ public enum ReturnKind {
 			Map.entry(SERVLET_STREAMING + "StreamingResponseBody", "the whole body or a Flux"),
 			Map.entry(SERVLET_STREAMING + "ResponseBodyEmitter", "the whole body or a Flux"));
 
+	/** A collection, which is a supplier of its stream as well. */
+	private static final String STREAMABLE = "org.springframework.data.util.Streamable";
+
 	private static final String HTTP_ENTITY = "org.springframework.http.HttpEntity";
 
 	private static final boolean COROUTINES_REACTOR = ClassUtils.isPresent("kotlinx.coroutines.reactor.MonoKt",
@@ -155,7 +158,7 @@ public enum ReturnKind {
 	}
 
 	private static @Nullable String openEnded(Class<?> type) {
-		return named(type, OPEN_ENDED.keySet().toArray(String[]::new));
+		return (named(type, STREAMABLE) != null) ? null : named(type, OPEN_ENDED.keySet().toArray(String[]::new));
 	}
 
 	/** Return which of these names a type or one of its supertypes has. */
