@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.testing.TestTransactions;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.description.modifier.Visibility;
@@ -145,6 +146,24 @@ class InvalidDeclarationTests {
 			context.bean(Runnable.class).run();
 			assertThat(context.locks().keys()).containsExactly("final");
 		}
+	}
+
+	@Test
+	@DisplayName("A method that is package-private in another package is past the proxy, which cannot override it")
+	void packagePrivateInOtherPackage() throws IllegalAccessException {
+		Class<?> neighbour = TestTransactions.class;
+		Class<?> type = new ByteBuddy().subclass(PackagePrivate.class)
+			.name(neighbour.getPackageName() + ".InOtherPackage")
+			.make()
+			.load(neighbour.getClassLoader(),
+					ClassLoadingStrategy.UsingLookup
+						.of(MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup())))
+			.getLoaded();
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("InOtherPackage.sell(String)")
+			.hasMessageContaining("is package-private, and the bean's proxy is in another package than "
+					+ PackagePrivate.class.getName())
+			.hasMessageContaining("Make the method public or protected");
+		LockedContext.withClassProxies(PackagePrivate.class).close();
 	}
 
 	@Test
@@ -326,6 +345,17 @@ class InvalidDeclarationTests {
 	}
 
 	static class ReturnsGeneric extends Generic<Future<String>> {
+
+	}
+
+	public static class PackagePrivate {
+
+		public PackagePrivate() {
+		}
+
+		@DistributedLock(key = "#p0")
+		void sell(String sku) {
+		}
 
 	}
 

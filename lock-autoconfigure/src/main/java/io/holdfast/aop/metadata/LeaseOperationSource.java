@@ -118,10 +118,8 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 				continue;
 			}
 			checkMethod(annotatedMethod);
-			if (classProxy && Modifier.isFinal(annotatedMethod.method().getModifiers()) && isMeant(annotatedMethod)) {
-				throw annotatedMethod.invalid(
-						"has no effect, because the method is final and the bean's proxy is a subclass of its class",
-						"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
+			if (classProxy && isMeant(annotatedMethod)) {
+				checkOverridable(annotatedMethod);
 			}
 			results.add(this.parser.apply(annotatedMethod));
 		}
@@ -141,6 +139,26 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 					.anyMatch((other) -> other.getName().equals(method.getName())
 							&& !Modifier.isFinal(other.getModifiers())
 							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
+	}
+
+	private void checkOverridable(AnnotatedMethod<A> annotatedMethod) {
+		Method method = annotatedMethod.method();
+		if (Modifier.isFinal(method.getModifiers())) {
+			throw annotatedMethod.invalid(
+					"has no effect, because the method is final and the bean's proxy is a subclass of its class",
+					"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
+		}
+		Class<?> type = annotatedMethod.targetClass();
+		Class<?> declaring = method.getDeclaringClass();
+		boolean packagePrivate = (method.getModifiers()
+				& (Modifier.PUBLIC | Modifier.PROTECTED | Modifier.PRIVATE)) == 0;
+		if (packagePrivate && !(declaring.getPackageName().equals(type.getPackageName())
+				&& declaring.getClassLoader() == type.getClassLoader())) {
+			throw annotatedMethod.invalid(
+					"has no effect, because the method is package-private, and the bean's proxy is in another package "
+							+ "than " + declaring.getName(),
+					"Make the method public or protected", null);
+		}
 	}
 
 	private void checkMethod(AnnotatedMethod<A> annotatedMethod) {
