@@ -119,6 +119,39 @@ class ComposedAnnotationTests {
 		assertThat(this.jobs.skipped(1)).isNull();
 	}
 
+	@Test
+	@DisplayName("Two of them that stand for locks are refused on one method, which would have only one of the locks")
+	void competing() {
+		assertThat(LockedContext.failure(Map.of(), Competing.class))
+			.hasMessageContaining("@DistributedLock on " + Competing.class.getName() + ".run() is there 2 times")
+			.hasMessageContaining("by @DistributedLock and @Other, of which only one would apply");
+		LockedContext.withClassProxies(LockAndPermit.class).close();
+	}
+
+	static class Competing {
+
+		@Other
+		@DistributedLock(name = "own")
+		public void run() {
+		}
+
+	}
+
+	static class LockAndPermit {
+
+		@Other
+		@Semaphore(limit = 1)
+		public void run() {
+		}
+
+	}
+
+	@Retention(RetentionPolicy.RUNTIME)
+	@DistributedLock(name = "other")
+	@interface Other {
+
+	}
+
 	@Target(ElementType.METHOD)
 	@Retention(RetentionPolicy.RUNTIME)
 	@DistributedLock(waitTime = "0")

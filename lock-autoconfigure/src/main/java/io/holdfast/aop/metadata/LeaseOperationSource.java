@@ -169,6 +169,16 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 							+ " and so is called past the bean's proxy",
 					"Make it a public method of the bean and call it from another bean", null);
 		}
+		List<String> competing = MergedAnnotations.from(annotatedMethod.source(), SearchStrategy.DIRECT)
+			.stream(this.annotationType)
+			.map((found) -> "@" + found.getRoot().getType().getSimpleName())
+			.toList();
+		if (competing.size() > 1) {
+			throw annotatedMethod.invalid(
+					"is there " + competing.size() + " times, by " + String.join(" and ", competing)
+							+ ", of which only one would apply",
+					"Leave one of them, or have the method call an annotated one of another bean", null);
+		}
 		if (annotatedMethod.neverReturns()) {
 			throw annotatedMethod.invalid(
 					"cannot be applied, because no proxy can call a suspending function that " + "returns Nothing",
