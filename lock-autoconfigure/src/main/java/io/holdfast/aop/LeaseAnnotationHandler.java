@@ -266,6 +266,13 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		public HeldMethodLease acquire() {
 			Lease lease = acquireOrProceed();
 			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
+			if (inTransaction && this.operation.returnKind() != ReturnKind.PLAIN) {
+				// The transaction ends when there is a future, before that does.
+				TransactionShare share = new TransactionShare();
+				HeldMethodLease held = share.keep(held(lease, false));
+				TransactionReleases.add(share);
+				return held;
+			}
 			AcquiredLease held = held(lease, inTransaction);
 			if (inTransaction) {
 				TransactionReleases.add(held);

@@ -14,6 +14,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -27,6 +29,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 class LaterAdviceOrderTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
+
+	@Test
+	@DisplayName("Inside of @Async and of a transaction, the lock is kept until both the transaction and the future have ended")
+	void insideOfAsyncAndTransaction() {
+		try (LockedContext context = LockedContext.withClassProxies(Asynchronous.class,
+				AdviceOrderTests.EarlyTransactions.class, FutureShop.class)) {
+			CompletableFuture<String> work = new CompletableFuture<>();
+			CompletableFuture<String> result = context.bean(FutureShop.class).later(work);
+			Awaitility.await().atMost(SOON).until(() -> context.locks().events().contains("commit"));
+			context.locks().record("work");
+			work.complete("sold");
+			assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+			assertThat(context.locks().events()).containsExactly("begin", "lock", "body", "commit", "work", "unlock");
+		}
+	}
 
 	@Test
 	@DisplayName("A reactive transaction is inside of the lock, which is released after its commit")
@@ -112,6 +129,14 @@ class LaterAdviceOrderTests {
 			return CompletableFuture.completedFuture("sold");
 		}
 
+		@Async
+		@Transactional
+		@DistributedLock
+		public CompletableFuture<String> later(CompletableFuture<String> work) {
+			this.recorder.record("body");
+			return work;
+		}
+
 	}
 
 	static class Job {
@@ -138,6 +163,12 @@ class LaterAdviceOrderTests {
 		ReactiveRecordingTransactions transactionManager(RecordingLocks recorder) {
 			return new ReactiveRecordingTransactions(recorder);
 		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAsync
+	static class Asynchronous {
 
 	}
 
