@@ -121,8 +121,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 			case PLAIN ->
 				new SyncInvocation(invocation, methodLeases).run(observe(observer, invocation, targetClass, null));
 			case STAGE -> {
-				CompletionStageInvocation call = new CompletionStageInvocation(invocation, methodLeases,
-						observe(observer, invocation, targetClass, null));
+				CompletionStageInvocation call = new CompletionStageInvocation(invocation, operation.annotatedMethod(),
+						methodLeases, observe(observer, invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
 			case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).under(methodLeases,

@@ -1,11 +1,31 @@
 package io.holdfast.aop
 
 import io.holdfast.LockNotAcquiredException
+import io.holdfast.NotAcquiredException
+import io.holdfast.NotAcquiredStrategy
 import io.holdfast.annotation.DistributedLock
+import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration
+import io.holdfast.observation.MethodObservations
+import io.micrometer.common.KeyValue
+import io.micrometer.observation.Observation
+import io.micrometer.observation.ObservationHandler
+import io.micrometer.observation.ObservationRegistry
+import java.lang.reflect.Method
+import java.util.concurrent.CompletableFuture
 import kotlinx.coroutines.runBlocking
 import org.assertj.core.api.Assertions.assertThat
+import org.assertj.core.api.Assertions.catchThrowable
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.extension.ExtendWith
+import org.springframework.boot.WebApplicationType
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration
+import org.springframework.boot.builder.SpringApplicationBuilder
+import org.springframework.boot.test.system.CapturedOutput
+import org.springframework.boot.test.system.OutputCaptureExtension
+import org.springframework.context.annotation.Configuration
+import org.springframework.context.annotation.Import
+import reactor.core.publisher.Mono
 
 /** Functions that have other names in byte code than in Kotlin: internal ones, and those with value classes. */
 internal class KotlinNameTests {
@@ -47,6 +67,55 @@ internal class KotlinNameTests {
             .hasMessageContaining("fallback = \"busy\" has other parameters: busy(int)")
     }
 
+    @Test
+    @DisplayName("Expressions know the name of the function in Kotlin")
+    fun expressions() {
+        LockedContext.withClassProxies(Told::class.java).use { context ->
+            context.bean(Told::class.java).reserve(Sku("a"))
+            assertThat(context.locks().keys()).containsExactly("reserve/a")
+        }
+    }
+
+    @Test
+    @DisplayName("Messages of calls have the name of the function in Kotlin")
+    fun messages() {
+        val told = Told::class.java.name
+        LockedContext.withClassProxies(Told::class.java, Strategy::class.java).use { context ->
+            val bean = context.bean(Told::class.java)
+            assertThat(catchThrowable { bean.later(Sku("a"))!!.join() })
+                .hasRootCauseMessage("@DistributedLock on $told.later(String) returned null: it has to return a stage, which may be completed with null")
+            assertThat(catchThrowable { bean.chain(Sku("a"))!!.block() })
+                .hasMessage("@DistributedLock on $told.chain(String) returned null: it has to return a reactive type, which may be empty")
+            context.locks().busy()
+            assertThat(catchThrowable { bean.reserve(Sku("a")) })
+                .hasMessageContaining("gave a java.lang.Integer for @DistributedLock on $told.reserve(String): give a result of its type")
+        }
+    }
+
+    @Test
+    @DisplayName("Observations have the name of the function in Kotlin")
+    fun observations() {
+        val context = observed(Told::class.java.declaredMethods.first { it.name.startsWith("reserve") })
+        assertThat(context.getLowCardinalityKeyValue("method")).isEqualTo(KeyValue.of("method", "reserve"))
+        assertThat(context.contextualName).isEqualTo("Told#reserve")
+    }
+
+    @Test
+    @DisplayName("The warning of methods that run without locks has the name of the function in Kotlin")
+    @ExtendWith(OutputCaptureExtension::class)
+    fun warnings(output: CapturedOutput) {
+        SpringApplicationBuilder(Application::class.java).web(WebApplicationType.NONE).run("--holdfast.backend=memory").close()
+        assertThat(output.toString()).contains("not part of this context: ${One::class.java.name}.work. In the test")
+    }
+
+    private fun observed(method: Method): Observation.Context {
+        val registry = ObservationRegistry.create()
+        registry.observationConfig().observationHandler(ObservationHandler<Observation.Context> { true })
+        val observation = MethodObservations(registry, null).start(method, Told::class.java, null)
+        observation.stop()
+        return observation.context
+    }
+
     @JvmInline
     value class Sku(val text: String)
 
@@ -71,6 +140,37 @@ internal class KotlinNameTests {
         internal open fun both(sku: Sku) = Unit
 
     }
+
+    open class Told {
+
+        @DistributedLock(key = "methodName + '/' + #sku")
+        internal open fun reserve(sku: Sku): String = sku.text
+
+        @DistributedLock
+        open fun later(sku: Sku): CompletableFuture<String>? = null
+
+        @DistributedLock
+        open fun chain(sku: Sku): Mono<String>? = null
+
+    }
+
+    class Strategy : NotAcquiredStrategy {
+
+        override fun answer(method: Method, ex: NotAcquiredException): Any = 1
+
+    }
+
+    open class One {
+
+        @DistributedLock
+        internal open fun work() = Unit
+
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration(exclude = [HoldfastAopAutoConfiguration::class])
+    @Import(One::class)
+    open class Application
 
     open class Falling {
 

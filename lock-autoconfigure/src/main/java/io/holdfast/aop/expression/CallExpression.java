@@ -305,7 +305,7 @@ public final class CallExpression {
 		}
 
 		public String getMethodName() {
-			return this.annotatedMethod.method().getName();
+			return AnnotatedMethod.sourceName(getMethod());
 		}
 
 	}

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionStage;
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 public final class CompletionStageInvocation {
 
 	private final MethodInvocation invocation;
+
+	private final AnnotatedMethod<?> method;
 
 	private final List<MethodLease> methodLeases;
 
@@ -43,9 +46,10 @@ public final class CompletionStageInvocation {
 	private @Nullable TransactionShare transaction;
 
 	/** Create the invocation of a method that returns a stage. */
-	public CompletionStageInvocation(MethodInvocation invocation, List<MethodLease> methodLeases,
-			MethodCallObservation observation) {
+	public CompletionStageInvocation(MethodInvocation invocation, AnnotatedMethod<?> method,
+			List<MethodLease> methodLeases, MethodCallObservation observation) {
 		this.invocation = invocation;
+		this.method = method;
 		this.methodLeases = methodLeases;
 		this.observation = observation;
 		this.next = methodLeases.iterator();
@@ -191,8 +195,8 @@ public final class CompletionStageInvocation {
 		if (returned instanceof CompletionStage<?> stage) {
 			return stage;
 		}
-		throw new IllegalStateException(whose + this.invocation.getMethod()
-				+ " returned null: it has to return a stage, which may be completed with null");
+		throw new IllegalStateException(
+				whose + this.method + " returned null: it has to return a stage, which may be completed with null");
 	}
 
 	/** End what is held, the innermost first, and then tell the caller. */

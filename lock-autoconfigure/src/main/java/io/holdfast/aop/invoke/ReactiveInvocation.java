@@ -39,6 +39,8 @@ public final class ReactiveInvocation {
 
 	private final MethodInvocation invocation;
 
+	private final AnnotatedMethod<?> method;
+
 	private final boolean suspending;
 
 	private final boolean flow;
@@ -56,6 +58,7 @@ public final class ReactiveInvocation {
 	/** Create the invocation of a method that returns a publisher, or suspends. */
 	public ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method) {
 		this.invocation = invocation;
+		this.method = method;
 		this.suspending = method.isSuspending();
 		this.adapter = adapter(type(method));
 		this.flow = this.adapter.getReactiveType().getName().equals(FLOW);
@@ -170,7 +173,7 @@ public final class ReactiveInvocation {
 			return this.adapter.toPublisher(Mono.justOrEmpty(returned));
 		}
 		if (returned == null) {
-			throw new IllegalStateException(whose + this.invocation.getMethod()
+			throw new IllegalStateException(whose + this.method
 					+ " returned null: it has to return a reactive type, which may be empty");
 		}
 		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);

@@ -40,9 +40,12 @@ public record StrategyHandler(NotAcquiredStrategy strategy, ReturnKind returnKin
 				: (suspends || this.returnKind == ReturnKind.PLAIN)
 						&& Nullness.forMethodReturnType(this.annotatedMethod.method()) != Nullness.NON_NULL;
 		if (!fits) {
-			throw new IllegalStateException("The NotAcquiredStrategy " + this.strategy.getClass().getName() + " gave "
-					+ ((result != null) ? "a " + result.getClass().getName() : "null") + " for " + method + ": give "
-					+ (suspends ? "a " + type.getName() + " itself" : "a result of its type") + ", or throw", ex);
+			throw new IllegalStateException(
+					"The NotAcquiredStrategy " + this.strategy.getClass().getName() + " gave "
+							+ ((result != null) ? "a " + result.getClass().getName() : "null") + " for "
+							+ this.annotatedMethod + ": give "
+							+ (suspends ? "a " + type.getName() + " itself" : "a result of its type") + ", or throw",
+					ex);
 		}
 		return result;
 	}

@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.LeaseBeanPostProcessor;
+import io.holdfast.aop.method.AnnotatedMethod;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +85,8 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 		Class<?> userClass = (type != null) ? ClassUtils.getUserClass(type) : Object.class;
 		if (!userClass.getName().startsWith("org.springframework.")
 				&& AnnotationUtils.isCandidateClass(userClass, ANNOTATIONS)) {
-			methods(userClass).map((method) -> userClass.getName() + "." + method.getName()).forEach(found::add);
+			methods(userClass).map((method) -> userClass.getName() + "." + AnnotatedMethod.sourceName(method))
+				.forEach(found::add);
 		}
 	}
 
