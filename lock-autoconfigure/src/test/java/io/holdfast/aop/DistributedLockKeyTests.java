@@ -186,9 +186,16 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
+	@DisplayName("Properties may be of what an optional holds, of arrays and of types")
+	void specialProperties() {
+		this.shop.properties(Optional.of(new Order(new Customer("7"))), new String[3], Kind.class);
+		assertThat(key()).isEqualTo("7 3 Kind");
+	}
+
+	@Test
 	void failingExpressionNamesItsPlace() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
-			.withMessageContaining(".failing(String): key = \"#sku.nothing\"")
+			.withMessageContaining(".failing(Object): key = \"#sku.nothing\"")
 			.havingCause()
 			.withMessageContaining("nothing");
 	}
@@ -351,8 +358,12 @@ class DistributedLockKeyTests {
 		void sumThenText(int a, int b) {
 		}
 
+		@DistributedLock(key = "#order?.customer.id + ' ' + #skus.length + ' ' + #type.simpleName")
+		void properties(Optional<Order> order, String[] skus, Class<?> type) {
+		}
+
 		@DistributedLock(key = "#sku.nothing")
-		void failing(String sku) {
+		void failing(Object sku) {
 		}
 
 		@Override

@@ -5,6 +5,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.runBlocking
 import org.assertj.core.api.Assertions.assertThat
+import org.assertj.core.api.Assertions.catchThrowable
 import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
@@ -54,6 +55,35 @@ internal class ValueClassKeyTests {
         assertThat(context.locks().keys()).hasSize(2).containsOnly("a:1")
     }
 
+    @Test
+    @DisplayName("A property of a value class is refused at the start where there is only its value, and the message tells so")
+    fun property() {
+        assertThat(LockedContext.failure(mapOf(), OfText::class.java))
+            .hasMessageContaining("OfText.sell(String): key = \"#sku.text\" has an unknown name: text, which is no property of java.lang.String")
+            .hasMessageContaining("In Kotlin, a value class is its value: write #a for #a.b")
+        assertThat(LockedContext.failure(mapOf(), OfNumber::class.java))
+            .hasMessageContaining("OfNumber.sell(int): condition = \"#amount.count > 1\" has an unknown name: count, which is no property of int")
+        assertThat(LockedContext.failure(mapOf(), OfItem::class.java))
+            .hasMessageContaining("has an unknown name: text, which is no property of java.lang.String. In Kotlin, a value class")
+        assertThat(LockedContext.failure(mapOf(), OfData::class.java))
+            .hasMessageContaining("has an unknown name: skuu, which is no property of ${Item::class.java.name}. Write the name")
+    }
+
+    @Test
+    @DisplayName("Where there may be more than the value, the call tells so")
+    fun propertyAtCall() {
+        assertThat(catchThrowable { shop.basketProperty(Basket(listOf())) }).hasMessageContaining("In Kotlin, a value class is its value")
+    }
+
+    @Test
+    @DisplayName("Properties of other classes are read, also those that are of a value class")
+    fun readable() {
+        shop.item(Item(Sku("1"), Amount(2)))
+        shop.price(Price(1))
+        shop.nullablePrice(Price(1))
+        assertThat(context.locks().keys()).containsExactly("a:1/2", "a:1", "a:1")
+    }
+
     @JvmInline
     value class Amount(private val count: Int)
 
@@ -61,6 +91,39 @@ internal class ValueClassKeyTests {
     value class Sku(val text: String) {
 
         override fun toString() = "sku $text"
+
+    }
+
+    data class Item(val sku: Sku, val amount: Amount?)
+
+    @JvmInline
+    value class Price(val cents: Int)
+
+    open class OfText {
+
+        @DistributedLock(key = "#sku.text")
+        open fun sell(sku: Sku) = Unit
+
+    }
+
+    open class OfNumber {
+
+        @DistributedLock(condition = "#amount.count > 1")
+        open suspend fun sell(amount: Amount) = Unit
+
+    }
+
+    open class OfItem {
+
+        @DistributedLock(key = "'a:' + #item.sku.text")
+        open fun sell(item: Item) = Unit
+
+    }
+
+    open class OfData {
+
+        @DistributedLock(key = "#item?.skuu")
+        open fun sell(item: Item) = Unit
 
     }
 
@@ -101,6 +164,18 @@ internal class ValueClassKeyTests {
 
         @DistributedLock(name = "a", key = "#basket")
         open fun nullableBasket(basket: Basket?) = Unit
+
+        @DistributedLock(name = "a", key = "#basket.skus")
+        open fun basketProperty(basket: Basket) = Unit
+
+        @DistributedLock(name = "a", key = "#item.sku + '/' + #item.amount")
+        open fun item(item: Item) = Unit
+
+        @DistributedLock(name = "a", key = "#price")
+        open fun price(price: Price) = Unit
+
+        @DistributedLock(name = "a", key = "#price.cents")
+        open fun nullablePrice(price: Price?) = Unit
 
         @DistributedLock(name = "u", key = "#number")
         open fun number(number: UInt) = Unit

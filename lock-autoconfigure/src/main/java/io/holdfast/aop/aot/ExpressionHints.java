@@ -1,17 +1,16 @@
 package io.holdfast.aop.aot;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.Member;
 import java.lang.reflect.Method;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
+import io.holdfast.aop.expression.DeclaredProperties;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.hint.ExecutableMode;
@@ -56,6 +55,8 @@ final class ExpressionHints {
 	private final TypeLocator types;
 
 	private final ReflectionHints hints;
+
+	private final DeclaredProperties properties = new DeclaredProperties();
 
 	/**
 	 * Create it.
@@ -160,22 +161,15 @@ final class ExpressionHints {
 	}
 
 	private ResolvableType property(Class<?> owner, String name, ResolvableType active) {
-		String capitalized = name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1);
-		Optional<Method> getter = Stream.of("get" + capitalized, "is" + capitalized, name)
-			.flatMap((method) -> methods(owner, method, 0))
-			.findFirst();
-		if (getter.isPresent()) {
-			return read(getter.get(), active);
+		Member member = this.properties.find(owner, name);
+		if (member instanceof Method getter) {
+			return read(getter, active);
 		}
-		Field field = Arrays.stream(owner.getFields())
-			.filter((candidate) -> candidate.getName().equals(name))
-			.findFirst()
-			.orElse(null);
-		if (field == null) {
-			return UNKNOWN;
+		if (member instanceof Field field) {
+			this.hints.registerField(field);
+			return ResolvableType.forField(field, active);
 		}
-		this.hints.registerField(field);
-		return ResolvableType.forField(field, active);
+		return UNKNOWN;
 	}
 
 	/** Register all overloads, as the values decide which one is meant. */

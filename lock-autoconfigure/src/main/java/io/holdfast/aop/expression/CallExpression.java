@@ -91,6 +91,12 @@ public final class CallExpression {
 			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + mistake,
 					cure(annotatedMethod, parameters) + "; " + use.hint, null);
 		}
+		DeclaredProperties.Missing missing = new DeclaredProperties().findMissing(root, annotatedMethod.method(),
+				parameters);
+		if (missing != null) {
+			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + missing,
+					EvaluationTrouble.cureOfUnknown(missing.origin()), null);
+		}
 		String assignment = ExpressionSyntax.findAssignment(root);
 		if (assignment != null) {
 			throw annotatedMethod.invalid(use.attribute, text, "changes something: " + assignment,
@@ -159,6 +165,16 @@ public final class CallExpression {
 	 */
 	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
 		return this.expression.getValue(new Context(target, arguments));
+	}
+
+	/**
+	 * Explain why a call yields no value.
+	 * @param error the error
+	 * @param substitute what may be written for a value that is not there
+	 * @return what failed and what to do, without a full stop
+	 */
+	String explain(EvaluationException error, String substitute) {
+		return EvaluationTrouble.explain(error, substitute, this.annotatedMethod.method());
 	}
 
 	/** Says where it is declared, for messages. */

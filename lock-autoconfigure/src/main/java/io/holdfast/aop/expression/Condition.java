@@ -25,7 +25,7 @@ public record Condition(CallExpression expression) {
 			value = this.expression.evaluate(target, arguments);
 		}
 		catch (EvaluationException ex) {
-			throw undecided(EvaluationTrouble.explain(ex, "?. for . and what null means, as in #a?.b ?: false"), ex);
+			throw undecided(this.expression.explain(ex, "?. for . and what null means, as in #a?.b ?: false"), ex);
 		}
 		if (value instanceof Boolean decision) {
 			return decision;

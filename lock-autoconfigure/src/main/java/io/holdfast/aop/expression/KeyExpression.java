@@ -29,8 +29,7 @@ public record KeyExpression<R>(CallExpression expression, boolean several, Funct
 			value = this.expression.evaluate(target, arguments);
 		}
 		catch (EvaluationException ex) {
-			throw noKey("", EvaluationTrouble.explain(ex, "?. for . and a key for this call, as in #a?.b ?: 'none'"),
-					ex);
+			throw noKey("", this.expression.explain(ex, "?. for . and a key for this call, as in #a?.b ?: 'none'"), ex);
 		}
 		catch (KeyText.NoTextException ex) {
 			throw noKey("", ex.getMessage(), ex);
