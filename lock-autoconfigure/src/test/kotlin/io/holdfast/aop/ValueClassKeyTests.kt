@@ -84,6 +84,13 @@ internal class ValueClassKeyTests {
         assertThat(context.locks().keys()).containsExactly("a:1/2", "a:1", "a:1")
     }
 
+    @Test
+    @DisplayName("A sequence is no key, and the message tells what to pass instead")
+    fun ofSequence() {
+        assertThat(catchThrowable { shop.sequence(sequenceOf("a")) })
+            .hasMessageContaining("holds several values, which a key would use up. Write a List as parameter, which the caller makes by toList()")
+    }
+
     @JvmInline
     value class Amount(private val count: Int)
 
@@ -176,6 +183,9 @@ internal class ValueClassKeyTests {
 
         @DistributedLock(name = "a", key = "#price.cents")
         open fun nullablePrice(price: Price?) = Unit
+
+        @DistributedLock(name = "a", key = "#values")
+        open fun sequence(values: Sequence<String>) = Unit
 
         @DistributedLock(name = "u", key = "#number")
         open fun number(number: UInt) = Unit

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.BaseStream;
 
+import kotlin.sequences.Sequence;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.KotlinDetector;
@@ -44,10 +45,13 @@ final class KeyText {
 		if (isTextLike(value)) {
 			throw new NoTextException(type(value) + " is not text. Write what makes text of it");
 		}
-		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>
-				|| value instanceof BaseStream<?, ?>) {
+		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>) {
 			throw new NoTextException(type(value) + " holds several values, and a key is one. Write an expression "
 					+ "for the one that is meant; a lock may also be on all values of a collection or an array");
+		}
+		if (value instanceof BaseStream<?, ?> || isSequence(value)) {
+			throw new NoTextException(type(value) + " holds several values, which a key would use up. Write a List as "
+					+ "parameter, which the caller makes by toList()");
 		}
 		String text = value.toString();
 		if (text == null || isIdentity(text, value.getClass())) {
@@ -90,6 +94,11 @@ final class KeyText {
 	/** Each of their values alone would mean nothing. */
 	private static boolean isTextLike(Object value) {
 		return value instanceof char[] || value instanceof byte[];
+	}
+
+	/** Applications may be without Kotlin. */
+	private static boolean isSequence(Object value) {
+		return KotlinDetector.isKotlinPresent() && value instanceof Sequence<?>;
 	}
 
 	/**
