@@ -70,8 +70,8 @@ public final class CompletionStageInvocation {
 	private void joinTransaction() {
 		if (this.methodLeases.stream().anyMatch(MethodLease::releasesAfterTransaction)
 				&& TransactionReleases.arePossible()) {
-			TransactionShare share = new TransactionShare();
-			TransactionReleases.add(share);
+			TransactionShare share = TransactionShare.ofThread();
+			this.context = share.context(this.context);
 			this.transaction = share;
 		}
 	}

@@ -118,7 +118,11 @@ public final class ReactiveInvocation {
 				? ReactiveTransaction.join()
 					.map(Optional::of)
 					.defaultIfEmpty(Optional.empty())
-					.flatMapMany((share) -> chain(methodLeases, observation, share.orElse(null)))
+					.flatMapMany((share) -> share
+						.map((transaction) -> chain(methodLeases, observation, transaction)
+							.contextWrite((outer) -> outer.put(LeaseContext.class,
+									transaction.context(outer.get(LeaseContext.class)))))
+						.orElseGet(() -> chain(methodLeases, observation, null)))
 				: chain(methodLeases, observation, null);
 	}
 
@@ -173,8 +177,8 @@ public final class ReactiveInvocation {
 			return this.adapter.toPublisher(Mono.justOrEmpty(returned));
 		}
 		if (returned == null) {
-			throw new IllegalStateException(whose + this.method
-					+ " returned null: it has to return a reactive type, which may be empty");
+			throw new IllegalStateException(
+					whose + this.method + " returned null: it has to return a reactive type, which may be empty");
 		}
 		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);
 	}

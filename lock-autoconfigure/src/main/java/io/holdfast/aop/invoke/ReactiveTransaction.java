@@ -20,11 +20,17 @@ record ReactiveTransaction(TransactionShare share) implements TransactionSynchro
 	static Mono<TransactionShare> join() {
 		return TransactionSynchronizationManager.forCurrentTransaction()
 			.filter((current) -> current.isActualTransactionActive() && current.isSynchronizationActive())
-			.map((current) -> {
-				TransactionShare share = new TransactionShare();
-				current.registerSynchronization(new ReactiveTransaction(share));
-				return share;
-			})
+			.map((current) -> current.getSynchronizations()
+				.stream()
+				.filter(ReactiveTransaction.class::isInstance)
+				.map(ReactiveTransaction.class::cast)
+				.findFirst()
+				.orElseGet(() -> {
+					ReactiveTransaction first = new ReactiveTransaction(new TransactionShare());
+					current.registerSynchronization(first);
+					return first;
+				}))
+			.map(ReactiveTransaction::share)
 			.onErrorComplete(NoTransactionException.class);
 	}
 

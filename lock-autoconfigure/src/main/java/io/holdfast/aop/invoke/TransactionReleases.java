@@ -2,6 +2,7 @@ package io.holdfast.aop.invoke;
 
 import java.util.Deque;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.function.Supplier;
 
 import io.holdfast.LeaseLostException;
 import org.jspecify.annotations.Nullable;
@@ -37,15 +38,33 @@ public final class TransactionReleases implements TransactionSynchronization {
 	 * @param part what is held
 	 */
 	public static void add(Part part) {
+		leases().innermostFirst.push(part);
+	}
+
+	/**
+	 * Return the only part of a type in the transaction of the current thread.
+	 * @param type the type
+	 * @param supplier makes it for the first call
+	 * @return what is held
+	 */
+	static <P extends Part> P part(Class<P> type, Supplier<P> supplier) {
+		Leases leases = leases();
+		return leases.innermostFirst.stream().filter(type::isInstance).map(type::cast).findFirst().orElseGet(() -> {
+			P first = supplier.get();
+			leases.innermostFirst.push(first);
+			return first;
+		});
+	}
+
+	private static Leases leases() {
 		for (TransactionSynchronization each : TransactionSynchronizationManager.getSynchronizations()) {
 			if (each instanceof TransactionReleases releases) {
-				releases.leases.innermostFirst.push(part);
-				return;
+				return releases.leases;
 			}
 		}
-		Leases leases = new Leases();
-		leases.innermostFirst.push(part);
-		TransactionSynchronizationManager.registerSynchronization(new TransactionReleases(leases));
+		TransactionReleases first = new TransactionReleases(new Leases());
+		TransactionSynchronizationManager.registerSynchronization(first);
+		return first.leases;
 	}
 
 	@Override

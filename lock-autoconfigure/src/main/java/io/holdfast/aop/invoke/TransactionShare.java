@@ -5,20 +5,43 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.annotation.OnLoss;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of a call that belong to a transaction but are not acquired on its thread:
+ * The leases of calls that belong to a transaction but are not acquired on its thread:
  * kept until both the method and the transaction have ended. Thread-safe.
  */
 public final class TransactionShare implements TransactionReleases.Part {
 
-	/** The innermost last. Guarded by this. */
+	/** The innermost first. Guarded by this. */
 	private final List<Kept> kept = new ArrayList<>(1);
 
+	/** The leases of calls that have ended. Guarded by this. */
+	private LeaseContext left = LeaseContext.empty();
+
 	private boolean completed;
+
+	/** Return the share of the transaction that the current thread is in. */
+	static TransactionShare ofThread() {
+		return TransactionReleases.part(TransactionShare.class, TransactionShare::new);
+	}
+
+	/**
+	 * Return what the next call of the transaction runs under: also what is kept of those
+	 * that have ended, or it would wait for the transaction, which waits for it.
+	 * @param context what its caller runs under
+	 * @return the context
+	 */
+	synchronized LeaseContext context(LeaseContext context) {
+		LeaseContext result = this.left;
+		for (int i = context.leases().size() - 1; i >= 0; i--) {
+			result = result.with(context.leases().get(i));
+		}
+		return result;
+	}
 
 	/**
 	 * Keep what was acquired until the transaction is completed, too.
@@ -96,6 +119,9 @@ public final class TransactionShare implements TransactionReleases.Part {
 		private boolean leaveToTransaction() {
 			synchronized (TransactionShare.this) {
 				this.leftToTransaction = !TransactionShare.this.completed && this.held.lease().isHeld();
+				if (this.leftToTransaction) {
+					TransactionShare.this.left = TransactionShare.this.left.with(this.held.lease());
+				}
 				return this.leftToTransaction;
 			}
 		}
