@@ -171,7 +171,7 @@ public final class Contender {
 	CompletableFuture<ReleaseReply> follow(CompletableFuture<ReleaseReply> outcome, long sentAt) {
 		// Its own: giving up this wait must not take back the other one's release.
 		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
-		SentCommand sent = onSent(release, sentAt);
+		SentCommand sent = this.answers.onSent(release, sentAt);
 		long number = this.coordinator.onRequestSent();
 		release.whenComplete((reply, error) -> this.coordinator.execute(() -> {
 			if (error == null && reply.next() != null) {
@@ -191,7 +191,7 @@ public final class Contender {
 			}
 			onRequestOver(number);
 		}));
-		return outcome.whenComplete((reply, error) -> {
+		CompletableFuture<ReleaseReply> followed = outcome.whenComplete((reply, error) -> {
 			if (error != null) {
 				release.completeExceptionally(error);
 			}
@@ -200,19 +200,18 @@ public final class Contender {
 				this.coordinator.releaseIfOver(this.command);
 			}
 		});
+		askLater(sentAt);
+		return followed;
 	}
 
 	private boolean isOpen() {
 		return this.waiter.isContending();
 	}
 
-	private SentCommand onSent(CompletableFuture<?> command, long sentAt) {
-		SentCommand sent = this.answers.onSent(command, sentAt);
-		askLater(sentAt);
-		return sent;
-	}
-
-	/** Ask again after a while, or look then whether the time for an outage is over. */
+	/**
+	 * Ask again after a while, or look then whether the time for an outage is over. Last,
+	 * as setting a timer may fail: the answer is to be heard all the same.
+	 */
 	private void askLater(long now) {
 		long patientUntil = this.answers.patientUntil(now);
 		this.askAt = now + this.context.shortenRandomly(this.halfClaim);
@@ -232,7 +231,7 @@ public final class Contender {
 		boolean enqueue = this.waiter.request().waits();
 		CompletableFuture<AcquireReply> command = this.context.acquire(this.coordinator.resource(), this.command,
 				enqueue, sentAt);
-		SentCommand sent = onSent(command, sentAt);
+		SentCommand sent = this.answers.onSent(command, sentAt);
 		long number = this.coordinator.onRequestSent();
 		command.whenComplete((reply, error) -> {
 			this.coordinator.execute(() -> {
@@ -248,6 +247,7 @@ public final class Contender {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
 		});
+		askLater(sentAt);
 	}
 
 	private void onRequestOver(long number) {
