@@ -103,9 +103,7 @@ public final class RedisDiagnostics {
 				missing.addAll(missing(Script.RIGHTS, beginning, name));
 			}
 			catch (StoreCommandException ex) {
-				if (ex.isTemporary()) {
-					throw ex;
-				}
+				rethrowUnlessRefused(ex);
 				findings.add(new StoreDiagnostic(true, String.valueOf(ex.getMessage())));
 			}
 		}
@@ -123,6 +121,13 @@ public final class RedisDiagnostics {
 		}
 		findings.addAll(rightsToWatch(name));
 		return findings;
+	}
+
+	/** Without an answer there is no finding: an application may end at once. */
+	private void rethrowUnlessRefused(StoreCommandException failure) {
+		if (failure.isTemporary() || this.executor.isClosed()) {
+			throw failure;
+		}
 	}
 
 	private List<String> beginnings() {
@@ -147,9 +152,7 @@ public final class RedisDiagnostics {
 			lack = missing.isEmpty() ? null : "allow it the commands " + String.join(" ", missing);
 		}
 		catch (StoreCommandException ex) {
-			if (ex.isTemporary()) {
-				throw ex;
-			}
+			rethrowUnlessRefused(ex);
 			lack = ex.getMessage();
 		}
 		return (lack == null) ? List.of()

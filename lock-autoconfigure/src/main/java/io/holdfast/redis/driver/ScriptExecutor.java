@@ -363,6 +363,11 @@ public final class ScriptExecutor implements AutoCloseable {
 		action.run();
 	}
 
+	/** Return whether it was closed, so that all calls fail. */
+	public boolean isClosed() {
+		return this.closed;
+	}
+
 	/**
 	 * Fail what was not sent yet, and all calls from now on. Blocks shortly for a running
 	 * attempt to connect.

@@ -10,6 +10,7 @@ import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.OneNodeCluster;
 import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.testing.RedisServer;
@@ -119,6 +120,19 @@ class RedisDiagnosticsTests {
 		configuration.setUsername("app");
 		configuration.setPassword("secret");
 		return configuration;
+	}
+
+	@Test
+	@DisplayName("The examination of a store that is closed fails, and finds no lack of rights")
+	void closed() {
+		RedisConnectionFactory factory = this.redis.connectionFactory();
+		ScriptExecutor executor = new ScriptExecutor(factory, () -> {
+		});
+		executor.close();
+		RedisDiagnostics diagnostics = new RedisDiagnostics(new StringRedisTemplate(factory), executor,
+				RedisStoreOptions.defaults());
+		assertThatException().isThrownBy(() -> diagnostics.start().orTimeout(30, TimeUnit.SECONDS).join())
+			.withMessageContaining("was closed");
 	}
 
 	@Test
