@@ -267,11 +267,16 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	@Override
 	public final void timeOut(Waiter waiter) {
 		boolean contends = waiter.is(Waiter.WaitState.CONTENDING);
-		// Without a contender, it waits for a holder here, and not for the store.
-		Waiter asking = contends ? waiter : this.contending.isEmpty() ? null : this.contending.get(0);
-		boolean alone = contends && !waiter.hasMetOthers();
-		fail(waiter, (asking != null && (alone || asking.contender().isStoreSilent(this.context.scheduler.nanoTime())))
-				? waiter.storeTrouble(asking.contender().answers().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
+		if (!contends && this.contending.isEmpty()) {
+			// It waits for a holder here, and not for the store.
+			fail(waiter, waiter.notAcquired(Reason.TIMED_OUT));
+			return;
+		}
+		Contender asking = (contends ? waiter : this.contending.get(0)).contender();
+		boolean metNothing = contends && !waiter.hasMetOthers();
+		boolean waitedForStore = metNothing || asking.isStoreSilent(this.context.scheduler.nanoTime());
+		fail(waiter, waitedForStore ? waiter.storeTrouble(asking.answers().trouble())
+				: waiter.notAcquired(Reason.TIMED_OUT));
 	}
 
 	@Override
