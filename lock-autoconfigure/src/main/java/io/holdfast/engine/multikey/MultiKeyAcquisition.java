@@ -84,8 +84,8 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 		return this;
 	}
 
-	private void acquire(int had) {
-		ResolvedRequest request = this.requests.get(had);
+	private void acquire(int index) {
+		ResolvedRequest request = this.requests.get(index);
 		Waiter waiter = this.coordinators.acquire(request, this.thread, this.leaseContext, this, this.observation);
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result().whenCompleteAsync((lease, error) -> {
@@ -93,25 +93,25 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 				fail(error);
 			}
 			else if (!isSettled()) {
-				goOn(waiter, lease, had + 1);
+				continueAt(index + 1, waiter, lease);
 			}
 		}, this.context::execute);
 	}
 
-	private void goOn(Waiter waiter, LeaseHandle lease, int had) {
+	/** Go on after a waiter was granted its lease: with the next key, or complete. */
+	private void continueAt(int next, Waiter waiter, LeaseHandle lease) {
 		try {
 			failOnLoss(lease);
 			this.metOthers = waiter.hasMetOthers();
-			if (had < this.requests.size()) {
-				acquire(had);
+			if (next < this.requests.size()) {
+				acquire(next);
 			}
 			else {
 				complete();
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			// The stack may end or memory be full: what is had must not stay without a
-			// caller.
+			// The stack may end or memory be full: no lease must stay without a caller.
 			fail(ex);
 		}
 	}
