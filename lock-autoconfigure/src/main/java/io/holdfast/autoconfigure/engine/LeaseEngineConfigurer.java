@@ -3,7 +3,9 @@ package io.holdfast.autoconfigure.engine;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
@@ -20,19 +22,22 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.core.env.Environment;
 
 /**
  * Connects every engine of the context with the application: observers that are beans are
  * told what happens, lost leases are published as events, and the instance has a name for
  * those who watch the fleet. Gives services the application's namespace of keys, and has
- * limits of semaphores compared with those of other instances.
+ * limits of semaphores compared with those of other instances. Comes before
+ * post-processors of the application, which may need a service.
  */
-public final class LeaseEngineConfigurer implements BeanPostProcessor {
+public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
 
@@ -44,7 +49,12 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 	/** How long name services may take. */
 	private static final long NAME_MILLIS = 300;
 
+	private final ConfigurableListableBeanFactory beans;
+
 	private final ObjectProvider<EngineObserver> observers;
+
+	/** Engines that were there before post-processors for their observers were. */
+	private final Queue<LeaseEngine> unobserved = new ConcurrentLinkedQueue<>();
 
 	private final ApplicationBean<KeyNamespace> namespace;
 
@@ -53,8 +63,9 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 	private final Environment environment;
 
 	/** Create the configurer of the engines of a context. */
-	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, AutowireCapableBeanFactory beans,
+	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ConfigurableListableBeanFactory beans,
 			ApplicationEventPublisher publisher, Environment environment) {
+		this.beans = beans;
 		this.observers = observers;
 		this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
 		this.publisher = publisher;
@@ -77,13 +88,32 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
 		if (bean instanceof LeaseEngine engine) {
 			engine.onLost(this::publish);
-			this.observers.orderedStream().forEach(engine::observe);
+			this.unobserved.add(engine);
+			if (this.beans.isConfigurationFrozen()) {
+				observeEngines();
+			}
 			engine.fleet().introduce(this::info);
 		}
 		else if (bean instanceof DefaultSemaphoreService semaphores) {
 			semaphores.compareLimits(COMPARISON_DELAY);
 		}
 		return bean;
+	}
+
+	@Override
+	public void afterSingletonsInstantiated() {
+		observeEngines();
+	}
+
+	private void observeEngines() {
+		for (LeaseEngine engine = this.unobserved.poll(); engine != null; engine = this.unobserved.poll()) {
+			this.observers.orderedStream().forEach(engine::observe);
+		}
+	}
+
+	@Override
+	public int getOrder() {
+		return LOWEST_PRECEDENCE;
 	}
 
 	private void publish(LeaseLostEvent event) {
