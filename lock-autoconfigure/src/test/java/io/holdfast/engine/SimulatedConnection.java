@@ -64,9 +64,14 @@ final class SimulatedConnection {
 
 	private long lastReply;
 
+	private long outageSince;
+
 	private long outageUntil;
 
 	private boolean silent;
+
+	/** Whether commands wait for the next connection, as the driver has them do. */
+	private boolean lost;
 
 	SimulatedConnection(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedConnection before) {
 		this.simulation = simulation;
@@ -96,14 +101,26 @@ final class SimulatedConnection {
 	}
 
 	private void outage(long until, boolean silent) {
+		if (!isOut()) {
+			this.outageSince = now();
+		}
 		this.outageUntil = Math.max(this.outageUntil, until);
 		this.silent = silent;
+		this.lost = !silent && (this.instance.dice(until) & 1) == 0;
+		if (this.lost) {
+			this.reconnects++;
+		}
 		this.simulation.record(Event.of(now(), Type.OUTAGE, this.instance.name).until(until));
 		trouble(until - now());
 	}
 
 	private boolean isOut() {
 		return this.outageUntil - now() > 0;
+	}
+
+	/** For how long there has been no connection. */
+	long unreachedNanos() {
+		return (this.lost && isOut()) ? Math.max(1, now() - this.outageSince) : 0;
 	}
 
 	private long now() {
@@ -139,6 +156,9 @@ final class SimulatedConnection {
 			this.ends.putIfAbsent(token, number);
 		}
 		long execution = Math.max(this.lastExecution, now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0));
+		if (unreachedNanos() > 0) {
+			execution = Math.max(execution, this.outageUntil);
+		}
 		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
 			// Others that are late may be before it.
 			trouble(number, Math.max(late, execution - now() + ((fate == Fate.OVERTAKEN) ? late : 0))
@@ -154,7 +174,7 @@ final class SimulatedConnection {
 				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
 			}
 			else if (isOut()) {
-				meetOutage(number, what, token, command, answer, fate);
+				meetOutage(number, what, token, resource, command, answer, fate, late);
 			}
 			else {
 				execute(number, what, token, resource, command, answer, fate, late);
@@ -164,10 +184,13 @@ final class SimulatedConnection {
 	}
 
 	/** Errors, or silence after which some of what was sent arrives all the same. */
-	private <T> void meetOutage(int number, String what, String token, Supplier<CompletableFuture<T>> command,
-			CompletableFuture<T> answer, @Nullable Fate fate) {
+	private <T> void meetOutage(int number, String what, String token, @Nullable Resource resource,
+			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
 		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " meets the outage");
-		if (!this.silent) {
+		if (this.lost) {
+			sendAgain(number, what, token, resource, command, answer, fate, late);
+		}
+		else if (!this.silent) {
 			reply(number, answer, null, 0);
 		}
 		else if ((this.instance.dice(4L * number + 3) & 1) == 0) {
@@ -179,6 +202,22 @@ final class SimulatedConnection {
 				reply(number, answer, seen(done, number, token, fate, answer), 0);
 			});
 		}
+	}
+
+	/** By the next connection, unless it is given up by then. */
+	private <T> void sendAgain(int number, String what, String token, @Nullable Resource resource,
+			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
+		this.simulation.time.at(this.outageUntil - now(), () -> {
+			if (answer.isCancelled()) {
+				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
+			}
+			else if (isOut()) {
+				meetOutage(number, what, token, resource, command, answer, fate, late);
+			}
+			else {
+				execute(number, what, token, resource, command, answer, fate, late);
+			}
+		});
 	}
 
 	/** The answer to a command, or {@code null} if it failed. */

@@ -201,6 +201,11 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
+	public long unreachedNanos() {
+		return this.connection.unreachedNanos();
+	}
+
+	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		Mutant mutant = this.simulation.mutant;
 		AcquireCommand asked = switch (mutant) {
