@@ -91,7 +91,9 @@ final class ResourceScripts {
 		Name name;
 		try {
 			name = this.names.of(resource);
-			this.grace.check(leaseMillis);
+			if (this.grace.longestLease() != null) {
+				this.grace.check(leaseMillis);
+			}
 		}
 		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);
