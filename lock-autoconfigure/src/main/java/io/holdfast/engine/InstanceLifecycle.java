@@ -14,12 +14,10 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.queue.Contender;
 import io.holdfast.engine.queue.CoordinatorRegistry;
 import io.holdfast.engine.queue.Waiter;
 import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.engine.store.Tokens;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +82,7 @@ final class InstanceLifecycle {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		int resumptionsBefore = this.resumptions;
 		this.context.setClosed(true);
-		closeCoordinators(resumptionsBefore, Contender::isInFlight).thenCompose((done) -> this.renewer.awaitDrained())
+		closeCoordinators(resumptionsBefore, Waiter::isInFlight).thenCompose((done) -> this.renewer.awaitDrained())
 			.thenCompose((done) -> awaitNestedRequests())
 			// With what they were granted.
 			.thenCompose((done) -> this.renewer.awaitDrained())
@@ -104,10 +102,10 @@ final class InstanceLifecycle {
 	/**
 	 * Tell waiters that nothing new is granted.
 	 * @param resumptionsBefore how often it was resumed when the shut-down began
-	 * @param spared the contenders that go on all the same
+	 * @param spared the waiters that go on all the same
 	 * @return completed when every coordinator knows
 	 */
-	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore, Predicate<Contender> spared) {
+	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore, Predicate<Waiter> spared) {
 		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
 			if (isCurrent(resumptionsBefore)) {
 				coordinator.close(spared);
@@ -156,7 +154,7 @@ final class InstanceLifecycle {
 	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
 		return releaseHeld()
 			// Those that are left asked under something of that, or are just giving up.
-			.thenCompose((done) -> closeCoordinators(resumptionsBefore, (contender) -> false))
+			.thenCompose((done) -> closeCoordinators(resumptionsBefore, (waiter) -> false))
 			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
 					: CompletableFuture.completedFuture(null));
 	}
@@ -230,7 +228,7 @@ final class InstanceLifecycle {
 			String before = this.context.instanceId();
 			this.coordinators.coordinators()
 				.forEach((coordinator) -> coordinator
-					.execute(() -> coordinator.close((contender) -> !Tokens.isOf(contender.token, before))));
+					.execute(() -> coordinator.close((waiter) -> !waiter.isOf(before))));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

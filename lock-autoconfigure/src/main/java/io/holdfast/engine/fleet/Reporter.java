@@ -109,18 +109,18 @@ public final class Reporter {
 	}
 
 	private static Entry entry(Hold hold, long now) {
-		return entry(hold.token, hold.request, hold.permits(), hold.thread, hold.heldFor(now).toMillis(),
+		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread, hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.contender().token, waiter.request, waiter.request.permits(), waiter.thread,
+		return entry(waiter.number, waiter.request, waiter.request.permits(), waiter.thread,
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 
-	private static Entry entry(String token, ResolvedRequest request, int permits, @Nullable Thread thread, long millis,
+	private static Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, long millis,
 			long ttlMillis, long fence) {
-		return new Entry(Tokens.number(token), request.resource(), permits, request.name(),
+		return new Entry(number, request.resource(), permits, request.name(),
 				(thread != null) ? thread.getName() : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis,
 				fence);
 	}

@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * It owns the token, its {@link StoreAnswers}, and a timer: for the time at which it asks
- * again, and for the deadline of a waiter that has no timer of its own. Each waiter is
- * made with a contender, and waiters that ask for the same may exchange theirs. Its
- * waiter and the coordinator call it, and the notifications that name its token; all in
- * events of the coordinator.
+ * again, and for the deadline of a waiter that has no timer of its own. It is made when
+ * its waiter begins to contend, and waiters that ask for the same may exchange theirs.
+ * Its waiter and the coordinator call it, and the notifications that name its token; all
+ * in events of the coordinator.
  */
 public final class Contender {
 
@@ -45,7 +45,7 @@ public final class Contender {
 	private ContendingWaiter waiter;
 
 	/** What it asks the store for. */
-	AcquireCommand command;
+	final AcquireCommand command;
 
 	/** After how long it asks again at the latest, in nanoseconds. */
 	private final long halfClaim;
@@ -61,33 +61,28 @@ public final class Contender {
 	/** Stays when the waiter changes: to set a timer costs more than that. */
 	private @Nullable Future<?> timer;
 
-	Contender(ContenderHost coordinator, String token, ContendingWaiter waiter) {
+	/**
+	 * Create a contender that has sent nothing yet.
+	 * @param under a token of the same thread that holds all there is, beside which it
+	 * asks, or {@code null}
+	 */
+	Contender(ContenderHost coordinator, String token, ContendingWaiter waiter, @Nullable String under) {
 		this.context = coordinator.context();
 		this.coordinator = coordinator;
 		this.token = token;
 		this.waiter = waiter;
 		ResolvedRequest request = waiter.request();
-		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(), null,
+		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(), under,
 				request.leaseMillis(), request.claimMillis());
 		this.halfClaim = TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) / 2;
 		this.answers = new StoreAnswers(this.context);
 	}
 
 	/**
-	 * Have all commands from now on ask beside a token of the same thread that holds all
-	 * there is. Sends nothing yet.
-	 */
-	void askUnder(String writer) {
-		AcquireCommand alone = this.command;
-		this.command = new AcquireCommand(alone.token(), alone.permits(), alone.limit(), alone.fair(), writer,
-				alone.leaseMillis(), alone.claimMillis());
-	}
-
-	/**
 	 * Return whether it asks beside a token of the same thread, and was not answered
 	 * BUSY: then it is a part of the work in flight.
 	 */
-	public boolean isInFlight() {
+	boolean isInFlight() {
 		return this.command.under() != null && !this.answers.isBusy();
 	}
 

@@ -27,8 +27,13 @@ record CoordinatorParts(EngineContext context, HoldLosses losses, LeaseRenewer r
 		/** Return what contends by a token, or {@code null}. */
 		@Nullable Contender contender(String token);
 
-		/** Note a contender that is about to name its token. */
-		void addContender(Contender contender);
+		/**
+		 * Create the contender of a waiter, and find it by its token from now on.
+		 * @param coordinator its coordinator
+		 * @param waiter the waiter
+		 * @param under the token of a writer of the same thread, or {@code null}
+		 */
+		Contender addContender(ContenderHost coordinator, Waiter waiter, @Nullable String under);
 
 		/** Note that a token contends no more. */
 		void removeContender(String token);

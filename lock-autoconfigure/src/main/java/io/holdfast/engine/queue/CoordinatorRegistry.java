@@ -82,8 +82,8 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			Waiter.@Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = addUser(request.resource());
 		String instanceId = this.context.ensureStarted();
-		String token = Tokens.of(instanceId, this.lastNumber.incrementAndGet(), isNotifiedWhenWanted(request));
-		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
+		Waiter waiter = new Waiter(coordinator, instanceId, this.lastNumber.incrementAndGet(), request, thread, context,
+				whole, observation);
 		if (whole != null) {
 			whole.waitFor(waiter);
 		}
@@ -94,7 +94,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
 		}
 		else {
-			coordinator.begin(waiter, instanceId);
+			coordinator.begin(waiter);
 		}
 		return waiter;
 	}
@@ -119,14 +119,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			case READ_WRITE -> new ReadWriteCoordinator(this.parts, resource);
 			case SEMAPHORE -> new PermitCoordinator(this.parts, resource);
 		};
-	}
-
-	/**
-	 * Return whether the store is to notify this instance when others want the lock,
-	 * which may stay here until then.
-	 */
-	private boolean isNotifiedWhenWanted(ResolvedRequest request) {
-		return this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
 	}
 
 	/** Release the lock of a key that is kept warm: it excludes a read-write request. */
@@ -205,8 +197,13 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	@Override
-	public void addContender(Contender contender) {
-		this.contenders.put(contender.token, contender);
+	public Contender addContender(ContenderHost coordinator, Waiter waiter, @Nullable String under) {
+		ResolvedRequest request = waiter.request;
+		boolean notified = this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
+		String token = Tokens.of(waiter.instanceId, waiter.number, notified);
+		Contender contender = new Contender(coordinator, token, waiter, under);
+		this.contenders.put(token, contender);
+		return contender;
 	}
 
 	@Override

@@ -67,8 +67,7 @@ final class LockCoordinator extends ResourceCoordinator {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
-			contend(waiter);
-			waiter.contender().sendAcquire();
+			contend(waiter).sendAcquire();
 		}
 		else if (waiter.request.waits()) {
 			enqueue(waiter);
@@ -104,8 +103,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 		else {
 			releaseUnused();
-			contend(waiter);
-			waiter.contender().sendAcquire();
+			contend(waiter).sendAcquire();
 		}
 	}
 

@@ -76,8 +76,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 			askForHead();
 		}
 		if (first && (!request.waits() || admits(waiter) || mayPassQueue())) {
-			contend(waiter);
-			waiter.contender().sendAcquire();
+			contend(waiter).sendAcquire();
 		}
 		else if (request.waits()) {
 			enqueue(waiter);
@@ -96,8 +95,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	private void askForHead() {
 		Waiter head = head();
 		if (head != null && handsOver(head.request) && hasRoomForContender()) {
-			contend(head);
-			head.contender().sendAcquire();
+			contend(head).sendAcquire();
 		}
 	}
 

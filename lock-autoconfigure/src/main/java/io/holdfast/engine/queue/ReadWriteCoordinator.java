@@ -49,9 +49,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		else if (written != null) {
 			// What is granted beside it may last longer, and has a higher fence.
 			written.markNestedReader();
-			waiter.contender().askUnder(written.token);
-			contend(waiter);
-			waiter.contender().sendAcquire();
+			contend(waiter, written.token).sendAcquire();
 		}
 		else if (!own.isEmpty()) {
 			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));

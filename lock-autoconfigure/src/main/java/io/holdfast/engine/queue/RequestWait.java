@@ -1,16 +1,23 @@
 package io.holdfast.engine.queue;
 
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.EngineLease;
+import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Resource;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +31,9 @@ abstract class RequestWait implements PendingAcquisition {
 	public final ResolvedRequest request;
 
 	public final @Nullable Thread thread;
+
+	/** Under which leases it asks. */
+	private final LeaseContext leaseContext;
 
 	/** Observes the request that it belongs to, or {@code null}. */
 	final @Nullable RequestObservation observation;
@@ -57,15 +67,17 @@ abstract class RequestWait implements PendingAcquisition {
 	 * @param context the surroundings of the instance
 	 * @param request what is asked for
 	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param leaseContext the leases under which it asks
 	 * @param observation observes the request, or {@code null}
 	 * @param part whether it is one part of an acquisition
 	 * @param startedAt when the wait began
 	 */
-	RequestWait(EngineContext context, ResolvedRequest request, @Nullable Thread thread,
+	RequestWait(EngineContext context, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable RequestObservation observation, boolean part, long startedAt) {
 		this.context = context;
 		this.request = request;
 		this.thread = thread;
+		this.leaseContext = leaseContext;
 		this.observation = observation;
 		this.part = part;
 		this.startedAt = startedAt;
@@ -113,6 +125,29 @@ abstract class RequestWait implements PendingAcquisition {
 	/** Return what observes the request, or {@code null}. */
 	public final @Nullable RequestObservation observation() {
 		return this.observation;
+	}
+
+	/** Return the holds on its own key that it asks under. */
+	List<Hold> enclosingHolds() {
+		// Mostly there are none, and nothing is made for them.
+		return this.leaseContext.leases().isEmpty() ? List.of()
+				: holdsAround(this.request.resource()).distinct().toList();
+	}
+
+	/** Return whether it asks under a lease of the same key that is of another kind. */
+	boolean isUnder(Resource other) {
+		return holdsAround(other).anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
+	}
+
+	/** Return the holds on a resource that have open leases in its lease context. */
+	private Stream<Hold> holdsAround(Resource around) {
+		Stream<Lease> leases = this.request.reentrant() ? this.leaseContext.leases().stream() : Stream.empty();
+		return leases.flatMap(RequestWait::openHolds)
+			.filter((hold) -> hold.coordinator.context() == this.context && hold.resource().equals(around));
+	}
+
+	private static Stream<Hold> openHolds(Lease lease) {
+		return (lease instanceof EngineLease own) ? own.openHolds() : Stream.empty();
 	}
 
 	/** Return the thread that asks, if that matters. */

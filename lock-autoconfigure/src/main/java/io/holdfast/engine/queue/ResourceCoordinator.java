@@ -130,11 +130,10 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	/**
 	 * Begin a request.
 	 * @param waiter the request
-	 * @param instanceId the id of the instance when the token was made
 	 */
-	final void begin(Waiter waiter, String instanceId) {
+	final void begin(Waiter waiter) {
 		execute(() -> {
-			if (!instanceId.equals(this.context.instanceId())) {
+			if (!waiter.instanceId.equals(this.context.instanceId())) {
 				// Another copy of this process may have the same token.
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
@@ -160,7 +159,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		onHoldBegun(hold);
 		LeaseHandle lease = open(waiter, hold, now);
 		renewer().startRenewing(hold);
-		this.parts.registry().removeContender(waiter.contender().token);
+		this.parts.registry().removeContender(hold.token);
 		deliver(waiter, lease);
 		advance();
 	}
@@ -369,9 +368,9 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 
 	/**
 	 * End all waits, and release what is kept warm or offered.
-	 * @param spared which contenders go on all the same
+	 * @param spared which waiters go on all the same
 	 */
-	public final void close(Predicate<Contender> spared) {
+	public final void close(Predicate<Waiter> spared) {
 		endWaits(spared);
 		// After the waits, as a release brings in the next waiter.
 		releaseUnused();

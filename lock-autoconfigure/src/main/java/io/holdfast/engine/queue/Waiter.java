@@ -1,14 +1,11 @@
 package io.holdfast.engine.queue;
 
-import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Future;
-import java.util.stream.Stream;
 
-import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.lease.EngineLease;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -25,19 +22,23 @@ import org.jspecify.annotations.Nullable;
  * store, then granted or over.
  *
  * <p>
- * It owns its {@link Contender}, the timer of its deadline once it has stood in the
- * queue, and the handle that it was granted. Confined to the coordinator but for the
- * constructor, {@link RequestWait}, {@link #claimOffer} and {@link #contender}.
+ * It owns its {@link Contender}, once it contends; the timer of its deadline, once it has
+ * stood in the queue; and the handle that it was granted. Confined to the coordinator but
+ * for the constructor, {@link RequestWait}, {@link #claimOffer} and
+ * {@link #hasMetOthers}.
  */
 public final class Waiter extends RequestWait implements ContendingWaiter, Hold.HoldRequester {
 
 	private final WaiterHost coordinator;
 
-	/** Made with it, used once it contends. Changed by the coordinator only. */
-	private volatile Contender contender;
+	/** The id of the instance when it came, which its token has. */
+	final String instanceId;
 
-	/** Under which leases it asks. */
-	private final LeaseContext leaseContext;
+	/** Which of the requests of that instance it is. */
+	public final long number;
+
+	/** There once it contends. Changed by the coordinator only. */
+	private volatile @Nullable Contender contender;
 
 	/** What it is a part of. */
 	private final @Nullable WholeAcquisition whole;
@@ -55,19 +56,29 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	/** Whether it has waited here for others: one failure does not end its wait then. */
 	private boolean metOthersHere;
 
-	Waiter(WaiterHost coordinator, String token, ResolvedRequest request, @Nullable Thread thread,
+	Waiter(WaiterHost coordinator, String instanceId, long number, ResolvedRequest request, @Nullable Thread thread,
 			LeaseContext leaseContext, @Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
-		super(coordinator.context(), request, thread, observation, whole != null,
+		super(coordinator.context(), request, thread, leaseContext, observation, whole != null,
 				(whole != null) ? whole.startedAt() : coordinator.context().scheduler.nanoTime());
 		this.coordinator = coordinator;
-		this.leaseContext = leaseContext;
+		this.instanceId = instanceId;
+		this.number = number;
 		this.whole = whole;
-		this.contender = new Contender(coordinator, token, this);
 	}
 
-	/** Return its contender, which the store knows only once this contends. */
-	public Contender contender() {
-		return this.contender;
+	/** Return its contender, which it has while it contends. */
+	Contender contender() {
+		return Objects.requireNonNull(this.contender, "does not contend");
+	}
+
+	/** Return whether it came while the instance had an id. */
+	public boolean isOf(String instance) {
+		return this.instanceId.equals(instance);
+	}
+
+	/** Return whether it is a part of the work in flight, as far as is known. */
+	public boolean isInFlight() {
+		return isContending() && contender().isInFlight();
 	}
 
 	@Override
@@ -85,29 +96,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	@Override
 	public Hold.HoldHost coordinator() {
 		return this.coordinator;
-	}
-
-	/** Return the holds on its own key that it asks under. */
-	List<Hold> enclosingHolds() {
-		// Mostly there are none, and nothing is made for them.
-		return this.leaseContext.leases().isEmpty() ? List.of()
-				: holdsAround(this.coordinator.resource()).distinct().toList();
-	}
-
-	/** Return whether it asks under a lease of the same key that is of another kind. */
-	boolean isUnder(Resource other) {
-		return holdsAround(other).anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
-	}
-
-	/** Return the holds on a resource that have open leases in its lease context. */
-	private Stream<Hold> holdsAround(Resource around) {
-		Stream<Lease> leases = this.request.reentrant() ? this.leaseContext.leases().stream() : Stream.empty();
-		return leases.flatMap(Waiter::openHolds)
-			.filter((hold) -> hold.coordinator.context() == this.context && hold.resource().equals(around));
-	}
-
-	private static Stream<Hold> openHolds(Lease lease) {
-		return (lease instanceof EngineLease own) ? own.openHolds() : Stream.empty();
 	}
 
 	/** Note the lease that was opened for it. */
@@ -142,35 +130,45 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		arm();
 	}
 
-	/** Begin to stand for this instance in the store. */
-	void beginContending(boolean waited, long answerCount) {
+	/**
+	 * Begin to stand for this instance in the store.
+	 * @param own its contender, which has sent nothing yet
+	 * @param waited whether it stood in the queue
+	 * @param answerCount how many answers of the store have told who has the key
+	 */
+	void beginContending(Contender own, boolean waited, long answerCount) {
 		tellBegin();
 		boolean firstAnswerOnly = isBehindFirstQuestion(answerCount);
 		this.metOthersHere = waited && !firstAnswerOnly;
 		if (firstAnswerOnly) {
-			this.contender.answers().setWaitedBefore(waitedNanos());
+			own.answers().setWaitedBefore(waitedNanos());
 		}
+		this.contender = own;
 		this.state = WaitState.CONTENDING;
 	}
 
-	/**
-	 * Contend by the contender of a waiter that needs it no more, at its place.
-	 */
+	/** Contend by the contender of a waiter that is about to end, at its place. */
 	void takeOverPlaceOf(Waiter last) {
+		Contender place = last.contender();
+		last.contender = null;
+		last.state = WaitState.OVER;
 		this.metOthersHere = true;
 		this.state = WaitState.CONTENDING;
-		swapContenders(last);
+		standBy(place);
 	}
 
 	/** Each goes on with the other's contender, as both ask for the same. */
-	void swapContenders(Waiter other) {
+	private void swapContenders(Waiter other) {
 		if (other != this) {
-			Contender own = this.contender;
-			this.contender = other.contender;
-			other.contender = own;
-			this.contender.standFor(this);
-			own.standFor(other);
+			Contender own = contender();
+			standBy(other.contender());
+			other.standBy(own);
 		}
+	}
+
+	private void standBy(Contender other) {
+		this.contender = other;
+		other.standFor(this);
 	}
 
 	@Override
@@ -178,9 +176,9 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		if (!EngineExceptions.isTemporary(error)) {
 			return false;
 		}
-		boolean waitsForOthers = this.contender.answers().isBusy() || this.metOthersHere;
-		return waitsForOthers || this.request.waits()
-				&& (EngineExceptions.isWorthWaiting(error) || this.contender.answers().isPatient());
+		StoreAnswers answers = contender().answers();
+		return answers.isBusy() || this.metOthersHere
+				|| this.request.waits() && (EngineExceptions.isWorthWaiting(error) || answers.isPatient());
 	}
 
 	// As the waiter of a contender
@@ -223,7 +221,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	}
 
 	private void makeHold(Granted granted, long sentAt, HandOver way, long now) {
-		Contender own = this.contender;
+		Contender own = contender();
 		long doubtSince = own.stop();
 		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.metOthersHere) {
@@ -237,11 +235,11 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	/** End the wait without a grant. */
 	void endUngranted() {
 		if (this.state == WaitState.CONTENDING) {
-			if (this.contender.answers().trouble() == null
-					&& this.contender.isStoreSilent(this.context.scheduler.nanoTime())) {
+			Contender own = contender();
+			if (own.answers().trouble() == null && own.isStoreSilent(this.context.scheduler.nanoTime())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
-			this.contender.stop();
+			own.stop();
 		}
 		this.state = WaitState.OVER;
 		disarm();
@@ -252,7 +250,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		tellBegin();
 		disarm();
 		if (this.state == WaitState.CONTENDING) {
-			this.contender.stop();
+			contender().stop();
 		}
 		this.metOthersHere = true;
 		this.state = WaitState.GRANTED;
@@ -270,7 +268,8 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	 * waited for an answer only has waited for the store. For any thread once granted.
 	 */
 	public boolean hasMetOthers() {
-		return this.contender.answers().isBusy() || this.metOthersHere
+		Contender own = this.contender;
+		return own != null && own.answers().isBusy() || this.metOthersHere
 				|| this.whole != null && this.whole.hasMetOthers();
 	}
 
@@ -287,7 +286,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		return (isContending() && this.contender.answers().isAwaitingFirst()) ? endsAt() : waitEndsAt();
+		return (isContending() && contender().answers().isAwaitingFirst()) ? endsAt() : waitEndsAt();
 	}
 
 	private long waitEndsAt() {

@@ -133,12 +133,22 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	// Waiting and contending
 
-	final void contend(Waiter waiter) {
+	final Contender contend(Waiter waiter) {
+		return contend(waiter, null);
+	}
+
+	/**
+	 * Let a waiter contend.
+	 * @param under the token of a writer of the same thread, or {@code null}
+	 * @return its contender, which has sent nothing yet
+	 */
+	final Contender contend(Waiter waiter, @Nullable String under) {
 		boolean waited = dequeue(waiter);
-		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.beginContending(waited, this.answerCount);
-		this.parts.registry().addContender(waiter.contender());
+		Contender contender = this.parts.registry().addContender(this, waiter, under);
+		this.contending.add(waiter);
+		waiter.beginContending(contender, waited, this.answerCount);
+		return contender;
 	}
 
 	/** Contend no more; return whether the waiter did. */
@@ -182,16 +192,14 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return this.queue.isEmpty() ? null : this.queue.iterator().next();
 	}
 
-	/**
-	 * Pass the place of a contender in the store to the next waiter here, if it asks
-	 * alike.
-	 */
+	/** Pass a waiter's place in the store to the next one here, if it asks alike. */
 	final boolean tryPassPlace(Waiter leaving) {
 		Waiter head = head();
 		if (head == null || !head.request.isLike(leaving.request)) {
 			return false;
 		}
 		dequeue(head);
+		stopContending(leaving);
 		this.contending.add(head);
 		head.takeOverPlaceOf(leaving);
 		return true;
@@ -200,18 +208,9 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	/** Let the waiters contend that may. */
 	final void advance() {
 		beforeAdvance();
-		for (Waiter next = promote(); next != null; next = promote()) {
-			next.contender().sendAcquire();
+		for (Waiter head = head(); head != null && admits(head); head = head()) {
+			contend(head).sendAcquire();
 		}
-	}
-
-	private @Nullable Waiter promote() {
-		Waiter head = head();
-		if (head == null || !admits(head)) {
-			return null;
-		}
-		contend(head);
-		return head;
 	}
 
 	@Override
@@ -337,24 +336,23 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	private void endWait(Waiter waiter) {
-		stopContending(waiter);
+		boolean contended = stopContending(waiter);
 		waiter.endUngranted();
-		this.parts.registry().removeContender(waiter.contender().token);
+		if (contended) {
+			this.parts.registry().removeContender(waiter.contender().token);
+		}
 		this.parts.registry().removeUser(this.resource);
 	}
 
 	/** Send the RELEASE of a token, which brings in the next waiter if that may be. */
 	final CompletableFuture<ReleaseReply> releaseToken(AcquireCommand ended, long doubtSince, int released) {
 		Waiter head = head();
-		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
-		if (next != null) {
-			contend(next);
-		}
+		Contender next = (head != null && mayFollow(head, released)) ? contend(head) : null;
 		long sentAt = this.context.scheduler.nanoTime();
 		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
-			.release(this.resource, ended, doubtSince, (next != null) ? next.contender().command : null);
+			.release(this.resource, ended, doubtSince, (next != null) ? next.command : null);
 		if (next != null) {
-			outcome = next.contender().follow(outcome, sentAt);
+			outcome = next.follow(outcome, sentAt);
 		}
 		advance();
 		return outcome;
@@ -377,12 +375,12 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	/**
 	 * End all waits, as nothing is granted any more.
-	 * @param spared which contenders go on all the same
+	 * @param spared which waiters go on all the same
 	 */
-	final void endWaits(Predicate<Contender> spared) {
-		endQueued((waiter) -> !spared.test(waiter.contender()), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
+	final void endWaits(Predicate<Waiter> spared) {
+		endQueued((waiter) -> !spared.test(waiter), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
 		for (Waiter waiter : List.copyOf(this.contending)) {
-			if (!spared.test(waiter.contender())) {
+			if (!spared.test(waiter)) {
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
 		}
