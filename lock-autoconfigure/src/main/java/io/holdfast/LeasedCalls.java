@@ -57,6 +57,12 @@ final class LeasedCalls {
 		return lease.isPresent();
 	}
 
+	/** Return what the current thread runs under, also by its transaction. */
+	static LeaseContext currentContext() {
+		TransactionBinding.Participation transaction = joinTransaction();
+		return (transaction != null) ? transaction.around(LeaseContext.current()) : LeaseContext.current();
+	}
+
 	/** Return {@code null} if the current thread is in no transaction. */
 	static TransactionBinding.@Nullable Participation joinTransaction() {
 		for (TransactionBinding each : TRANSACTIONS) {

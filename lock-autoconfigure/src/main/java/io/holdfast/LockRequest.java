@@ -160,9 +160,12 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context);
 	}
 
-	/** Ask within the current context, as asynchronous calls do not by themselves. */
+	/**
+	 * Ask within the current context and that of the transaction, as calls do not by
+	 * themselves.
+	 */
 	LockRequest withinCurrent() {
-		LeaseContext current = LeaseContext.current();
+		LeaseContext current = LeasedCalls.currentContext();
 		return (this.context != null || current.leases().isEmpty()) ? this : within(current);
 	}
 

@@ -173,7 +173,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withLock(LockRequest request, LeasedCall<T, E> call)
 			throws E {
-		return LeasedCalls.call(acquire(request), true, call);
+		return LeasedCalls.call(acquire(request.withinCurrent()), true, call);
 	}
 
 	/**
@@ -185,7 +185,7 @@ public interface LockService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> void withLock(LockRequest request, LeasedAction<E> action) throws E {
-		LeasedCalls.run(acquire(request), true, action);
+		LeasedCalls.run(acquire(request.withinCurrent()), true, action);
 	}
 
 	/**
@@ -233,7 +233,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(LockRequest request,
 			LeasedCall<T, E> call) throws E {
-		return LeasedCalls.callIfAcquired(tryAcquire(request), true, call);
+		return LeasedCalls.callIfAcquired(tryAcquire(request.withinCurrent()), true, call);
 	}
 
 	/**
@@ -246,7 +246,7 @@ public interface LockService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> boolean tryWithLock(LockRequest request, LeasedAction<E> action) throws E {
-		return LeasedCalls.runIfAcquired(tryAcquire(request), true, action);
+		return LeasedCalls.runIfAcquired(tryAcquire(request.withinCurrent()), true, action);
 	}
 
 	/**

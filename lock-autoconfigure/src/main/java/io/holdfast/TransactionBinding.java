@@ -13,16 +13,24 @@ public interface TransactionBinding {
 
 	/**
 	 * Join the transaction of the current thread.
-	 * @return the part that one call takes in the transaction, or {@code null} if there
-	 * is no transaction
+	 * @return the part that calls take in the transaction, or {@code null} if there is no
+	 * transaction
 	 */
 	@Nullable Participation join();
 
 	/**
-	 * The part that one call takes in a transaction.
+	 * The part that calls take in a transaction.
 	 */
-	@FunctionalInterface
 	interface Participation {
+
+		/**
+		 * Return what the next call of the transaction runs under: also what is kept of
+		 * those that have ended, or it would wait for the transaction, which waits for
+		 * it.
+		 * @param current what its caller runs under
+		 * @return the context
+		 */
+		LeaseContext around(LeaseContext current);
 
 		/**
 		 * Leave a lease whose code has ended to the transaction, which then releases it

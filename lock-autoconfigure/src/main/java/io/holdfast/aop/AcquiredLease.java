@@ -8,7 +8,7 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.invoke.HeldMethodLease;
-import io.holdfast.aop.invoke.TransactionReleases;
+import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lease of one call. It is released when the method has ended, or with the
- * transaction that it was put into. Thread-safe.
+ * transaction that keeps it. Thread-safe.
  */
-final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
+final class AcquiredLease implements HeldMethodLease {
 
 	private static final Log logger = LogFactory.getLog(AcquiredLease.class);
 
@@ -28,7 +28,8 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private final LeaseOperation<?> operation;
 
-	private final boolean inTransaction;
+	/** Keeps it when the method has ended. */
+	private final @Nullable TransactionShare transaction;
 
 	/** Whether the transaction releases it. */
 	private volatile boolean leftToTransaction;
@@ -41,14 +42,14 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	 * @param lease the lease
 	 * @param source where it comes from
 	 * @param operation what asked for it
-	 * @param inTransaction whether it is put into a transaction, which then sees to its
-	 * {@linkplain #release() release}
+	 * @param transaction what keeps it when the method has ended, or {@code null}
 	 */
-	AcquiredLease(Lease lease, LeaseSource<?, ?> source, LeaseOperation<?> operation, boolean inTransaction) {
+	AcquiredLease(Lease lease, LeaseSource<?, ?> source, LeaseOperation<?> operation,
+			@Nullable TransactionShare transaction) {
 		this.lease = lease;
 		this.source = source;
 		this.operation = operation;
-		this.inTransaction = inTransaction;
+		this.transaction = transaction;
 	}
 
 	@Override
@@ -112,8 +113,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	public @Nullable Throwable end(@Nullable Throwable failure) {
 		// What is not held any more is of no use to the transaction, and its release
 		// tells whether it was lost.
-		this.leftToTransaction = this.inTransaction && this.lease.isHeld();
-		if (!this.leftToTransaction) {
+		if (!tryLeave()) {
 			release();
 		}
 		return verdict(failure);
@@ -121,23 +121,16 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	@Override
 	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
-		this.leftToTransaction = this.inTransaction && this.lease.isHeld();
-		CompletableFuture<?> released = this.leftToTransaction ? CompletableFuture.completedFuture(null)
-				: releaseAsync();
+		CompletableFuture<?> released = tryLeave() ? CompletableFuture.completedFuture(null) : releaseAsync();
 		return released.thenApply((done) -> verdict(failure));
 	}
 
-	@Override
-	public void checkBeforeCommit() {
-		if (onLoss() == OnLoss.NOTIFY) {
-			return;
+	private boolean tryLeave() {
+		boolean left = this.transaction != null && this.transaction.tryLeave(this.lease);
+		if (left) {
+			this.leftToTransaction = true;
 		}
-		if (this.loss == null && !this.lease.isHeld()) {
-			release();
-		}
-		if (this.loss != null) {
-			throw new LeaseLostException(this.lease.key(), this.loss);
-		}
+		return left;
 	}
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {

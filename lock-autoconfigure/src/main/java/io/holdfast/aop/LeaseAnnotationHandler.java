@@ -22,7 +22,7 @@ import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.aop.expression.Condition;
 import io.holdfast.aop.invoke.HeldMethodLease;
 import io.holdfast.aop.invoke.MethodLease;
-import io.holdfast.aop.invoke.TransactionReleases;
+import io.holdfast.aop.invoke.SpringTransactionBinding;
 import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
 import io.holdfast.aop.metadata.LeaseOperationSource;
@@ -38,7 +38,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
-import org.springframework.util.ClassUtils;
 
 /**
  * One of the annotations: where it is declared, and which service grants its leases.
@@ -51,11 +50,6 @@ import org.springframework.util.ClassUtils;
 final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<R>, S> {
 
 	private static final Log logger = LogFactory.getLog(LeaseAnnotationHandler.class);
-
-	/** Applications without transactions need no spring-tx. */
-	private static final boolean TRANSACTIONS = ClassUtils.isPresent(
-			"org.springframework.transaction.support.TransactionSynchronizationManager",
-			LeaseAnnotationHandler.class.getClassLoader());
 
 	private final LeaseOperationSource<A, LeaseOperation<R>> operations;
 
@@ -258,37 +252,24 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 
 		@Override
-		public boolean releasesAfterTransaction() {
-			return TRANSACTIONS && this.operation.releaseAfter() == ReleaseAfter.TRANSACTION;
+		public boolean joinsTransaction() {
+			return SpringTransactionBinding.POSSIBLE && LeaseAnnotationHandler.this.source.within() != null;
 		}
 
 		@Override
 		public HeldMethodLease acquire() {
-			Lease lease = acquireOrProceed();
-			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
-			if (inTransaction && this.operation.returnKind() != ReturnKind.PLAIN) {
-				// The transaction ends when there is a future, before that does.
-				TransactionShare share = new TransactionShare();
-				HeldMethodLease held = share.keep(held(lease, false));
-				TransactionReleases.add(share);
-				return held;
-			}
-			AcquiredLease held = held(lease, inTransaction);
-			if (inTransaction) {
-				TransactionReleases.add(held);
-			}
-			return held;
-		}
-
-		private Lease acquireOrProceed() {
+			TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
+			R asked = (transaction != null) ? LeaseAnnotationHandler.this.source.within(this.request,
+					transaction.around(LeaseContext.current())) : this.request;
+			Lease lease;
 			try {
-				Lease lease = LeaseAnnotationHandler.this.source.blocking().apply(this.service, this.request);
+				lease = LeaseAnnotationHandler.this.source.blocking().apply(this.service, asked);
 				onAnswer();
-				return lease;
 			}
 			catch (HoldfastException ex) {
-				return unguarded(ex);
+				lease = unguarded(ex);
 			}
+			return held(lease, transaction);
 		}
 
 		/** Note that the store has answered: its next failure is to be warned of. */
@@ -319,27 +300,26 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		@Override
 		public CompletableFuture<HeldMethodLease> acquireAsync(LeaseContext context,
 				@Nullable TransactionShare transaction) {
-			@Nullable CompletableFuture<? extends Lease> granted = LeaseAnnotationHandler.this.source.asynchronous()
-				.acquire(this.service, this.request, context);
+			LeaseSource<S, R> source = LeaseAnnotationHandler.this.source;
+			@Nullable CompletableFuture<? extends Lease> granted = source.asynchronous()
+				.apply(this.service, source.within(this.request, context));
 			if (granted == null) {
 				return CompletableFuture.failedFuture(new IllegalStateException(
 						this.service + " gave no future for " + this.request + ": if it is a mock, let it give one"));
 			}
 			CompletableFuture<HeldMethodLease> result = new CompletableFuture<>();
 			granted.whenComplete((lease, failure) -> {
-				HeldMethodLease alone;
+				HeldMethodLease held;
 				try {
 					if (failure == null) {
 						onAnswer();
 					}
-					alone = held((failure != null) ? unguarded(failure) : lease, false);
+					held = held((failure != null) ? unguarded(failure) : lease, transaction);
 				}
 				catch (Throwable ex) {
 					result.completeExceptionally(ex);
 					return;
 				}
-				HeldMethodLease held = (transaction != null && releasesAfterTransaction()) ? transaction.keep(alone)
-						: alone;
 				if (!result.complete(held)) {
 					held.discardAsync();
 				}
@@ -365,12 +345,17 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			throw cause;
 		}
 
-		private AcquiredLease held(@Nullable Lease lease, boolean inTransaction) {
+		private AcquiredLease held(@Nullable Lease lease, @Nullable TransactionShare transaction) {
 			if (lease == null) {
 				throw new IllegalStateException(
 						this.service + " gave no lease for " + this.request + ": if it is a mock, let it give one");
 			}
-			return new AcquiredLease(lease, LeaseAnnotationHandler.this.source, this.operation, inTransaction);
+			TransactionShare keeper = (this.operation.releaseAfter() == ReleaseAfter.TRANSACTION) ? transaction : null;
+			AcquiredLease held = new AcquiredLease(lease, LeaseAnnotationHandler.this.source, this.operation, keeper);
+			if (keeper != null) {
+				keeper.add(held);
+			}
+			return held;
 		}
 
 		@Override

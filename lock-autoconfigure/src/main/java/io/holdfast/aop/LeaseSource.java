@@ -10,6 +10,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The ways to acquire from a service what an annotation declares.
@@ -17,39 +18,32 @@ import io.holdfast.SemaphoreService;
  * @param <S> the type of the service
  * @param <R> the type of the requests
  * @param noun what is held, for messages: the key follows
- * @param blocking acquires within the context of the current thread
+ * @param blocking acquires within the context of the current thread if the request says
+ * nothing else
  * @param asynchronous acquires without blocking
+ * @param within has a request ask within a context, or {@code null} if no context and no
+ * transaction matters
  * @param unguarded gives a lease that is not held, for a call that runs although the
  * store failed
  */
-record LeaseSource<S, R>(String noun, BiFunction<S, R, Lease> blocking, AsynchronousSource<S, R> asynchronous,
-		BiFunction<R, LeaseStoreException, Lease> unguarded) {
+record LeaseSource<S, R>(String noun, BiFunction<S, R, Lease> blocking,
+		BiFunction<S, R, CompletableFuture<? extends Lease>> asynchronous,
+		@Nullable BiFunction<R, LeaseContext, R> within, BiFunction<R, LeaseStoreException, Lease> unguarded) {
 
 	/** Locks may be nested in those of the context. */
 	static final LeaseSource<LockService, LockRequest> LOCKS = new LeaseSource<>("Lock", LockService::acquire,
-			(service, request, context) -> service.acquireAsync(request.within(context)), (request, failure) -> {
+			LockService::acquireAsync, LockRequest::within, (request, failure) -> {
 				// Refused when the annotation was read.
 				throw failure;
 			});
 
 	/** Permits are not re-entrant. */
 	static final LeaseSource<SemaphoreService, SemaphoreRequest> PERMITS = new LeaseSource<>("Permit of semaphore",
-			SemaphoreService::acquire, (service, request, context) -> service.acquireAsync(request),
-			UnguardedPermits::new);
+			SemaphoreService::acquire, SemaphoreService::acquireAsync, null, UnguardedPermits::new);
 
-	/** The way to acquire without blocking. */
-	@FunctionalInterface
-	interface AsynchronousSource<S, R> {
-
-		/**
-		 * Acquire.
-		 * @param service the service
-		 * @param request what is asked for
-		 * @param context the leases that the call is under
-		 * @return the lease to come
-		 */
-		CompletableFuture<? extends Lease> acquire(S service, R request, LeaseContext context);
-
+	/** Have a request ask within a context, if that matters. */
+	R within(R request, LeaseContext context) {
+		return (this.within != null && !context.leases().isEmpty()) ? this.within.apply(request, context) : request;
 	}
 
 }

@@ -6,8 +6,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
@@ -25,8 +27,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Calls of one transaction that acquire on other threads, and need the same lock one
- * after the other.
+ * Calls of one transaction that need the same lock one after the other, on its thread or
+ * on others.
  */
 @WithRedis
 class SeveralCallsInTransactionTests {
@@ -65,6 +67,44 @@ class SeveralCallsInTransactionTests {
 	}
 
 	@Test
+	@DisplayName("So do calls that return their results and calls that return futures, in any order")
+	void mixed() {
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
+			assertThat(this.shop.later()).succeedsWithin(SOON);
+			assertThat(this.shop.now()).isEqualTo("now");
+			assertThat(this.shop.untilReturn()).isEqualTo("now");
+			assertThat(isFree()).isFalse();
+		});
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
+			assertThat(this.shop.now()).isEqualTo("now");
+			assertThat(this.shop.later()).succeedsWithin(SOON);
+			assertThat(this.shop.laterUntilDone()).succeedsWithin(SOON);
+			assertThat(this.shop.now()).isEqualTo("now");
+			assertThat(isFree()).isFalse();
+		});
+		assertThat(isFree()).isTrue();
+	}
+
+	@Test
+	@DisplayName("So do annotated methods and code that the service runs")
+	void services() {
+		LockService locks = this.first.getBean(LockService.class);
+		LockRequest job = LockRequest.of("job").waitTime(Duration.ofSeconds(2));
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
+			for (int i = 0; i < 2; i++) {
+				assertThat(locks.withLockAsync(job, () -> CompletableFuture.completedFuture("run")))
+					.succeedsWithin(SOON);
+				assertThat(locks.<String, RuntimeException>withLock(job, () -> "run")).isEqualTo("run");
+				assertThat(locks.tryWithLock(job, () -> "run").isAcquired()).isTrue();
+				assertThat(this.shop.later()).succeedsWithin(SOON);
+				assertThat(this.shop.now()).isEqualTo("now");
+			}
+			assertThat(isFree()).isFalse();
+		});
+		assertThat(isFree()).isTrue();
+	}
+
+	@Test
 	@DisplayName("So do chains of one reactive transaction")
 	void chains() {
 		TransactionalOperator transaction = TransactionalOperator
@@ -81,6 +121,21 @@ class SeveralCallsInTransactionTests {
 
 		@DistributedLock(name = "job", waitTime = "2s")
 		CompletableFuture<String> later() {
+			return CompletableFuture.completedFuture("later");
+		}
+
+		@DistributedLock(name = "job", waitTime = "2s")
+		String now() {
+			return "now";
+		}
+
+		@DistributedLock(name = "job", waitTime = "2s", releaseAfter = ReleaseAfter.METHOD)
+		String untilReturn() {
+			return "now";
+		}
+
+		@DistributedLock(name = "job", waitTime = "2s", releaseAfter = ReleaseAfter.METHOD)
+		CompletableFuture<String> laterUntilDone() {
 			return CompletableFuture.completedFuture("later");
 		}
 

@@ -68,10 +68,10 @@ public final class CompletionStageInvocation {
 
 	/** Of the caller, whose thread this is: the method runs on another one. */
 	private void joinTransaction() {
-		if (this.methodLeases.stream().anyMatch(MethodLease::releasesAfterTransaction)
-				&& TransactionReleases.arePossible()) {
-			TransactionShare share = TransactionShare.ofThread();
-			this.context = share.context(this.context);
+		TransactionShare share = this.methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
+				? SpringTransactionBinding.current() : null;
+		if (share != null) {
+			this.context = share.around(this.context);
 			this.transaction = share;
 		}
 	}

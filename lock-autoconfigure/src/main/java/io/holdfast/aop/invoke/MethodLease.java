@@ -15,11 +15,10 @@ import org.jspecify.annotations.Nullable;
 public interface MethodLease {
 
 	/**
-	 * Return whether what is held is to be released with the transaction in which it was
-	 * acquired. Blocking acquisitions see to that themselves.
-	 * @return whether it is; only if there can be transactions at all
+	 * Return whether it takes part in transactions, if there can be any. Blocking
+	 * acquisitions see to that themselves.
 	 */
-	boolean releasesAfterTransaction();
+	boolean joinsTransaction();
 
 	/**
 	 * Acquire for the current thread, within its context. Blocks for the declared wait

@@ -114,14 +114,14 @@ public final class ReactiveInvocation {
 	}
 
 	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation) {
-		return methodLeases.stream().anyMatch(MethodLease::releasesAfterTransaction)
+		return methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
 				? ReactiveTransaction.join()
 					.map(Optional::of)
 					.defaultIfEmpty(Optional.empty())
 					.flatMapMany((share) -> share
 						.map((transaction) -> chain(methodLeases, observation, transaction)
 							.contextWrite((outer) -> outer.put(LeaseContext.class,
-									transaction.context(outer.get(LeaseContext.class)))))
+									transaction.around(outer.get(LeaseContext.class)))))
 						.orElseGet(() -> chain(methodLeases, observation, null)))
 				: chain(methodLeases, observation, null);
 	}

@@ -1,61 +1,65 @@
 package io.holdfast.aop.invoke;
 
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.TransactionBinding;
 import io.holdfast.annotation.OnLoss;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of calls that belong to a transaction but are not acquired on its thread:
- * kept until both the method and the transaction have ended. Thread-safe.
+ * The leases of one transaction. Those of calls that have ended are kept until the
+ * transaction is completed, and later calls run under them. Thread-safe.
  */
-public final class TransactionShare implements TransactionReleases.Part {
+public final class TransactionShare implements TransactionBinding.Participation {
 
-	/** The innermost first. Guarded by this. */
-	private final List<Kept> kept = new ArrayList<>(1);
+	/** What annotated calls hold, the innermost first. Guarded by this. */
+	private final List<HeldMethodLease> held = new ArrayList<>(1);
 
-	/** The leases of calls that have ended. Guarded by this. */
-	private LeaseContext left = LeaseContext.empty();
+	/** The leases of calls that have ended, also of services. Guarded by this. */
+	private final Set<Lease> left = new LinkedHashSet<>();
+
+	/** With the leases that were left. Guarded by this. */
+	private LeaseContext context = LeaseContext.empty();
 
 	private boolean completed;
 
-	/** Return the share of the transaction that the current thread is in. */
-	static TransactionShare ofThread() {
-		return TransactionReleases.part(TransactionShare.class, TransactionShare::new);
-	}
-
-	/**
-	 * Return what the next call of the transaction runs under: also what is kept of those
-	 * that have ended, or it would wait for the transaction, which waits for it.
-	 * @param context what its caller runs under
-	 * @return the context
-	 */
-	synchronized LeaseContext context(LeaseContext context) {
-		LeaseContext result = this.left;
-		for (int i = context.leases().size() - 1; i >= 0; i--) {
-			result = result.with(context.leases().get(i));
+	@Override
+	public synchronized LeaseContext around(LeaseContext current) {
+		LeaseContext result = this.context;
+		for (int i = current.leases().size() - 1; i >= 0; i--) {
+			result = result.with(current.leases().get(i));
 		}
 		return result;
 	}
 
-	/**
-	 * Keep what was acquired until the transaction is completed, too.
-	 * @param held what was acquired
-	 * @return what is to be ended with the method
-	 */
-	public synchronized HeldMethodLease keep(HeldMethodLease held) {
-		Kept added = new Kept(held);
-		this.kept.add(0, added);
-		return added;
+	/** Add what an annotated call has acquired. */
+	public synchronized void add(HeldMethodLease acquired) {
+		this.held.add(0, acquired);
 	}
 
 	@Override
-	public void checkBeforeCommit() {
+	public synchronized boolean tryLeave(Lease lease) {
+		if (this.completed || !lease.isHeld()) {
+			return false;
+		}
+		this.left.add(lease);
+		this.context = this.context.with(lease);
+		return true;
+	}
+
+	/**
+	 * Check that the transaction may be committed. May block.
+	 * @throws LeaseLostException if a lease was lost and that is not only to be notified
+	 * of
+	 */
+	void checkBeforeCommit() {
 		for (HeldMethodLease lost : lost()) {
 			if (lost.end(null) instanceof LeaseLostException ex) {
 				throw ex;
@@ -76,16 +80,20 @@ public final class TransactionShare implements TransactionReleases.Part {
 	}
 
 	private synchronized List<HeldMethodLease> lost() {
-		return this.kept.stream().map((each) -> each.held).filter((held) -> !held.lease().isHeld()).toList();
+		return this.held.stream()
+			.filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld())
+			.toList();
 	}
 
-	@Override
-	public void release() {
+	/** Release what was left, as the transaction is completed. May block. */
+	void release() {
 		complete().forEach(HeldMethodLease::release);
+		this.left.forEach(Lease::close);
 	}
 
 	/**
-	 * Do what {@link #release()} does, without blocking.
+	 * Do what {@link #release()} does, without blocking; services join no such
+	 * transaction.
 	 * @return completed when the releases were answered
 	 */
 	CompletableFuture<?> releaseAsync() {
@@ -96,76 +104,9 @@ public final class TransactionShare implements TransactionReleases.Part {
 	/** Note that the transaction has ended: what still runs releases by itself. */
 	private synchronized List<HeldMethodLease> complete() {
 		this.completed = true;
-		return this.kept.stream().filter((each) -> each.leftToTransaction).map((each) -> each.held).toList();
-	}
-
-	/** One of the leases. */
-	private final class Kept implements HeldMethodLease {
-
-		private final HeldMethodLease held;
-
-		/** Guarded by the share. */
-		private boolean leftToTransaction;
-
-		Kept(HeldMethodLease held) {
-			this.held = held;
-		}
-
-		/**
-		 * Leave the release to the transaction, unless that has ended or the lease is
-		 * lost.
-		 * @return whether it is left
-		 */
-		private boolean leaveToTransaction() {
-			synchronized (TransactionShare.this) {
-				this.leftToTransaction = !TransactionShare.this.completed && this.held.lease().isHeld();
-				if (this.leftToTransaction) {
-					TransactionShare.this.left = TransactionShare.this.left.with(this.held.lease());
-				}
-				return this.leftToTransaction;
-			}
-		}
-
-		@Override
-		public Lease lease() {
-			return this.held.lease();
-		}
-
-		@Override
-		public boolean isUnguarded() {
-			return this.held.isUnguarded();
-		}
-
-		@Override
-		public OnLoss onLoss() {
-			return this.held.onLoss();
-		}
-
-		@Override
-		public CompletableFuture<?> discardAsync() {
-			return this.held.discardAsync();
-		}
-
-		@Override
-		public void release() {
-			this.held.release();
-		}
-
-		@Override
-		public CompletableFuture<?> releaseAsync() {
-			return this.held.releaseAsync();
-		}
-
-		@Override
-		public @Nullable Throwable end(@Nullable Throwable failure) {
-			return leaveToTransaction() ? failure : this.held.end(failure);
-		}
-
-		@Override
-		public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
-			return leaveToTransaction() ? CompletableFuture.completedFuture(failure) : this.held.endAsync(failure);
-		}
-
+		List<HeldMethodLease> ended = this.held.stream().filter((each) -> this.left.contains(each.lease())).toList();
+		ended.forEach((each) -> this.left.remove(each.lease()));
+		return ended;
 	}
 
 }
