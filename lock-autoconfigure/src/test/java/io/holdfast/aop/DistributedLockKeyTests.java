@@ -162,7 +162,13 @@ class DistributedLockKeyTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.choice(null))
 			.withMessageContaining("#sku is null");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.byNameAndKey(null));
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.argument(null))
+			.withMessageContaining(
+					".argument(String): key = \"'stock:'.concat('sku ' + #sku)\" yields no key: #sku is null")
+			.withMessageContaining("as in (#sku ?: 'none'), or refuse the call");
 		assertThat(this.context.locks().events()).isEmpty();
+		this.shop.argument("a");
+		assertThat(this.context.locks().keys()).containsExactly("stock:sku a");
 	}
 
 	@Test
@@ -344,6 +350,10 @@ class DistributedLockKeyTests {
 
 		@DistributedLock(key = "#sku == 'x' ? 'y' : 'z' + #sku")
 		void choice(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "'stock:'.concat('sku ' + #sku)")
+		void argument(@Nullable String sku) {
 		}
 
 		@DistributedLock(key = "'a:' + (#sku ?: 'none')")

@@ -12,6 +12,7 @@ import org.springframework.expression.spel.ast.Assign;
 import org.springframework.expression.spel.ast.CompoundExpression;
 import org.springframework.expression.spel.ast.Elvis;
 import org.springframework.expression.spel.ast.InlineList;
+import org.springframework.expression.spel.ast.MethodReference;
 import org.springframework.expression.spel.ast.OpDec;
 import org.springframework.expression.spel.ast.OpInc;
 import org.springframework.expression.spel.ast.OpPlus;
@@ -139,6 +140,9 @@ final class ExpressionSyntax {
 		}
 		if (node instanceof CompoundExpression) {
 			return new CompoundExpression(start, end, children(node));
+		}
+		if (node instanceof MethodReference method) {
+			return new MethodReference(method.isNullSafe(), method.getName(), start, end, children(node));
 		}
 		return node;
 	}
