@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -17,6 +18,7 @@ import io.holdfast.aop.invoke.NestedProxy;
 import io.holdfast.aop.invoke.ReactiveInvocation;
 import io.holdfast.aop.invoke.SyncInvocation;
 import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.ReturnKind;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.aop.observe.MethodObserver;
@@ -24,6 +26,8 @@ import io.holdfast.aop.observe.ReactiveObservation;
 import io.micrometer.observation.Observation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
@@ -36,11 +40,19 @@ import org.springframework.util.function.SingletonSupplier;
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
+	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
+
 	private final List<LeaseAnnotationHandler<?, ?, ?>> handlers;
 
 	private SingletonSupplier<Optional<MethodObserver>> observer = SingletonSupplier.of(Optional.empty());
 
 	private final AtomicBoolean observerFailed = new AtomicBoolean();
+
+	/** The kinds of the results of methods that are declared to return any object. */
+	private final Map<Class<?>, ReturnKind> kinds = new ConcurrentHashMap<>();
+
+	/** The methods that such a warning was logged of. */
+	private final Set<Method> warned = ConcurrentHashMap.newKeySet();
 
 	/** What the methods that pass an advised proxy declare, by method and class. */
 	private final Map<MethodClassKey, List<MethodOperation>> operations = new ConcurrentHashMap<>();
@@ -118,8 +130,14 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 		MethodObserver observer = this.observer.obtain().orElse(null);
 		return switch (operation.returnKind()) {
-			case PLAIN ->
-				new SyncInvocation(invocation, methodLeases).run(observe(observer, invocation, targetClass, null));
+			case PLAIN -> {
+				Object result = new SyncInvocation(invocation, methodLeases)
+					.run(observe(observer, invocation, targetClass, null));
+				if (result != null && operation.annotatedMethod().method().getReturnType() == Object.class) {
+					warnIfLater(operation.annotatedMethod(), result.getClass());
+				}
+				yield result;
+			}
 			case STAGE -> {
 				CompletionStageInvocation call = new CompletionStageInvocation(invocation, operation.annotatedMethod(),
 						methodLeases, observe(observer, invocation, targetClass, null));
@@ -131,6 +149,18 @@ final class LeaseInterceptor implements MethodInterceptor {
 							: null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
+	}
+
+	/**
+	 * Warn of work that goes on after the return, of which the declaration says nothing.
+	 */
+	private void warnIfLater(AnnotatedMethod<?> method, Class<?> result) {
+		if (this.kinds.computeIfAbsent(result, ReturnKind::of) != ReturnKind.PLAIN
+				&& this.warned.add(method.method())) {
+			logger.warn(method + " ended when the method returned, before the work of the " + result.getTypeName()
+					+ " that it returned: declare a CompletableFuture, CompletionStage, Mono or Flux instead of "
+					+ "Object, or annotate the method that does the work. Further calls are not logged");
+		}
 	}
 
 	private MethodCallObservation observe(@Nullable MethodObserver observer, MethodInvocation invocation,

@@ -26,6 +26,7 @@ import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.StubMethod;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,6 +34,8 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.data.domain.Page;
 import org.springframework.data.domain.Slice;
@@ -86,6 +89,27 @@ class OpenEndedResultTests {
 			.hasMessageContaining("Return the result itself or a CompletableFuture");
 		assertThat(LockedContext.failure(Map.of(), LockedType.class)).hasMessageContaining("declared by")
 			.hasMessageContaining("returns " + ResponseEntity.class.getName() + "<reactor.core.publisher.Flux");
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("A method that may return any object is warned of once if that is worked on later")
+	void anyObject(CapturedOutput output) {
+		try (LockedContext context = LockedContext.withClassProxies(AnyObject.class)) {
+			AnyObject bean = context.bean(AnyObject.class);
+			assertThat(bean.any("text")).isEqualTo("text");
+			assertThat(bean.<String>generic("text")).isEqualTo("text");
+			assertThat(output).doesNotContain(AnyObject.class.getName());
+			for (Object later : List.of(new CompletableFuture<>(), Mono.empty(), new DeferredResult<>())) {
+				assertThat(bean.any(later)).isSameAs(later);
+			}
+			assertThat(bean.<Object>generic(Stream.empty())).isInstanceOf(Stream.class);
+			assertThat(output)
+				.containsOnlyOnce("@DistributedLock on " + AnyObject.class.getName()
+						+ ".any(Object) ended when the method returned, before the work of the "
+						+ "java.util.concurrent.CompletableFuture that it returned: declare a CompletableFuture")
+				.containsOnlyOnce("@Semaphore on " + AnyObject.class.getName() + ".generic(Object) ended");
+		}
 	}
 
 	@ParameterizedTest
@@ -210,6 +234,20 @@ class OpenEndedResultTests {
 		@Semaphore(limit = 1)
 		public Supplier<String> later() {
 			return () -> "";
+		}
+
+	}
+
+	static class AnyObject {
+
+		@DistributedLock
+		public Object any(Object result) {
+			return result;
+		}
+
+		@Semaphore(limit = 1)
+		public <T> T generic(T result) {
+			return result;
 		}
 
 	}

@@ -109,7 +109,12 @@ public enum ReturnKind {
 		return (wraps && of(returned.getGeneric()) != PLAIN) ? UNSUPPORTED : kind;
 	}
 
-	private static ReturnKind of(Class<?> type) {
+	/**
+	 * Return how a result is given by its type alone.
+	 * @param type the type of the result
+	 * @return the kind
+	 */
+	public static ReturnKind of(Class<?> type) {
 		if (CompletionStage.class.isAssignableFrom(type) && type.isAssignableFrom(CompletableFuture.class)) {
 			return STAGE;
 		}
