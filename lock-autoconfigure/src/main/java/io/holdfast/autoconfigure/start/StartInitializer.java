@@ -2,6 +2,8 @@ package io.holdfast.autoconfigure.start;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.support.BeanDefinitionRegistryPostProcessor;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.SpringBootVersion;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -19,6 +21,11 @@ public final class StartInitializer implements ApplicationContextInitializer<Con
 	public void initialize(ConfigurableApplicationContext context) {
 		checkSpringBoot(SpringBootVersion.getVersion());
 		context.addApplicationListener(new UnguardedMethodsListener(context));
+		context.addBeanFactoryPostProcessor((BeanDefinitionRegistryPostProcessor) (registry) -> {
+			if (registry instanceof DefaultListableBeanFactory beans) {
+				beans.addBeanPostProcessor(new EarlyBeans(beans));
+			}
+		});
 	}
 
 	/**

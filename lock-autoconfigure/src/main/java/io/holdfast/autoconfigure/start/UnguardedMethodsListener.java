@@ -71,7 +71,7 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 		List<String> found = new ArrayList<>();
 		for (String name : beans.getBeanDefinitionNames()) {
 			try {
-				addUnguarded(beans.getType(name, false), found);
+				found.addAll(unguardedMethods(beans.getType(name, false)));
 			}
 			catch (RuntimeException | LinkageError ex) {
 				// Perhaps of a library that is not there: no reason not to start.
@@ -81,13 +81,15 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 		return found;
 	}
 
-	private static void addUnguarded(@Nullable Class<?> type, List<String> found) {
+	/** Return the annotated methods of a type. */
+	static List<String> unguardedMethods(@Nullable Class<?> type) {
 		Class<?> userClass = (type != null) ? ClassUtils.getUserClass(type) : Object.class;
-		if (!userClass.getName().startsWith("org.springframework.")
-				&& AnnotationUtils.isCandidateClass(userClass, ANNOTATIONS)) {
-			methods(userClass).map((method) -> userClass.getName() + "." + AnnotatedMethod.sourceName(method))
-				.forEach(found::add);
+		if (userClass.getName().startsWith("org.springframework.")
+				|| !AnnotationUtils.isCandidateClass(userClass, ANNOTATIONS)) {
+			return List.of();
 		}
+		return methods(userClass).map((method) -> userClass.getName() + "." + AnnotatedMethod.sourceName(method))
+			.toList();
 	}
 
 	private static Stream<Method> methods(Class<?> type) {

@@ -1,7 +1,10 @@
 package io.holdfast.autoconfigure.start;
 
+import java.util.List;
+
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import org.jspecify.annotations.Nullable;
@@ -12,19 +15,26 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.Ordered;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -60,6 +70,30 @@ class StartInitializerTests {
 		run(WithoutAop.class, "--holdfast.aop.enabled=false");
 		run(WithoutHoldfast.class, "--holdfast.enabled=false");
 		assertThat(output).doesNotContain(WARNING);
+	}
+
+	@Test
+	@DisplayName("An annotated bean that a post-processor needs too early keeps the application from starting")
+	void early() {
+		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> run(Early.class))
+			.havingRootCause()
+			.isInstanceOf(InvalidDeclarationException.class)
+			.withMessageStartingWith("Annotated methods of bean 'shop' would run without locks and permits")
+			.withMessageContaining("added: " + Shop.class.getName())
+			.withMessageContaining("needed early by [needy]. Inject an ObjectProvider");
+	}
+
+	@Test
+	@DisplayName("One that a post-processor asks for later, or that a post-processor without order needs, is guarded")
+	void lateEnough() {
+		for (Class<?> application : List.of(Provided.class, Unordered.class)) {
+			try (ConfigurableApplicationContext context = new SpringApplicationBuilder(application)
+				.web(WebApplicationType.NONE)
+				.properties("holdfast.backend=memory")
+				.run()) {
+				assertThat(AopUtils.isAopProxy(context.getBean(Shop.class))).isTrue();
+			}
+		}
 	}
 
 	@Test
@@ -116,6 +150,50 @@ class StartInitializerTests {
 	static class Stock {
 
 		public void count() {
+		}
+
+	}
+
+	record Needy(Object shop) implements BeanPostProcessor, Ordered {
+
+		@Override
+		public int getOrder() {
+			return 0;
+		}
+
+	}
+
+	static class Early extends Guarded {
+
+		@Bean
+		static Needy needy(Shop shop) {
+			return new Needy(shop);
+		}
+
+	}
+
+	static class Provided extends Guarded {
+
+		@Bean
+		static Needy needy(ObjectProvider<Shop> shop) {
+			return new Needy(shop);
+		}
+
+	}
+
+	static class Unordered extends Guarded {
+
+		@Bean
+		static BeanPostProcessor needy(Shop shop) {
+			return new BeanPostProcessor() {
+
+				@Override
+				public Object postProcessAfterInitialization(Object bean, String beanName) {
+					assertThat(AopUtils.isAopProxy(shop)).isTrue();
+					return bean;
+				}
+
+			};
 		}
 
 	}
