@@ -39,9 +39,6 @@ final class AcquiredLease implements HeldMethodLease {
 
 	/**
 	 * Create it.
-	 * @param lease the lease
-	 * @param source where it comes from
-	 * @param operation what asked for it
 	 * @param transaction what keeps it when the method has ended, or {@code null}
 	 */
 	AcquiredLease(Lease lease, LeaseSource<?, ?> source, LeaseOperation<?> operation,

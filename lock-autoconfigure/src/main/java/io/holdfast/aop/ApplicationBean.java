@@ -6,7 +6,6 @@ import java.util.function.Supplier;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;

@@ -66,12 +66,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	 */
 	private final Set<S> failing = ConcurrentHashMap.newKeySet();
 
-	/**
-	 * Create the handler.
-	 * @param operations where the annotation is declared
-	 * @param services finds the services that grant its leases
-	 * @param source how the service is asked
-	 */
 	LeaseAnnotationHandler(LeaseOperationSource<A, LeaseOperation<R>> operations, LeaseServiceResolver<S> services,
 			LeaseSource<S, R> source) {
 		this.operations = operations;
@@ -81,10 +75,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	LeaseOperationSource<A, LeaseOperation<R>> operations() {
 		return this.operations;
-	}
-
-	LeaseServiceResolver<S> services() {
-		return this.services;
 	}
 
 	void setBeanFactory(BeanFactory beanFactory) {
@@ -112,7 +102,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	/**
 	 * Check all that a type declares.
-	 * @param type a class or an interface
 	 * @param classProxy whether the proxy is a subclass of the type
 	 * @throws InvalidDeclarationException if something cannot be applied
 	 */
@@ -123,8 +112,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	/**
 	 * Return what the annotation asks for around the calls of a method. Searches each
 	 * time.
-	 * @param method the method as it was called
-	 * @param targetClass the class of the object it was called on
 	 * @return what it asks for, or {@code null} if the method has no such annotation
 	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
@@ -163,7 +150,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		/**
 		 * Return what is to be acquired for a call.
-		 * @param invocation the call
 		 * @return the lease, or {@code null} if the call needs nothing
 		 * @throws IllegalArgumentException if the call yields no key, or a condition that
 		 * is neither true nor false
@@ -281,7 +267,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		/** Return a lease that is not held if the method is to run without, or throw. */
 		private Lease unguarded(HoldfastException ex) {
-			if (ex instanceof NotAcquiredException refused && isOfStore(refused.getReason())) {
+			if (ex instanceof NotAcquiredException refused
+					&& (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT)) {
+				// The store has told so, not this instance alone.
 				onAnswer();
 			}
 			if (!(ex instanceof LeaseStoreException failure)
@@ -330,11 +318,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 				}
 			});
 			return result;
-		}
-
-		/** Return whether the store has told it, not this instance alone. */
-		private static boolean isOfStore(Reason reason) {
-			return reason == Reason.TIMED_OUT || reason == Reason.EXCEEDS_LIMIT;
 		}
 
 		private Lease unguarded(Throwable failure) throws Throwable {

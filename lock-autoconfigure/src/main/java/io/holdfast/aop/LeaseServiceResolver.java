@@ -36,7 +36,6 @@ final class LeaseServiceResolver<S> {
 
 	/**
 	 * Create it.
-	 * @param type the type of the service
 	 * @param unnamed gives the bean that is meant when none is named
 	 */
 	LeaseServiceResolver(Class<S> type, Supplier<S> unnamed) {
@@ -51,8 +50,6 @@ final class LeaseServiceResolver<S> {
 	/**
 	 * Return the service that an operation names. Not guarded: a lock held while a bean
 	 * is looked up could wait for its creator.
-	 * @param operation the operation
-	 * @return the service
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
 	S find(LeaseOperation<?> operation) {
@@ -70,7 +67,6 @@ final class LeaseServiceResolver<S> {
 
 	/**
 	 * Check the name in an operation: now if all beans are there, else later.
-	 * @param operation the operation
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
 	void expect(LeaseOperation<?> operation) {

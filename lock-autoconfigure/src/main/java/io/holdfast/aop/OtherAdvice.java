@@ -38,10 +38,6 @@ final class OtherAdvice {
 	 * Return whether a call has passed advice for {@code @Async} before the given one.
 	 * Its thread is then there for this call only, and waits for the future that the
 	 * method returns.
-	 * @param invocation the call
-	 * @param targetClass the class of the object that is called
-	 * @param inner the advice that the call has reached
-	 * @return whether it has
 	 */
 	static boolean isAsyncAround(MethodInvocation invocation, Class<?> targetClass, Advice inner) {
 		if (invocation instanceof ProxyMethodInvocation proxied && proxied.getProxy() instanceof Advised advised) {
@@ -57,13 +53,7 @@ final class OtherAdvice {
 		return false;
 	}
 
-	/**
-	 * Return whether an advisor hands a method to an executor, as for {@code @Async}.
-	 * @param advisor one of a bean's advisors
-	 * @param method the method
-	 * @param targetClass the class of the bean
-	 * @return whether it does
-	 */
+	/** Return whether an advisor hands a method to an executor, as for {@code @Async}. */
 	static boolean isAsync(Advisor advisor, Method method, Class<?> targetClass) {
 		return matches(advisor, method, targetClass) && advisor.getAdvice() instanceof AsyncExecutionInterceptor;
 	}
@@ -71,9 +61,6 @@ final class OtherAdvice {
 	/**
 	 * Return whether the code of a method hands it to an executor, as an aspect that was
 	 * woven in for {@code @Async} does.
-	 * @param beans the bean factory, which has that aspect
-	 * @param annotatedMethod an annotation of the method
-	 * @return whether it does
 	 */
 	static boolean isAsyncWovenIn(BeanFactory beans, AnnotatedMethod<?> annotatedMethod) {
 		return beans.containsBean(WOVEN_ASYNC)
@@ -82,22 +69,12 @@ final class OtherAdvice {
 							.isPresent(ASYNC));
 	}
 
-	/**
-	 * Return whether an advisor runs a method in a transaction.
-	 * @param advisor one of a bean's advisors
-	 * @param method the method
-	 * @param targetClass the class of the bean
-	 * @return whether it does
-	 */
+	/** Return whether an advisor runs a method in a transaction. */
 	static boolean isTransaction(Advisor advisor, Method method, Class<?> targetClass) {
 		return matches(advisor, method, targetClass) && isOf(advisor.getAdvice(), TRANSACTION);
 	}
 
-	/**
-	 * Return whether an advisor validates arguments and results.
-	 * @param advisor one of a bean's advisors
-	 * @return whether it does
-	 */
+	/** Return whether an advisor validates arguments and results. */
 	static boolean isValidation(Advisor advisor) {
 		return isOf(advisor.getAdvice(), VALIDATION);
 	}

@@ -60,11 +60,7 @@ final class ExpressionHints {
 
 	/**
 	 * Create it.
-	 * @param root the type of the expression's root
-	 * @param variables the types of its variables, by name
 	 * @param beans gives the type of a bean, or {@code null} if it is not known
-	 * @param types finds types by their names
-	 * @param hints where to register
 	 */
 	ExpressionHints(ResolvableType root, Map<String, ResolvableType> variables,
 			Function<String, @Nullable Class<?>> beans, TypeLocator types, ReflectionHints hints) {
@@ -75,19 +71,14 @@ final class ExpressionHints {
 		this.hints = hints;
 	}
 
-	/**
-	 * Register what an expression reads.
-	 * @param expression the parsed expression
-	 */
+	/** Register what an expression reads. */
 	void register(SpelNode expression) {
 		visit(expression, this.root);
 	}
 
 	/**
 	 * Visit a part of the expression.
-	 * @param node the part
 	 * @param active what its names are of
-	 * @return the type of its value
 	 */
 	private ResolvableType visit(SpelNode node, ResolvableType active) {
 		if (node instanceof CompoundExpression) {

@@ -66,11 +66,7 @@ public final class CallExpression {
 
 	/**
 	 * Parse an expression.
-	 * @param use what it is for
 	 * @param text the expression, its placeholders resolved
-	 * @param annotatedMethod where it is declared
-	 * @param delegates how beans and types are found
-	 * @return the expression
 	 * @throws InvalidDeclarationException if it cannot be parsed, or names what is not
 	 * there
 	 */
@@ -110,7 +106,6 @@ public final class CallExpression {
 
 	/**
 	 * Return the parameters that an expression can name.
-	 * @param annotatedMethod where it is declared
 	 * @return their positions, by name
 	 */
 	public static Map<String, Integer> parameters(AnnotatedMethod<?> annotatedMethod) {
@@ -157,10 +152,6 @@ public final class CallExpression {
 
 	/**
 	 * Return the value that a call yields.
-	 * @param target the object that is called
-	 * @param arguments the arguments
-	 * @return the value
-	 * @throws EvaluationException if the expression fails
 	 * @throws KeyText.NoTextException if something without text is made a part of a key
 	 */
 	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
@@ -169,7 +160,6 @@ public final class CallExpression {
 
 	/**
 	 * Explain why a call yields no value.
-	 * @param error the error
 	 * @param substitute what may be written for a value that is not there
 	 * @return what failed and what to do, without a full stop
 	 */

@@ -13,9 +13,6 @@ public record Condition(CallExpression expression) {
 
 	/**
 	 * Return whether a call needs what is declared.
-	 * @param target the object that is called
-	 * @param arguments the arguments
-	 * @return whether it does
 	 * @throws IllegalArgumentException if the value is neither true nor false, or the
 	 * expression fails
 	 */

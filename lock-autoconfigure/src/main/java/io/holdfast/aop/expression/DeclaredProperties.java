@@ -22,12 +22,7 @@ import org.springframework.util.ClassUtils;
  */
 public final class DeclaredProperties extends ReflectivePropertyAccessor {
 
-	/**
-	 * Find what is read as a property.
-	 * @param type the type of the value that has it
-	 * @param name the property's name
-	 * @return a method or a field, or {@code null} if the type has no such property
-	 */
+	/** Find what is read as a property. */
 	public @Nullable Member find(Class<?> type, String name) {
 		Method getter = findGetterForProperty(name, type, false);
 		return (getter != null) ? getter : findField(name, type, false);
@@ -36,10 +31,6 @@ public final class DeclaredProperties extends ReflectivePropertyAccessor {
 	/**
 	 * Find a property that would not be there in any call, as the types of its values can
 	 * have no subtypes.
-	 * @param node the parsed expression
-	 * @param method the method that is called
-	 * @param parameters the positions of its parameters, by name
-	 * @return the property, or {@code null} if there is none
 	 */
 	@Nullable Missing findMissing(SpelNode node, Method method, Map<String, Integer> parameters) {
 		Missing missing = null;

@@ -17,9 +17,7 @@ final class EvaluationTrouble {
 
 	/**
 	 * Explain an error.
-	 * @param error the error
 	 * @param substitute what may be written for a value that is not there
-	 * @param method the method that was called
 	 * @return what failed and what to do, without a full stop
 	 */
 	static String explain(EvaluationException error, String substitute, Method method) {
@@ -28,7 +26,6 @@ final class EvaluationTrouble {
 
 	/**
 	 * Return what to write instead of a property or method that is not there.
-	 * @param origin what the value comes from that does not have it
 	 * @return what to do, without a full stop
 	 */
 	static String cureOfUnknown(Member origin) {

@@ -35,22 +35,13 @@ final class ExpressionSyntax {
 	private ExpressionSyntax() {
 	}
 
-	/**
-	 * Find a name that means nothing, and would yield null or an error in every call.
-	 * @param root the parsed expression
-	 * @param parameters the names of the variables
-	 * @return the name as it is written, or {@code null} if there is none
-	 */
+	/** Find a name that means nothing, and would yield null or an error in every call. */
 	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
 		String mistake = findUnknownProperty(root);
 		return (mistake != null) ? mistake : findUnknownVariable(root, parameters);
 	}
 
-	/**
-	 * Find what would change an argument of the call, or something that others see.
-	 * @param node the parsed expression
-	 * @return what is written there, or {@code null} if there is nothing of the kind
-	 */
+	/** Find what would change an argument of the call, or something that others see. */
 	static @Nullable String findAssignment(SpelNode node) {
 		if (node instanceof Assign || node instanceof OpInc || node instanceof OpDec) {
 			return node.toStringAST();
@@ -113,8 +104,6 @@ final class ExpressionSyntax {
 	 * Change an expression so that {@code +} refuses null: the language would append the
 	 * text "null", and all calls without a value would share one key. What is appended
 	 * gets its text as a whole key would.
-	 * @param node the parsed expression
-	 * @return the changed expression
 	 */
 	static SpelNodeImpl refuseNullInText(SpelNodeImpl node) {
 		int start = node.getStartPosition();

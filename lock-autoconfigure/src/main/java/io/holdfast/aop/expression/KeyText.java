@@ -23,15 +23,10 @@ final class KeyText {
 
 	/**
 	 * Return the text of a value.
-	 * @param value a value
-	 * @return its text
 	 * @throws NoTextException if it is null or has no text that stands for it
 	 */
-	static String of(@Nullable Object value) {
-		return ofUnboxed(unboxed(value));
-	}
-
-	private static String ofUnboxed(@Nullable Object value) {
+	static String of(@Nullable Object boxed) {
+		Object value = unboxed(boxed);
 		if (value == null) {
 			throw new NoTextException("its value is null. Give this call a key of its own, or refuse the call");
 		}
@@ -64,7 +59,6 @@ final class KeyText {
 	/**
 	 * Return what a value class of Kotlin holds. Where its type may not be null, a
 	 * parameter has that itself, and the same value is to give the same text everywhere.
-	 * @param value a value
 	 * @return what it holds, or itself
 	 */
 	static @Nullable Object unboxed(@Nullable Object value) {
@@ -80,7 +74,6 @@ final class KeyText {
 	/**
 	 * Return the values of what holds several: a collection or an array, but not one that
 	 * is text in itself.
-	 * @param value a value
 	 * @return what it holds, or {@code null} if it is something else
 	 */
 	static @Nullable Object @Nullable [] split(@Nullable Object value) {

@@ -12,9 +12,6 @@ public interface RequestFactory<R> {
 
 	/**
 	 * Return the request of a call.
-	 * @param target the object that is called
-	 * @param arguments the arguments
-	 * @return the request
 	 * @throws IllegalArgumentException if the call yields no key, or one that is refused
 	 */
 	R request(@Nullable Object target, @Nullable Object[] arguments);

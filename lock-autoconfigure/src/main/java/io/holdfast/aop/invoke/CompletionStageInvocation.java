@@ -79,8 +79,6 @@ public final class CompletionStageInvocation {
 	/**
 	 * Call the method on the current thread, which blocks until it may run. The leases
 	 * belong to this thread: it must wait for the result, or else would enter again.
-	 * @return the result to come
-	 * @throws Throwable what keeps the method from running
 	 */
 	public @Nullable Object startHere() throws Throwable {
 		try {

@@ -48,11 +48,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	/** The first that comes is that of the body, others are parts of it. */
 	private final AtomicReference<@Nullable Job> job = new AtomicReference<>();
 
-	/**
-	 * Create the body of a call.
-	 * @param leases what it runs under
-	 * @param call the call
-	 */
+	/** Create the body of a call. */
 	CoroutineBody(LeaseContext leases, MethodInvocation call) {
 		super(KEY);
 		this.leases = leases;
@@ -73,9 +69,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	/**
 	 * Return a flow as publisher, for {@link #inStep} to make a flow of it again.
-	 * @param flow the flow
 	 * @param body what it runs as, or {@code null} if it runs under no lease
-	 * @return the publisher
 	 */
 	@SuppressWarnings("unchecked")
 	static <T> Publisher<T> publisher(Object flow, @Nullable CoroutineBody body) {

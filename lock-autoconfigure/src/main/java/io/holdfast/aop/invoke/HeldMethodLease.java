@@ -16,14 +16,10 @@ public interface HeldMethodLease {
 	/**
 	 * Return whether nothing is held, as the store failed and the method is to run all
 	 * the same.
-	 * @return whether it is so
 	 */
 	boolean isUnguarded();
 
-	/**
-	 * Return what becomes of the call if the lease is lost.
-	 * @return what was declared
-	 */
+	/** Return what becomes of the call if the lease is lost. */
 	OnLoss onLoss();
 
 	/**

@@ -14,47 +14,25 @@ final class MethodBody {
 	private MethodBody() {
 	}
 
-	/**
-	 * Run the method.
-	 * @param invocation the call
-	 * @param context what it runs under
-	 * @param held what was acquired for it
-	 * @return what it returns
-	 * @throws Throwable what it throws
-	 */
+	/** Run the method. */
 	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, HeldMethodLease... held)
 			throws Throwable {
 		LeaseContext.Scope scope = context.open();
-		try {
-			return endsOnLoss(held) ? runUnlessLost(invocation, held) : NestedProxy.proceed(invocation);
-		}
-		finally {
-			scope.close();
-		}
-	}
-
-	private static boolean endsOnLoss(HeldMethodLease... held) {
-		for (HeldMethodLease each : held) {
-			if (each.onLoss() == OnLoss.INTERRUPT) {
-				return true;
-			}
-		}
-		return false;
-	}
-
-	private static @Nullable Object runUnlessLost(MethodInvocation invocation, HeldMethodLease... held)
-			throws Throwable {
-		LossInterrupt lossInterrupt = new LossInterrupt();
+		LossInterrupt interrupt = null;
 		try {
 			for (HeldMethodLease each : held) {
 				if (each.onLoss() == OnLoss.INTERRUPT) {
-					each.lease().onLost(lossInterrupt::lost);
+					interrupt = (interrupt != null) ? interrupt : new LossInterrupt();
+					each.lease().onLost(interrupt::lost);
 				}
 			}
 			return NestedProxy.proceed(invocation);
 		}
 		finally {
-			lossInterrupt.end();
+			if (interrupt != null) {
+				interrupt.end();
+			}
+			scope.close();
 		}
 	}
 

@@ -4,7 +4,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
-import io.holdfast.NotAcquiredException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,14 +22,11 @@ public interface MethodLease {
 	/**
 	 * Acquire for the current thread, within its context. Blocks for the declared wait
 	 * time at most.
-	 * @return what is held
-	 * @throws NotAcquiredException if it was not acquired
 	 */
 	HeldMethodLease acquire();
 
 	/**
 	 * Acquire without blocking.
-	 * @param context the leases that the call is under
 	 * @param transaction that of the caller, if there is one
 	 * @return what is held, to come; cancel it to give up: what was granted by then is
 	 * released. Fails as {@link #acquire()} throws

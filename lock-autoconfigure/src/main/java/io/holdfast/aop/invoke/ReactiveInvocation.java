@@ -87,7 +87,6 @@ public final class ReactiveInvocation {
 
 	/**
 	 * Return the empty results of a method.
-	 * @param method the method
 	 * @param value what a single value is when it is empty, or {@code null}
 	 * @return makes them, or {@code null} if its type has none
 	 */
@@ -101,9 +100,7 @@ public final class ReactiveInvocation {
 
 	/**
 	 * Have the method called for each subscription. Does not block.
-	 * @param methodLeases what each of the calls needs
 	 * @param observation observes each of the calls, or {@code null}
-	 * @return what the method is to return
 	 */
 	public Object under(List<MethodLease> methodLeases, @Nullable ReactiveObservation observation) {
 		Flux<Object> chain = (observation != null) ? observation.around((call) -> chain(methodLeases, call))
@@ -138,7 +135,6 @@ public final class ReactiveInvocation {
 
 	/**
 	 * Return what the method is to return if it cannot be called.
-	 * @param failure why
 	 * @return what fails when it is subscribed to
 	 */
 	public Object failing(Throwable failure) {

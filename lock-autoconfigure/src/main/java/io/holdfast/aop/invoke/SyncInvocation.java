@@ -29,12 +29,7 @@ public final class SyncInvocation {
 		this.held = new HeldMethodLease[methodLeases.size()];
 	}
 
-	/**
-	 * Acquire, run the method, and release.
-	 * @param observation observes all of that
-	 * @return what the caller gets
-	 * @throws Throwable what the caller gets instead
-	 */
+	/** Acquire, run the method, and release. */
 	public @Nullable Object run(MethodCallObservation observation) throws Throwable {
 		if (observation == MethodCallObservation.NONE) {
 			return acquireAndRun(observation);

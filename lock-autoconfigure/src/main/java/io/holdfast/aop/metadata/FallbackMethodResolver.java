@@ -36,12 +36,6 @@ final class FallbackMethodResolver {
 
 	private final List<Class<?>> parameters;
 
-	/**
-	 * Create the search.
-	 * @param attributes the annotation
-	 * @param name the method's name
-	 * @param failure the exception that it may take
-	 */
 	FallbackMethodResolver(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
 		this.attributes = attributes;
 		this.annotatedMethod = attributes.annotatedMethod();
@@ -52,7 +46,6 @@ final class FallbackMethodResolver {
 
 	/**
 	 * Find the method.
-	 * @return the handler that calls it
 	 * @throws InvalidDeclarationException if there is none that fits, or more than one
 	 */
 	FallbackHandler find() {

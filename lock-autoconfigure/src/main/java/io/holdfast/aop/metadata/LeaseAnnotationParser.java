@@ -58,8 +58,6 @@ public final class LeaseAnnotationParser {
 
 	/**
 	 * Create the reader.
-	 * @param resolver resolves placeholders
-	 * @param delegates how expressions find beans and types
 	 * @param longestLease gives the longest lease that will be granted, {@code null} if
 	 * there is no such bound
 	 * @param onStoreFailure the default of the application for each type of annotation

@@ -50,7 +50,6 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 
 	/**
 	 * Create the source.
-	 * @param annotationType the annotation's type
 	 * @param parser what reads an annotation; throws {@link InvalidDeclarationException}
 	 */
 	public LeaseOperationSource(Class<A> annotationType, Function<AnnotatedMethod<A>, T> parser) {
@@ -58,20 +57,13 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 		this.parser = parser;
 	}
 
-	/**
-	 * Return whether the annotation applies to a method, valid or not.
-	 * @param method the method as it was called
-	 * @param targetClass the class of the object it was called on
-	 * @return whether it does
-	 */
+	/** Return whether the annotation applies to a method, valid or not. */
 	public boolean matches(Method method, Class<?> targetClass) {
 		return locate(method, ClassUtils.getUserClass(targetClass)) != null;
 	}
 
 	/**
 	 * Parse what applies to a method. Searches each time.
-	 * @param method the method as it was called
-	 * @param targetClass the class of the object it was called on
 	 * @return what was parsed, or {@code null} if the method has no such annotation
 	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
@@ -80,11 +72,7 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 		return (annotatedMethod != null) ? this.parser.apply(annotatedMethod) : null;
 	}
 
-	/**
-	 * Return all that a type declares, not yet checked.
-	 * @param type a class or an interface
-	 * @return the annotated methods
-	 */
+	/** Return all that a type declares, not yet checked. */
 	public Collection<AnnotatedMethod<A>> of(Class<?> type) {
 		return this.located.computeIfAbsent(ClassUtils.getUserClass(type), this::locateAll);
 	}
@@ -106,9 +94,7 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 
 	/**
 	 * Check all that a type declares.
-	 * @param type a class or an interface
 	 * @param classProxy whether the proxy is a subclass of the type
-	 * @return what was parsed
 	 * @throws InvalidDeclarationException if something cannot be applied
 	 */
 	public List<T> check(Class<?> type, boolean classProxy) {

@@ -35,10 +35,8 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 
 	/**
 	 * Read an annotation's times.
-	 * @param attributes its attributes
 	 * @param longestLease gives the longest lease that will be granted, {@code null} if
 	 * there is no such bound
-	 * @return the times
 	 * @throws InvalidDeclarationException if one is out of its bounds, or they cannot be
 	 * kept together
 	 */

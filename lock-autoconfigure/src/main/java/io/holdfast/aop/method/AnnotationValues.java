@@ -1,7 +1,5 @@
 package io.holdfast.aop.method;
 
-import java.util.Locale;
-
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.annotation.MergedAnnotation;
@@ -17,17 +15,13 @@ import org.springframework.util.StringValueResolver;
  */
 public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueResolver resolver) {
 
-	/**
-	 * Return the values that need no resolving.
-	 * @return the annotation
-	 */
+	/** Return the values that need no resolving. */
 	public MergedAnnotation<?> plain() {
 		return this.annotatedMethod.annotation();
 	}
 
 	/**
 	 * Return a text with its placeholders resolved.
-	 * @param attribute the attribute's name
 	 * @return the text; empty only if nothing was written
 	 */
 	public String text(String attribute) {
@@ -56,7 +50,6 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 
 	/**
 	 * Return the text of an expression.
-	 * @param attribute the attribute's name
 	 * @return the expression; empty if there is none
 	 */
 	public String expression(String attribute) {
@@ -68,12 +61,7 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 		return text(attribute);
 	}
 
-	/**
-	 * Return a positive whole number that is given as text.
-	 * @param attribute the attribute's name
-	 * @param max the largest that is allowed
-	 * @return the number
-	 */
+	/** Return a positive whole number that is given as text. */
 	public int count(String attribute, int max) {
 		if (written(attribute).contains("#{")) {
 			throw invalid(attribute, "has an expression, which is not evaluated here",
@@ -96,7 +84,6 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 
 	/**
 	 * Return what a placeholder was replaced with, for messages that begin with the text.
-	 * @param attribute the attribute's name
 	 * @param resolved what is meant
 	 * @return the words; empty if just that is written
 	 */
@@ -104,14 +91,7 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 		return written(attribute).equals(resolved) ? "" : "(" + resolved + ") ";
 	}
 
-	/**
-	 * Refuse an attribute.
-	 * @param attribute the attribute's name
-	 * @param problem what is wrong with it
-	 * @param cure what to do about it
-	 * @param cause the error behind it, or {@code null}
-	 * @return the exception to throw
-	 */
+	/** Refuse an attribute. */
 	public InvalidDeclarationException invalid(String attribute, String problem, String cure,
 			@Nullable Throwable cause) {
 		Object value = plain().getValue(attribute).orElseThrow();
@@ -122,11 +102,7 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 		return plain().getString(attribute);
 	}
 
-	/**
-	 * Return a text with its placeholders resolved, whatever that gives.
-	 * @param attribute the attribute's name
-	 * @return the text
-	 */
+	/** Return a text with its placeholders resolved, whatever that gives. */
 	public String resolve(String attribute) {
 		String text = written(attribute);
 		if (text.isEmpty()) {

@@ -29,10 +29,7 @@ public final class ContainerCallbacks {
 
 	/**
 	 * Return whether a method is called when its bean is created.
-	 * @param method the method
-	 * @param type the class of the bean
 	 * @param definition what the bean was made from, or {@code null} if that is not known
-	 * @return whether it is
 	 */
 	public static boolean isInit(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
 		return isAnnotated(method, POST_CONSTRUCT) || is(method, "afterPropertiesSet", InitializingBean.class, type)
@@ -41,10 +38,7 @@ public final class ContainerCallbacks {
 
 	/**
 	 * Return whether a method is called when its bean is destroyed.
-	 * @param method the method
-	 * @param type the class of the bean
 	 * @param definition what the bean was made from, or {@code null} if that is not known
-	 * @return whether it is
 	 */
 	public static boolean isDestroy(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
 		if (isAnnotated(method, PRE_DESTROY) || is(method, "destroy", DisposableBean.class, type)) {

@@ -39,8 +39,6 @@ public final class MethodCallObservation {
 	/**
 	 * Start to observe a call.
 	 * @param warned whether it was logged before that the observer failed
-	 * @param start starts the observation
-	 * @return the call's observation
 	 */
 	public static MethodCallObservation of(AtomicBoolean warned, Supplier<Observation> start) {
 		try {
@@ -60,11 +58,7 @@ public final class MethodCallObservation {
 		return this.observation;
 	}
 
-	/**
-	 * Ask for something on the current thread, which observes the call until then.
-	 * @param question asks
-	 * @return what that returns
-	 */
+	/** Ask for something on the current thread, which observes the call until then. */
 	public <T> T ask(Supplier<T> question) {
 		Observation.Scope scope = open();
 		try {
@@ -78,9 +72,6 @@ public final class MethodCallObservation {
 	/**
 	 * Run the method, or what comes instead, on the current thread, which observes the
 	 * call until then.
-	 * @param body what to run
-	 * @return what that returns
-	 * @throws Throwable what that throws
 	 */
 	public @Nullable Object run(Body body) throws Throwable {
 		Observation.Scope scope = open();

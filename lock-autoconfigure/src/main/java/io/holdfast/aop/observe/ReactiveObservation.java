@@ -21,7 +21,6 @@ public record ReactiveObservation(Function<@Nullable Observation, MethodCallObse
 
 	/**
 	 * Put this around a chain.
-	 * @param chain makes the chain for one subscription
 	 * @return the chain; its observer knows of its end before its subscriber
 	 */
 	public <T> Flux<T> around(Function<MethodCallObservation, Flux<T>> chain) {

@@ -23,11 +23,7 @@ import org.springframework.core.KotlinDetector;
  */
 public record FallbackHandler(Method method, boolean withException) implements NotAcquiredHandler {
 
-	/**
-	 * Return whether the method can be called for a kind of exception.
-	 * @param failure the type of the exception
-	 * @return whether it takes none, or one of that type
-	 */
+	/** Return whether the method can be called for a kind of exception. */
 	public boolean handles(Class<? extends HoldfastException> failure) {
 		int last = this.method.getParameterCount() - (isSuspending() ? 2 : 1);
 		return !this.withException || this.method.getParameterTypes()[last].isAssignableFrom(failure);

@@ -14,13 +14,7 @@ public interface NotAcquiredHandler {
 		throw ex;
 	};
 
-	/**
-	 * End the call without its method.
-	 * @param call the call
-	 * @param ex why it did not get what it needs
-	 * @return the result for the caller
-	 * @throws Throwable what the caller gets instead of a result
-	 */
+	/** End the call without its method. */
 	@Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable;
 
 }

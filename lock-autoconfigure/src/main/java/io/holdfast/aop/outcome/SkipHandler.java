@@ -35,8 +35,6 @@ public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcqu
 
 	/**
 	 * Return the handler that gives a method's empty result.
-	 * @param attributes its annotation
-	 * @return the handler
 	 * @throws InvalidDeclarationException if its return type has no empty value
 	 */
 	public static SkipHandler of(AnnotationValues attributes) {
