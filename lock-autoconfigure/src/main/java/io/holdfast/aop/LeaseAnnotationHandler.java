@@ -253,7 +253,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 				onAnswer();
 			}
 			catch (HoldfastException ex) {
-				lease = unguarded(ex);
+				lease = unguarded(ex, transaction);
 			}
 			return held(lease, transaction);
 		}
@@ -266,11 +266,15 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 
 		/** Return a lease that is not held if the method is to run without, or throw. */
-		private Lease unguarded(HoldfastException ex) {
-			if (ex instanceof NotAcquiredException refused
-					&& (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT)) {
-				// The store has told so, not this instance alone.
-				onAnswer();
+		private Lease unguarded(HoldfastException ex, @Nullable TransactionShare transaction) {
+			if (ex instanceof NotAcquiredException refused) {
+				if (transaction != null) {
+					transaction.explain(refused);
+				}
+				if (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT) {
+					// The store has told so, not this instance alone.
+					onAnswer();
+				}
 			}
 			if (!(ex instanceof LeaseStoreException failure)
 					|| this.operation.onStoreFailure() != OnStoreFailure.PROCEED) {
@@ -302,7 +306,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 					if (failure == null) {
 						onAnswer();
 					}
-					held = held((failure != null) ? unguarded(failure) : lease, transaction);
+					held = held((failure != null) ? unguarded(failure, transaction) : lease, transaction);
 				}
 				catch (Throwable ex) {
 					result.completeExceptionally(ex);
@@ -320,10 +324,10 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			return result;
 		}
 
-		private Lease unguarded(Throwable failure) throws Throwable {
+		private Lease unguarded(Throwable failure, @Nullable TransactionShare transaction) throws Throwable {
 			Throwable cause = CallResult.cause(failure);
 			if (cause instanceof HoldfastException ex) {
-				return unguarded(ex);
+				return unguarded(ex, transaction);
 			}
 			throw cause;
 		}

@@ -14,6 +14,7 @@ import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
@@ -24,7 +25,9 @@ import org.springframework.context.annotation.Import;
 import org.springframework.transaction.reactive.TransactionalOperator;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import static org.assertj.core.api.Assertions.as;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Calls of one transaction that need the same lock one after the other, on its thread or
@@ -105,6 +108,25 @@ class SeveralCallsInTransactionTests {
 	}
 
 	@Test
+	@DisplayName("A call that began to wait before the lock was left to its transaction is told so")
+	void overtaken() {
+		CompletableFuture<String> work = new CompletableFuture<>();
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
+			CompletableFuture<String> first = this.shop.briefly(work);
+			await().atMost(SOON).until(() -> !isFree());
+			CompletableFuture<String> second = this.shop.briefly(work);
+			work.complete("done");
+			assertThat(first).succeedsWithin(SOON);
+			assertThat(second).failsWithin(SOON)
+				.withThrowableThat()
+				.havingCause()
+				.satisfies((ex) -> assertThat(ex.getSuppressed()).singleElement()
+					.extracting(Throwable::getMessage, as(InstanceOfAssertFactories.STRING))
+					.contains("await the future of one call before the next"));
+		});
+	}
+
+	@Test
 	@DisplayName("So do chains of one reactive transaction")
 	void chains() {
 		TransactionalOperator transaction = TransactionalOperator
@@ -122,6 +144,11 @@ class SeveralCallsInTransactionTests {
 		@DistributedLock(name = "job", waitTime = "2s")
 		CompletableFuture<String> later() {
 			return CompletableFuture.completedFuture("later");
+		}
+
+		@DistributedLock(name = "job", waitTime = "500ms")
+		CompletableFuture<String> briefly(CompletableFuture<String> work) {
+			return work;
 		}
 
 		@DistributedLock(name = "job", waitTime = "2s")

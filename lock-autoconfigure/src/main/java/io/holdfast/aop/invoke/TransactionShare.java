@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException;
 import io.holdfast.TransactionBinding;
 import io.holdfast.annotation.OnLoss;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,14 @@ public final class TransactionShare implements TransactionBinding.Participation 
 		return true;
 	}
 
+	/** Tell a call that waited in vain if another one left it the lease since. */
+	public synchronized void explain(NotAcquiredException ex) {
+		if (this.left.stream().anyMatch((lease) -> lease.key().equals(ex.getKey()) && lease.isHeld())) {
+			ex.addSuppressed(new IllegalStateException("The call waited for its own transaction, which keeps the lease "
+					+ "of a call that ended during the wait: await the future of one call before the next"));
+		}
+	}
+
 	/**
 	 * Check that the transaction may be committed. May block.
 	 * @throws LeaseLostException if a lease was lost and that is not only to be notified
@@ -80,9 +89,7 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	}
 
 	private synchronized List<HeldMethodLease> lost() {
-		return this.held.stream()
-			.filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld())
-			.toList();
+		return this.held.stream().filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld()).toList();
 	}
 
 	/** Release what was left, as the transaction is completed. May block. */
