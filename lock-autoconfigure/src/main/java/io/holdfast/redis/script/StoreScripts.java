@@ -2,6 +2,7 @@ package io.holdfast.redis.script;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.stream.Stream;
 
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -107,7 +108,7 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 				literal.append((char) each);
 			}
 			else {
-				literal.append(String.format("\\%03d", each & 0xff));
+				literal.append(String.format(Locale.ROOT, "\\%03d", each & 0xff));
 			}
 		}
 		return literal.append('\'').toString();
