@@ -45,10 +45,13 @@ class Instances implements AutoCloseable {
 		this.contexts.forEach(ConfigurableApplicationContext::close);
 	}
 
-	/** Finds a port below those of outgoing connections, which could take it first. */
+	/**
+	 * Finds a port below those of outgoing connections, which could take it first, and
+	 * above those of the other modules' tests.
+	 */
 	static int freePort() {
 		for (int i = 0; i < 100; i++) {
-			int port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+			int port = ThreadLocalRandom.current().nextInt(28_000, 32_000);
 			try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
 				return socket.getLocalPort();
 			}
@@ -56,7 +59,7 @@ class Instances implements AutoCloseable {
 				// In use: try another one.
 			}
 		}
-		throw new IllegalStateException("No free port found from 20000 to 29999");
+		throw new IllegalStateException("No free port found from 28000 to 31999");
 	}
 
 	record Instance(ConfigurableApplicationContext context, String port) {
