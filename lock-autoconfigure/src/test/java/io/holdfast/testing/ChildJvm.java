@@ -3,6 +3,7 @@ package io.holdfast.testing;
 import java.io.File;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -12,8 +13,16 @@ import java.util.stream.Stream;
  */
 public final class ChildJvm extends ChildProcess {
 
+	/** Options for each JVM of this machine, of which it prints that it has them. */
+	private static final Set<String> OPTIONS = Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
+
 	private ChildJvm(List<String> command) {
-		super(new ProcessBuilder(command));
+		super(withoutOptions(new ProcessBuilder(command)));
+	}
+
+	private static ProcessBuilder withoutOptions(ProcessBuilder child) {
+		child.environment().keySet().removeIf(OPTIONS::contains);
+		return child;
 	}
 
 	/**
