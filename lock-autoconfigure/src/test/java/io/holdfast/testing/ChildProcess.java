@@ -169,7 +169,7 @@ public class ChildProcess implements AutoCloseable {
 	public final void kill() {
 		this.process.destroyForcibly();
 		// A busy machine was seen to take more than ten seconds for it.
-		awaitExit(Duration.ofSeconds(30));
+		awaitExit(PATIENCE);
 	}
 
 	/**
@@ -180,7 +180,7 @@ public class ChildProcess implements AutoCloseable {
 		signal("STOP");
 		// Under load, a process goes on for a while after it was told to stop.
 		Awaitility.await("stop of process " + pid())
-			.atMost(Duration.ofSeconds(10))
+			.atMost(PATIENCE)
 			.pollDelay(Duration.ZERO)
 			.pollInterval(Duration.ofMillis(5))
 			// A thread that ended while it was looked at.

@@ -13,6 +13,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 @WithRedis
 class RedisExtensionTests {
@@ -87,7 +88,7 @@ class RedisExtensionTests {
 		server.freeze();
 		assertThat(RedisPing.isAnswered(server.host(), server.port())).isFalse();
 		server.thaw();
-		assertThat(RedisPing.isAnswered(server.host(), server.port())).isTrue();
+		await().until(() -> RedisPing.isAnswered(server.host(), server.port()));
 		server.freeze();
 		server.close();
 		assertThat(RedisPing.isAnswered(server.host(), server.port())).isFalse();
