@@ -1,7 +1,6 @@
 package io.holdfast.testing;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -51,12 +50,22 @@ final class RedisBinary {
 	}
 
 	private static Path embedded() {
+		Path path;
 		try {
-			return RedisExecProvider.defaultProvider().get().toPath();
+			path = RedisExecProvider.defaultProvider().get().toPath();
 		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
+		catch (IOException | RuntimeException ex) {
+			throw unusable(ex.toString(), ex);
 		}
+		if (!Files.isExecutable(path)) {
+			throw unusable(path + " may not be executed, perhaps by an option of its file system", null);
+		}
+		return path;
+	}
+
+	private static IllegalStateException unusable(String why, @Nullable Exception cause) {
+		return new IllegalStateException("There is no embedded Redis for this machine: " + why
+				+ ". Name a redis-server or valkey-server by -D" + PROPERTY + "=/path/to/it", cause);
 	}
 
 	/**
