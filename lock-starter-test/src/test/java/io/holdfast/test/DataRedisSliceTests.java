@@ -1,7 +1,9 @@
 package io.holdfast.test;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.util.concurrent.ThreadLocalRandom;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
@@ -11,7 +13,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import redis.embedded.RedisExecProvider;
 import redis.embedded.RedisServer;
+import redis.embedded.RedisServerBuilder;
+import redis.embedded.util.OSDetector;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -31,12 +36,30 @@ class DataRedisSliceTests {
 
 	@BeforeAll
 	static void startRedis() throws IOException {
-		int port;
-		try (ServerSocket socket = new ServerSocket(0)) {
-			port = socket.getLocalPort();
+		RedisServerBuilder builder = RedisServer.builder().port(freePort()).bind("127.0.0.1").setting("save \"\"");
+		String binary = System.getProperty("holdfast.test.redis-binary", "");
+		if (!binary.isEmpty()) {
+			builder.redisExecProvider(RedisExecProvider.defaultProvider().override(OSDetector.getOS(), binary));
 		}
-		redis = RedisServer.builder().port(port).bind("127.0.0.1").setting("save \"\"").build();
+		redis = builder.build();
 		redis.start();
+	}
+
+	/**
+	 * Finds a port below those of outgoing connections, which could take it first, and
+	 * not among those of the other modules' tests.
+	 */
+	private static int freePort() {
+		for (int i = 0; i < 100; i++) {
+			int port = ThreadLocalRandom.current().nextInt(18_000, 20_000);
+			try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+				return socket.getLocalPort();
+			}
+			catch (IOException ex) {
+				// In use: try another one.
+			}
+		}
+		throw new IllegalStateException("No free port found from 18000 to 19999");
 	}
 
 	@AfterAll
