@@ -204,11 +204,11 @@ class SeveralRedisTests {
 				"spring.main.lazy-initialization=" + lazy);
 		LockService orders = ordersLocks(context);
 		LockService locks = locks(context);
-		LockLease lease = orders.acquire(LockRequest.of("a").leaseTime(Duration.ofSeconds(1)));
+		LockLease lease = orders.acquire(LockRequest.of("a").leaseTime(Duration.ofSeconds(2)));
 		CompletableFuture<Void> closing = closeInBackground(context);
 		awaitShuttingDown(orders);
 		awaitShuttingDown(locks);
-		await("renewed beyond its lease").during(Duration.ofSeconds(2))
+		await("renewed beyond its lease").during(Duration.ofSeconds(3))
 			.atMost(SOON)
 			.until(() -> lease.isHeld() && isLocked(this.second, "a"));
 		assertThat(closing).isNotDone();
@@ -456,12 +456,12 @@ class SeveralRedisTests {
 
 		@Bean
 		LettuceConnectionFactory one(@Value("${spring.data.redis.port}") int port) {
-			return new LettuceConnectionFactory("localhost", port);
+			return new LettuceConnectionFactory("127.0.0.1", port);
 		}
 
 		@Bean
 		LettuceConnectionFactory another(@Value("${spring.data.redis.port}") int port) {
-			return new LettuceConnectionFactory("localhost", port);
+			return new LettuceConnectionFactory("127.0.0.1", port);
 		}
 
 	}

@@ -42,7 +42,7 @@ class LeaderElectionTests {
 	/** An instance that leads after another does not do so because a lease has ended. */
 	private static final String LONG_LEASE = "holdfast.lock.lease-time=10m";
 
-	private static final String SHORT_LEASE = "holdfast.lock.lease-time=1s";
+	private static final String SHORT_LEASE = "holdfast.lock.lease-time=2s";
 
 	private final Fleet fleet;
 
@@ -69,7 +69,7 @@ class LeaderElectionTests {
 	}
 
 	private static void assertStays(Instance leader, Instance other) {
-		await("one leader").during(Duration.ofSeconds(2)).atMost(SOON).until(() -> leads(leader) && !leads(other));
+		await("one leader").during(Duration.ofSeconds(3)).atMost(SOON).until(() -> leads(leader) && !leads(other));
 	}
 
 	private static List<String> history(Instance instance) {

@@ -86,7 +86,7 @@ class ShutDownTests {
 	void workInFlight(CapturedOutput output) {
 		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
 		LockService locks = instance.locks();
-		LockLease lease = locks.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		LockLease lease = locks.acquire(REQUEST.leaseTime(Duration.ofSeconds(2)));
 		CompletableFuture<LockLease> waitingHere = instance.acquireInBackground(REQUEST);
 		LockLease other = this.fleet.start().acquire(LockRequest.of("other"));
 		CompletableFuture<LockLease> waitingInRedis = instance
@@ -97,7 +97,7 @@ class ShutDownTests {
 		assertRefused(waitingHere);
 		assertRefused(waitingInRedis);
 		await("an empty queue").atMost(SOON).until(() -> this.fleet.queued("other") == 0);
-		await("renewed beyond its lease").during(Duration.ofSeconds(2))
+		await("renewed beyond its lease").during(Duration.ofSeconds(3))
 			.atMost(SOON)
 			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
 		assertThat(closing).isNotDone();

@@ -22,6 +22,9 @@ import io.holdfast.SemaphoreService;
  */
 final class Attempt<L extends Lease> {
 
+	/** While this whole JVM stands still, only one of these goes by. */
+	private static final Duration PART = Duration.ofMillis(50);
+
 	private final CompletableFuture<L> result = new CompletableFuture<>();
 
 	private final Thread thread;
@@ -88,13 +91,18 @@ final class Attempt<L extends Lease> {
 
 	private L get(Duration timeout) {
 		try {
-			return this.result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+			for (long parts = timeout.dividedBy(PART); parts > 0; parts--) {
+				try {
+					return this.result.get(PART.toNanos(), TimeUnit.NANOSECONDS);
+				}
+				catch (TimeoutException ex) {
+					// To be waited for again.
+				}
+			}
+			throw new AssertionError(this.thread.getName() + " has not ended within " + timeout);
 		}
 		catch (ExecutionException ex) {
 			throw new FailedException(ex.getCause());
-		}
-		catch (TimeoutException ex) {
-			throw new AssertionError(this.thread.getName() + " has not ended within " + timeout, ex);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();

@@ -32,7 +32,7 @@ import static org.awaitility.Awaitility.await;
  */
 class ViewTermsTests extends FleetTestCase {
 
-	private static final Duration SHORT = Duration.ofMillis(700);
+	private static final Duration SHORT = Duration.ofMillis(1500);
 
 	private static LockService first;
 

@@ -84,7 +84,7 @@ class CommandsInScriptsTests {
 
 	private LettuceConnectionFactory factory() {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(
-				new RedisStandaloneConfiguration("localhost", this.server.port()));
+				new RedisStandaloneConfiguration(this.server.host(), this.server.port()));
 		factory.afterPropertiesSet();
 		factory.start();
 		this.factories.add(factory);

@@ -28,6 +28,9 @@ public class ChildProcess implements AutoCloseable {
 	 */
 	public static final Duration PATIENCE = Duration.ofMinutes(3);
 
+	/** While this whole JVM stands still, only one of these goes by, in milliseconds. */
+	private static final long PART = 50;
+
 	private static final Set<Process> RUNNING = ConcurrentHashMap.newKeySet();
 
 	static {
@@ -124,7 +127,7 @@ public class ChildProcess implements AutoCloseable {
 	 * @throws AssertionError if the process did not print it in time, or ended without
 	 */
 	public final String awaitLine(Predicate<String> wanted, Duration timeout) {
-		long deadline = System.nanoTime() + timeout.toNanos();
+		long left = timeout.toNanos();
 		synchronized (this.lines) {
 			while (true) {
 				for (int i = 0; i < this.notAwaited.size(); i++) {
@@ -132,14 +135,15 @@ public class ChildProcess implements AutoCloseable {
 						return this.notAwaited.remove(i);
 					}
 				}
-				long left = deadline - System.nanoTime();
 				if (this.ended || left <= 0) {
 					throw new AssertionError("The line was not printed "
 							+ (this.ended ? "by the process, which ended" : "within " + timeout.toMillis() + " ms")
 							+ description());
 				}
 				try {
-					TimeUnit.NANOSECONDS.timedWait(this.lines, left);
+					long begun = System.nanoTime();
+					this.lines.wait(PART);
+					left -= Math.min(System.nanoTime() - begun, TimeUnit.MILLISECONDS.toNanos(PART));
 				}
 				catch (InterruptedException ex) {
 					Thread.currentThread().interrupt();
