@@ -5,33 +5,20 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.UnaryOperator;
 
 /**
  * A proxy before a server that gives it other commands than those that were sent, so that
  * it answers as a service would. One character is one byte.
  */
-public final class CommandProxy implements AutoCloseable {
-
-	private final ServerSocket server;
-
-	private final String host;
-
-	private final int port;
+public final class CommandProxy extends TcpProxy {
 
 	private final UnaryOperator<List<String>> rule;
-
-	private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
 
 	/**
 	 * Start it.
@@ -40,16 +27,9 @@ public final class CommandProxy implements AutoCloseable {
 	 * @param rule gives the words of the command to send in place of a command
 	 */
 	public CommandProxy(String host, int port, UnaryOperator<List<String>> rule) {
-		this.host = host;
-		this.port = port;
+		super(host, port);
 		this.rule = rule;
-		try {
-			this.server = new ServerSocket(0, 50, InetAddress.getByName(host));
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		inBackground(this::accept);
+		start();
 	}
 
 	/**
@@ -73,20 +53,11 @@ public final class CommandProxy implements AutoCloseable {
 		};
 	}
 
-	/** Return the port of the proxy, at the host of the server. */
-	public int port() {
-		return this.server.getLocalPort();
-	}
-
-	private void accept() throws IOException {
-		while (true) {
-			Socket client = this.server.accept();
-			Socket redis = new Socket(this.host, this.port);
-			this.sockets.add(client);
-			this.sockets.add(redis);
-			inBackground(() -> redis.getInputStream().transferTo(client.getOutputStream()));
-			inBackground(() -> forward(client.getInputStream(), redis.getOutputStream()));
-		}
+	@Override
+	void accept(Socket client) throws IOException {
+		Socket redis = connect();
+		inBackground(() -> redis.getInputStream().transferTo(client.getOutputStream()));
+		inBackground(() -> forward(client.getInputStream(), redis.getOutputStream()));
 	}
 
 	private void forward(InputStream from, OutputStream to) throws IOException {
@@ -129,33 +100,6 @@ public final class CommandProxy implements AutoCloseable {
 
 	private static byte[] bytes(String text) {
 		return text.getBytes(StandardCharsets.ISO_8859_1);
-	}
-
-	private static void inBackground(Piping piping) {
-		Thread thread = new Thread(() -> {
-			try {
-				piping.run();
-			}
-			catch (IOException ex) {
-				// One of the two has closed its connection.
-			}
-		}, "command-proxy");
-		thread.setDaemon(true);
-		thread.start();
-	}
-
-	@Override
-	public void close() throws IOException {
-		this.server.close();
-		for (Socket socket : this.sockets) {
-			socket.close();
-		}
-	}
-
-	private interface Piping {
-
-		void run() throws IOException;
-
 	}
 
 }

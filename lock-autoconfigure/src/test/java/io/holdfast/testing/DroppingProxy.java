@@ -1,21 +1,18 @@
 package io.holdfast.testing;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * A TCP proxy before a server that drops every n-th connection when that is opened.
  */
-public final class DroppingProxy implements AutoCloseable {
+public final class DroppingProxy extends TcpProxy {
 
-	private final ServerSocket listener;
+	private final int each;
 
-	private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
+	private final Way way;
+
+	private int connections;
 
 	/**
 	 * Start it on a free port.
@@ -25,61 +22,27 @@ public final class DroppingProxy implements AutoCloseable {
 	 * @param way how
 	 */
 	public DroppingProxy(String host, int port, int each, Way way) {
-		try {
-			this.listener = new ServerSocket(0, 50, InetAddress.getByName(host));
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		inBackground(() -> {
-			for (int number = 1; true; number++) {
-				Socket client = keep(this.listener.accept());
-				if (number % each != 0) {
-					Socket server = keep(new Socket(host, port));
-					inBackground(() -> forward(client, server));
-					inBackground(() -> forward(server, client));
-				}
-				else if (way == Way.CLOSES) {
-					client.close();
-				}
-			}
-		});
+		super(host, port);
+		this.each = each;
+		this.way = way;
+		start();
 	}
 
-	/** Return its port, at the host of the server. */
-	public int port() {
-		return this.listener.getLocalPort();
-	}
-
-	private Socket keep(Socket socket) {
-		this.sockets.add(socket);
-		return socket;
+	@Override
+	void accept(Socket client) throws IOException {
+		if (++this.connections % this.each != 0) {
+			Socket server = connect();
+			inBackground(() -> forward(client, server));
+			inBackground(() -> forward(server, client));
+		}
+		else if (this.way == Way.CLOSES) {
+			client.close();
+		}
 	}
 
 	private static void forward(Socket from, Socket to) throws IOException {
 		try (from; to) {
 			from.getInputStream().transferTo(to.getOutputStream());
-		}
-	}
-
-	private static void inBackground(Piping piping) {
-		Thread thread = new Thread(() -> {
-			try {
-				piping.run();
-			}
-			catch (IOException ex) {
-				// One of the two has closed its connection.
-			}
-		}, "dropping-proxy");
-		thread.setDaemon(true);
-		thread.start();
-	}
-
-	@Override
-	public void close() throws IOException {
-		this.listener.close();
-		for (Socket socket : this.sockets) {
-			socket.close();
 		}
 	}
 
@@ -93,12 +56,6 @@ public final class DroppingProxy implements AutoCloseable {
 
 		/** It stays open, and nothing is ever answered. */
 		SWALLOWS
-
-	}
-
-	private interface Piping {
-
-		void run() throws IOException;
 
 	}
 

@@ -2,9 +2,6 @@ package io.holdfast.testing;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
@@ -17,41 +14,19 @@ import org.jspecify.annotations.Nullable;
  * gets anything any more, not even that the other one has closed it. At first it loses
  * none. Thread-safe.
  */
-public final class HalfOpenProxy implements AutoCloseable {
+public final class HalfOpenProxy extends TcpProxy {
 
 	/** More than a connection says before it subscribes. */
 	private static final int BEGINNING = 1000;
-
-	private final ServerSocket listener;
-
-	private final String host;
-
-	private final int port;
 
 	private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
 
 	private volatile @Nullable String lost;
 
-	/**
-	 * Start it on a free port.
-	 * @param host where the server is
-	 * @param port where the server is
-	 */
+	/** Start it on a free port. */
 	public HalfOpenProxy(String host, int port) {
-		this.host = host;
-		this.port = port;
-		try {
-			this.listener = new ServerSocket(0, 50, InetAddress.getByName(host));
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		inBackground(this::accept);
-	}
-
-	/** Return its port, at the host of the server. */
-	public int port() {
-		return this.listener.getLocalPort();
+		super(host, port);
+		start();
 	}
 
 	/**
@@ -68,40 +43,12 @@ public final class HalfOpenProxy implements AutoCloseable {
 		this.lost = null;
 	}
 
-	private void accept() throws IOException {
-		while (true) {
-			Connection connection = new Connection(this.listener.accept(), new Socket(this.host, this.port));
-			this.connections.add(connection);
-			inBackground(() -> connection.forward(connection.client, connection.server));
-			inBackground(() -> connection.forward(connection.server, connection.client));
-		}
-	}
-
-	private static void inBackground(Piping piping) {
-		Thread thread = new Thread(() -> {
-			try {
-				piping.run();
-			}
-			catch (IOException ex) {
-				// One of the two has closed its connection.
-			}
-		}, "half-open-proxy");
-		thread.setDaemon(true);
-		thread.start();
-	}
-
 	@Override
-	public void close() throws IOException {
-		this.listener.close();
-		for (Connection connection : this.connections) {
-			connection.close();
-		}
-	}
-
-	private interface Piping {
-
-		void run() throws IOException;
-
+	void accept(Socket client) throws IOException {
+		Connection connection = new Connection(client, connect());
+		this.connections.add(connection);
+		inBackground(() -> connection.forward(connection.client, connection.server));
+		inBackground(() -> connection.forward(connection.server, connection.client));
 	}
 
 	private final class Connection {
