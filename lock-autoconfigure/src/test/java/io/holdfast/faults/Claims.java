@@ -78,9 +78,7 @@ final class Claims {
 		return this;
 	}
 
-	/**
-	 * Wait until Redis was told of all, that they go on.
-	 */
+	/** Wait until Redis was told of all, that they go on. */
 	void awaitRenewed() {
 		Duration renewed = this.leaseTime.dividedBy(4).multipliedBy(3);
 		await("renewal of all kinds").atMost(SOON.plus(this.leaseTime)).until(() -> {
@@ -120,9 +118,7 @@ final class Claims {
 		}
 	}
 
-	/**
-	 * Check that who waits has his turn with each.
-	 */
+	/** Check that who waits has his turn with each. */
 	void assertGranted() {
 		for (int i = 0; i < this.waiting.size(); i++) {
 			assertGranted(i);

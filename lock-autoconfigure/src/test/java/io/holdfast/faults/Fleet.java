@@ -34,7 +34,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * Applications of one test, all in this JVM and each an instance of its own, what stands
  * between them and Redis, and an observer who sees Redis directly. Closed at the test's
- * end, if not before. Not thread-safe.
+ * end, if not before. Takes keys as users name them, and properties as
+ * {@code name=value}. Not thread-safe.
  */
 final class Fleet implements AutoCloseable {
 
@@ -66,32 +67,18 @@ final class Fleet implements AutoCloseable {
 		redis.closeAtEnd(this::close);
 	}
 
-	/**
-	 * On the Redis that all tests share.
-	 * @param redis the test's part of it
-	 * @return a fleet without instances
-	 */
+	/** On the Redis that all tests share. */
 	static Fleet on(TestRedis redis) {
 		return new Fleet(redis, redis.host(), redis.port(), redis.template(), List.of());
 	}
 
-	/**
-	 * On a server of the test's own.
-	 * @param redis where the test's connections come from
-	 * @param server the server
-	 * @return a fleet without instances
-	 */
+	/** On a server of the test's own. */
 	static Fleet on(TestRedis redis, RedisServer server) {
 		return new Fleet(redis, server.host(), server.port(),
 				new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())), List.of());
 	}
 
-	/**
-	 * On a Redis whose master changes. The observer sees the master of that moment.
-	 * @param redis where the test's connections come from
-	 * @param servers the master and its replicas
-	 * @return a fleet without instances
-	 */
+	/** On a Redis whose master changes. The observer sees the master of that moment. */
 	static Fleet on(TestRedis redis, SentinelRedis servers) {
 		LettuceConnectionFactory direct = new LettuceConnectionFactory(servers.configuration(),
 				TestRedis.clientConfiguration());
@@ -99,12 +86,7 @@ final class Fleet implements AutoCloseable {
 		return on(redis, direct, servers.properties());
 	}
 
-	/**
-	 * On a cluster.
-	 * @param redis where the test's connections come from
-	 * @param cluster the cluster
-	 * @return a fleet without instances
-	 */
+	/** On a cluster. */
 	static Fleet on(TestRedis redis, RedisCluster cluster) {
 		return on(redis, new LettuceConnectionFactory(cluster.configuration(), TestRedis.clientConfiguration()),
 				cluster.properties());
@@ -118,31 +100,19 @@ final class Fleet implements AutoCloseable {
 		return fleet;
 	}
 
-	/**
-	 * Put a proxy before Redis, for the instances that are to have one.
-	 * @return the proxy
-	 */
+	/** Put a proxy before Redis, for the instances that are to have one. */
 	FaultProxy proxy() {
 		FaultProxy proxy = FaultProxy.to(this.host, this.port);
 		this.opened.push(proxy::close);
 		return proxy;
 	}
 
-	/**
-	 * Start an instance.
-	 * @param properties of its environment, as {@code name=value}
-	 * @return the running instance
-	 */
+	/** Start an instance. */
 	Instance start(String... properties) {
 		return start(this.host, this.port, TestApplication.class, properties);
 	}
 
-	/**
-	 * Start an instance that reaches Redis through a proxy only.
-	 * @param proxy the proxy
-	 * @param properties of its environment, as {@code name=value}
-	 * @return the running instance
-	 */
+	/** Start an instance that reaches Redis through a proxy only. */
 	Instance start(FaultProxy proxy, String... properties) {
 		return start(proxy, TestApplication.class, properties);
 	}
@@ -150,21 +120,12 @@ final class Fleet implements AutoCloseable {
 	/**
 	 * Start an instance of an application that has configuration of its own, and reaches
 	 * Redis through a proxy only.
-	 * @param proxy the proxy
-	 * @param application its configuration
-	 * @param properties of its environment, as {@code name=value}
-	 * @return the running instance
 	 */
 	Instance start(FaultProxy proxy, Class<?> application, String... properties) {
 		return start(proxy.host(), proxy.port(), application, properties);
 	}
 
-	/**
-	 * Start an instance of an application that has configuration of its own.
-	 * @param application its configuration
-	 * @param properties of its environment, as {@code name=value}
-	 * @return the running instance
-	 */
+	/** Start an instance of an application that has configuration of its own. */
 	Instance start(Class<?> application, String... properties) {
 		return start(this.host, this.port, application, properties);
 	}
@@ -181,10 +142,7 @@ final class Fleet implements AutoCloseable {
 		return instance;
 	}
 
-	/**
-	 * Who looks at Redis, and changes what is there, past all faults.
-	 * @return a template
-	 */
+	/** Who looks at Redis, and changes what is there, past all faults. */
 	StringRedisTemplate observer() {
 		return this.observer;
 	}
@@ -206,55 +164,32 @@ final class Fleet implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * The name of a lock in Redis.
-	 * @param key as its user names it
-	 * @return the lock key
-	 */
+	/** The name of a lock in Redis. */
 	String lockKey(String key) {
 		return this.redis.keyPrefix() + key;
 	}
 
-	/**
-	 * The name of a semaphore, from which those of its keys in Redis are made.
-	 * @param key as its user names it
-	 * @return the name
-	 */
+	/** The name of a semaphore, from which those of its keys in Redis are made. */
 	String semaphoreKey(String key) {
 		return TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key;
 	}
 
-	/**
-	 * What the names of the wake-up channels begin with.
-	 * @return the prefix
-	 */
+	/** What the names of the wake-up channels begin with. */
 	String channelPrefix() {
 		return TestApplication.channelPrefix(this.redis.keyPrefix());
 	}
 
-	/**
-	 * Whether anybody has the lock, for Redis.
-	 * @param key as its user names it
-	 * @return whether the lock key exists
-	 */
+	/** Whether anybody has the lock, for Redis. */
 	boolean isLocked(String key) {
 		return Boolean.TRUE.equals(this.observer.hasKey(lockKey(key)));
 	}
 
-	/**
-	 * How long the lock lives if it is not renewed, for Redis.
-	 * @param key as its user names it
-	 * @return the time left
-	 */
+	/** How long the lock lives if it is not renewed, for Redis. */
 	Duration timeToLive(String key) {
 		return Duration.ofMillis(this.observer.getExpire(lockKey(key), TimeUnit.MILLISECONDS));
 	}
 
-	/**
-	 * How many instances stand in the queue in Redis.
-	 * @param key as its user names it
-	 * @return the length of the queue
-	 */
+	/** How many instances stand in the queue in Redis. */
 	long queued(String key) {
 		Long size = this.observer.opsForZSet().zCard("{" + lockKey(key) + "}:queue");
 		return (size != null) ? size : 0;
@@ -271,18 +206,12 @@ final class Fleet implements AutoCloseable {
 		return (fence != null) ? Long.parseLong(fence.split(" ")[0]) : 0;
 	}
 
-	/**
-	 * Wait until so many instances receive wake-ups.
-	 * @param count how many
-	 */
+	/** Wait until so many instances receive wake-ups. */
 	void awaitListening(int count) {
 		await(count + " subscriptions").atMost(SOON).until(() -> channels() == count);
 	}
 
-	/**
-	 * How many wake-up channels have a subscriber.
-	 * @return the count
-	 */
+	/** How many wake-up channels have a subscriber. */
 	int channels() {
 		Long count = this.observer.execute(CHANNELS, List.of(), channelPrefix() + "*");
 		return (count != null) ? count.intValue() : 0;
@@ -331,30 +260,19 @@ final class Fleet implements AutoCloseable {
 		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
 	}
 
-	/**
-	 * The name of the queue of those who want to read or write.
-	 * @param key as its user names it
-	 * @return the key in Redis
-	 */
+	/** The name of the queue of those who want to read or write. */
 	String readWriteQueueKey(String key) {
 		return "{" + lockKey(key) + "}:rw-queue";
 	}
 
-	/**
-	 * Wait until a queue in Redis has a length.
-	 * @param queue its name in Redis
-	 * @param length how many are to stand in it
-	 */
+	/** Wait until a queue in Redis has a length. */
 	void awaitLength(String queue, long length) {
 		await(length + " in " + queue).atMost(SOON)
 			.pollInterval(Duration.ofMillis(10))
 			.until(() -> Objects.equals(this.observer.opsForZSet().zCard(queue), length));
 	}
 
-	/**
-	 * Wait until a waiter stands in the queue in Redis.
-	 * @param key as its user names it
-	 */
+	/** Wait until a waiter stands in the queue in Redis. */
 	void awaitQueued(String key) {
 		await("a waiter in the queue of " + key).atMost(SOON).until(() -> queued(key) == 1);
 	}
@@ -394,7 +312,6 @@ final class Fleet implements AutoCloseable {
 	/**
 	 * What the test has left in Redis by now, besides fences and that instances are
 	 * there.
-	 * @return the names in Redis
 	 */
 	List<String> keysBesidesFences() {
 		Set<String> keys = this.observer.keys("*" + this.redis.keyPrefix() + "*");

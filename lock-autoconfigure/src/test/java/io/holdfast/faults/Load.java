@@ -75,9 +75,7 @@ final class Load {
 		return this.turns.stream().mapToInt((each) -> each.taken.get()).sum();
 	}
 
-	/**
-	 * Let them have a last turn, and check that all went well.
-	 */
+	/** Let them have a last turn, and check that all went well. */
 	void end() {
 		this.goingOn.set(false);
 		assertThat(this.users).allSatisfy((user) -> assertThat(user).succeedsWithin(SOON));

@@ -66,11 +66,7 @@ final class Fleet implements AutoCloseable {
 		redis.closeAtEnd(this::close);
 	}
 
-	/**
-	 * Start one more instance in this JVM. Blocks until it receives wake-ups.
-	 * @param properties its properties, {@code name=value}
-	 * @return its service
-	 */
+	/** Start one more instance in this JVM. Blocks until it receives wake-ups. */
 	LockService start(String... properties) {
 		int before = channels().size();
 		ConfigurableApplicationContext context = TestApplication.start(this.redis.host(), this.redis.port(),
@@ -82,12 +78,7 @@ final class Fleet implements AutoCloseable {
 		return service;
 	}
 
-	/**
-	 * Start several instances in this JVM.
-	 * @param count how many
-	 * @param properties the properties of each
-	 * @return their services
-	 */
+	/** Start several instances in this JVM. */
 	List<LockService> start(int count, String... properties) {
 		List<LockService> started = new ArrayList<>();
 		for (int i = 0; i < count; i++) {
@@ -99,19 +90,12 @@ final class Fleet implements AutoCloseable {
 	/**
 	 * Start several instances in this JVM, of which the first, the third and so on pass
 	 * on among their threads what they hold, and the others do not.
-	 * @param count how many
-	 * @return their services
 	 */
 	List<LockService> startMixed(int count) {
 		return IntStream.range(0, count).mapToObj((i) -> start(Order.values()[i % 2].properties())).toList();
 	}
 
-	/**
-	 * Start several instances in this JVM.
-	 * @param count how many
-	 * @param properties the properties of each
-	 * @return their semaphores
-	 */
+	/** Start several instances in this JVM. */
 	List<SemaphoreService> startSemaphores(int count, String... properties) {
 		return start(count, properties).stream().map(this::semaphores).toList();
 	}
@@ -129,19 +113,12 @@ final class Fleet implements AutoCloseable {
 	/**
 	 * Start one more instance in a JVM of its own. Returns at once; it is ready when it
 	 * answers.
-	 * @param properties its properties, {@code name=value}
-	 * @return the child
 	 */
 	Worker startWorker(String... properties) {
 		return add(new Worker(this.redis, null, List.of(properties)));
 	}
 
-	/**
-	 * Start one more instance in a JVM of its own, of another version.
-	 * @param classPath the tests' class path with that version
-	 * @param properties its properties, {@code name=value}
-	 * @return the child
-	 */
+	/** Start one more instance in a JVM of its own, of another version. */
 	Worker startOther(String classPath, String... properties) {
 		return add(Worker.of(classPath, this.redis, List.of(properties)));
 	}
@@ -149,18 +126,12 @@ final class Fleet implements AutoCloseable {
 	/**
 	 * Start several instances in JVMs of their own, of which the first, the third and so
 	 * on pass on among their threads what they hold, and the others do not.
-	 * @param count how many
-	 * @return the children
 	 */
 	List<Worker> startMixedWorkers(int count) {
 		return IntStream.range(0, count).mapToObj((i) -> startWorker(Order.values()[i % 2].properties())).toList();
 	}
 
-	/**
-	 * Start one more instance in a JVM of its own, whose clock is wrong.
-	 * @param clockShift by how much
-	 * @return the child
-	 */
+	/** Start one more instance in a JVM of its own, whose clock is wrong. */
 	Worker startWorker(Duration clockShift) {
 		return add(new Worker(this.redis, clockShift, List.of()));
 	}

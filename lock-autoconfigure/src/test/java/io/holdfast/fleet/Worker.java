@@ -54,10 +54,7 @@ final class Worker implements AutoCloseable {
 		this.process = ChildJvm.start(options, WorkerMain.class, arguments(redis, properties));
 	}
 
-	/**
-	 * Start it as an instance of another version.
-	 * @param classPath the tests' class path with that version
-	 */
+	/** Start it as an instance of another version. */
 	static Worker of(String classPath, TestRedis redis, List<String> properties) {
 		return new Worker(ChildJvm.startWith(classPath, WorkerMain.class, arguments(redis, properties)));
 	}

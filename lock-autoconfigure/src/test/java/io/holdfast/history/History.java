@@ -167,9 +167,7 @@ final class History {
 		}
 	}
 
-	/**
-	 * When all was read, note how long what was granted is held.
-	 */
+	/** When all was read, note how long what was granted is held. */
 	void complete() {
 		this.requests.values().forEach(History::close);
 		for (Request request : this.requests.values()) {

@@ -44,9 +44,6 @@ record Mutant(String file, int line, String original, String changed, String tex
 	 * All mutants of a file: each line removed, each comparison turned at its border and
 	 * around, each condition negated, "and" exchanged with "or", small sums without what
 	 * is added. Not all of them are valid scripts.
-	 * @param file the file's name
-	 * @param text what it says
-	 * @return the mutants, by their lines
 	 */
 	static List<Mutant> of(String file, String text) {
 		String[] lines = text.split("\n", -1);
@@ -94,7 +91,6 @@ record Mutant(String file, int line, String original, String changed, String tex
 	/**
 	 * What it is called in the list of equivalent ones: without the line's number, which
 	 * changes when others do.
-	 * @return the name
 	 */
 	String name() {
 		return this.file + ": " + change();

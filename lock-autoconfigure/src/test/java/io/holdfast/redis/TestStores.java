@@ -80,9 +80,7 @@ public final class TestStores implements SharedStores {
 		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instance) == 0);
 	}
 
-	/**
-	 * Close the connections of all stores.
-	 */
+	/** Close the connections of all stores. */
 	public void closeConnections() throws Exception {
 		for (RedisConnectionFactory factory : this.opened) {
 			((DisposableBean) factory).destroy();

@@ -25,12 +25,7 @@ public final class ChildJvm extends ChildProcess {
 		return child;
 	}
 
-	/**
-	 * Start a main class. Returns at once: have it print a line when it is ready.
-	 * @param main a class with a {@code main} method
-	 * @param args its arguments
-	 * @return the running child
-	 */
+	/** Start a main class. Returns at once: have it print a line when it is ready. */
 	public static ChildJvm start(Class<?> main, String... args) {
 		return start(List.of(), main, args);
 	}
@@ -62,10 +57,6 @@ public final class ChildJvm extends ChildProcess {
 
 	/**
 	 * Start a main class with another class path than the tests have. Returns at once.
-	 * @param classPath the class path
-	 * @param main a class with a {@code main} method
-	 * @param args its arguments
-	 * @return the running child
 	 */
 	public static ChildJvm startWith(String classPath, Class<?> main, String... args) {
 		return start(List.of(), classPath, main, args);

@@ -81,18 +81,12 @@ public class ChildProcess implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * The id that the operating system gave to the process.
-	 * @return the process id
-	 */
+	/** The id that the operating system gave to the process. */
 	public final long pid() {
 		return this.process.pid();
 	}
 
-	/**
-	 * Whether the process runs, frozen or not.
-	 * @return whether it is alive
-	 */
+	/** Whether the process runs, frozen or not. */
 	public final boolean isAlive() {
 		return this.process.isAlive();
 	}
@@ -192,9 +186,7 @@ public class ChildProcess implements AutoCloseable {
 			.until(this::isStopped);
 	}
 
-	/**
-	 * Let a frozen process go on.
-	 */
+	/** Let a frozen process go on. */
 	public final void thaw() {
 		signal("CONT");
 	}
@@ -221,9 +213,7 @@ public class ChildProcess implements AutoCloseable {
 		return this.process.exitValue();
 	}
 
-	/**
-	 * Kill the process if it still runs.
-	 */
+	/** Kill the process if it still runs. */
 	@Override
 	public void close() {
 		kill();

@@ -27,18 +27,12 @@ public record DocumentedRights(List<String> rights) {
 		return of("locks and semaphores");
 	}
 
-	/**
-	 * What those need besides who watch the fleet.
-	 * @return the rights
-	 */
+	/** What those need besides who watch the fleet. */
 	public static DocumentedRights ofWatching() {
 		return of("the fleet, for endpoints");
 	}
 
-	/**
-	 * What locks and semaphores need in a cluster.
-	 * @return the rights
-	 */
+	/** What locks and semaphores need in a cluster. */
 	public static DocumentedRights inCluster() {
 		return ofLeases().and(of("a cluster"));
 	}
@@ -51,10 +45,7 @@ public record DocumentedRights(List<String> rights) {
 		return inCluster().and(of("a cluster of Redis 7 or newer"));
 	}
 
-	/**
-	 * All of it, as a line to copy.
-	 * @return the rights
-	 */
+	/** All of it, as a line to copy. */
 	public static DocumentedRights inOneLine() {
 		return new DocumentedRights(lineToCopy().stream().filter((word) -> word.matches("[~&+].*")).toList());
 	}
@@ -93,10 +84,7 @@ public record DocumentedRights(List<String> rights) {
 		return new DocumentedRights(Stream.concat(this.rights.stream(), others.rights.stream()).toList());
 	}
 
-	/**
-	 * Of the rights those to commands.
-	 * @return the commands
-	 */
+	/** Of the rights those to commands. */
 	public List<String> commands() {
 		return this.rights.stream()
 			.filter((right) -> right.startsWith("+"))

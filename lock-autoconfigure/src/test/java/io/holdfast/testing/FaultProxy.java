@@ -47,12 +47,7 @@ public final class FaultProxy implements AutoCloseable {
 		this.target = target;
 	}
 
-	/**
-	 * Start a proxy on a free port of this machine.
-	 * @param host where the server listens
-	 * @param port where the server listens
-	 * @return the proxy, in mode {@link #pass()}
-	 */
+	/** Start a proxy on a free port of this machine. */
 	public static FaultProxy to(String host, int port) {
 		for (int attempt = 1;; attempt++) {
 			FaultProxy proxy = new FaultProxy(new InetSocketAddress(host, port));
@@ -69,25 +64,17 @@ public final class FaultProxy implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Where the proxy listens.
-	 * @return the host
-	 */
+	/** Where the proxy listens. */
 	public String host() {
 		return "127.0.0.1";
 	}
 
-	/**
-	 * Where the proxy listens, also after {@link #down()} and {@link #up()}.
-	 * @return the port
-	 */
+	/** Where the proxy listens, also after {@link #down()} and {@link #up()}. */
 	public int port() {
 		return this.port;
 	}
 
-	/**
-	 * Forward everything.
-	 */
+	/** Forward everything. */
 	public void pass() {
 		become(NONE);
 	}
@@ -95,7 +82,6 @@ public final class FaultProxy implements AutoCloseable {
 	/**
 	 * Forward everything, replies only after a while, which does not lessen the
 	 * throughput.
-	 * @param delay how late replies arrive
 	 */
 	public void delay(Duration delay) {
 		become(new Fault(Kind.DELAY, delay, ""));
@@ -110,9 +96,7 @@ public final class FaultProxy implements AutoCloseable {
 		become(new Fault(Kind.BLACK_HOLE, Duration.ZERO, ""));
 	}
 
-	/**
-	 * As {@link #swallowRepliesThenFin(String)}, whatever the next request is.
-	 */
+	/** As {@link #swallowRepliesThenFin(String)}, whatever the next request is. */
 	public void swallowRepliesThenFin() {
 		swallowRepliesThenFin("");
 	}
@@ -127,9 +111,7 @@ public final class FaultProxy implements AutoCloseable {
 		become(new Fault(Kind.FIN, Duration.ZERO, request));
 	}
 
-	/**
-	 * As {@link #swallowRepliesThenReset(String)}, whatever the next request is.
-	 */
+	/** As {@link #swallowRepliesThenReset(String)}, whatever the next request is. */
 	public void swallowRepliesThenReset() {
 		swallowRepliesThenReset("");
 	}
@@ -151,9 +133,7 @@ public final class FaultProxy implements AutoCloseable {
 		return this.cuts.get();
 	}
 
-	/**
-	 * Close all connections and refuse new ones, as if the server was not running.
-	 */
+	/** Close all connections and refuse new ones, as if the server was not running. */
 	public synchronized void down() {
 		if (this.listener != null) {
 			closeQuietly(this.listener);
@@ -169,9 +149,7 @@ public final class FaultProxy implements AutoCloseable {
 		this.connections.forEach(Connection::close);
 	}
 
-	/**
-	 * Accept connections again, on the same port.
-	 */
+	/** Accept connections again, on the same port. */
 	public synchronized void up() {
 		if (this.listener == null) {
 			try {
@@ -185,9 +163,7 @@ public final class FaultProxy implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Close all connections, for good.
-	 */
+	/** Close all connections, for good. */
 	@Override
 	public void close() {
 		down();

@@ -169,9 +169,7 @@ class FaultProxyTests {
 			this.socket.getOutputStream().write(command.getBytes(StandardCharsets.US_ASCII));
 		}
 
-		/**
-		 * Receive some bytes, none at the end.
-		 */
+		/** Receive some bytes, none at the end. */
 		String receive(int timeoutMillis) throws IOException {
 			this.socket.setSoTimeout(timeoutMillis);
 			byte[] buffer = new byte[1024];

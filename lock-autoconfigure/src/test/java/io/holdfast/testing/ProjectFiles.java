@@ -43,11 +43,7 @@ public final class ProjectFiles {
 		}
 	}
 
-	/**
-	 * Read a file.
-	 * @param file the file
-	 * @return its text
-	 */
+	/** Read a file. */
 	public static String text(Path file) {
 		try {
 			return Files.readString(file);

@@ -96,10 +96,7 @@ public final class RedisCluster implements AutoCloseable {
 		return List.of("spring.data.redis.cluster.nodes=" + String.join(",", addresses()));
 	}
 
-	/**
-	 * What tells a connection factory to use this Redis.
-	 * @return the configuration
-	 */
+	/** What tells a connection factory to use this Redis. */
 	public RedisClusterConfiguration configuration() {
 		return new RedisClusterConfiguration(addresses());
 	}
@@ -142,12 +139,7 @@ public final class RedisCluster implements AutoCloseable {
 		});
 	}
 
-	/**
-	 * Ask one node.
-	 * @param node the node
-	 * @param use what to ask
-	 * @return its answer
-	 */
+	/** Ask one node. */
 	public <T> T on(RedisServer node, Function<RedisCommands<String, String>, T> use) {
 		try (StatefulRedisConnection<String, String> connection = this.client
 			.connect(RedisURI.create(node.host(), node.port()))) {
@@ -215,10 +207,7 @@ public final class RedisCluster implements AutoCloseable {
 		replace(master, replica);
 	}
 
-	/**
-	 * Have a master go on that stood still. Returns when it is a replica.
-	 * @param node the node
-	 */
+	/** Have a master go on that stood still. Returns when it is a replica. */
 	public void thaw(RedisServer node) {
 		node.thaw();
 		this.nodes.add(node);
@@ -245,10 +234,7 @@ public final class RedisCluster implements AutoCloseable {
 		awaitReplica(master);
 	}
 
-	/**
-	 * Start a master again that was killed. Returns when it is a replica.
-	 * @param node the node
-	 */
+	/** Start a master again that was killed. Returns when it is a replica. */
 	public void restart(RedisServer node) {
 		node.restart();
 		this.nodes.add(node);
@@ -285,9 +271,7 @@ public final class RedisCluster implements AutoCloseable {
 		return on(node, RedisCommands::clusterMyId);
 	}
 
-	/**
-	 * Close the connections; the nodes end with their test.
-	 */
+	/** Close the connections; the nodes end with their test. */
 	@Override
 	public void close() {
 		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
@@ -339,9 +323,7 @@ public final class RedisCluster implements AutoCloseable {
 			return this;
 		}
 
-		/**
-		 * Move all keys that are left, and the slot with them.
-		 */
+		/** Move all keys that are left, and the slot with them. */
 		public void finish() {
 			for (List<String> keys = left(); !keys.isEmpty(); keys = left()) {
 				keys(keys);

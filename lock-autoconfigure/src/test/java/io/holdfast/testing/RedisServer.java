@@ -77,18 +77,12 @@ public final class RedisServer implements AutoCloseable {
 		return new RedisServer(List.of(extraConfig));
 	}
 
-	/**
-	 * Where the server listens.
-	 * @return the host
-	 */
+	/** Where the server listens. */
 	public String host() {
 		return "127.0.0.1";
 	}
 
-	/**
-	 * Where the server listens, also after a restart.
-	 * @return the port
-	 */
+	/** Where the server listens, also after a restart. */
 	public int port() {
 		return this.port;
 	}
@@ -101,9 +95,7 @@ public final class RedisServer implements AutoCloseable {
 		return this.process.lines();
 	}
 
-	/**
-	 * Kill the server as {@code kill -9} does. Returns when it is dead.
-	 */
+	/** Kill the server as {@code kill -9} does. Returns when it is dead. */
 	public void kill() {
 		this.process.kill();
 	}
@@ -126,23 +118,17 @@ public final class RedisServer implements AutoCloseable {
 		awaitAnswer();
 	}
 
-	/**
-	 * Stop the process where it is: connections stay open and are not answered.
-	 */
+	/** Stop the process where it is: connections stay open and are not answered. */
 	public void freeze() {
 		this.process.freeze();
 	}
 
-	/**
-	 * Let a frozen server go on.
-	 */
+	/** Let a frozen server go on. */
 	public void thaw() {
 		this.process.thaw();
 	}
 
-	/**
-	 * Kill the server if it runs, and delete its directory.
-	 */
+	/** Kill the server if it runs, and delete its directory. */
 	@Override
 	public void close() {
 		this.process.close();

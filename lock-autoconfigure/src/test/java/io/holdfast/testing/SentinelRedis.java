@@ -93,10 +93,7 @@ public final class SentinelRedis implements AutoCloseable {
 				"spring.data.redis.sentinel.nodes=" + this.sentinel.host() + ":" + this.sentinel.port());
 	}
 
-	/**
-	 * What tells a connection factory to use this Redis.
-	 * @return the configuration
-	 */
+	/** What tells a connection factory to use this Redis. */
 	public RedisSentinelConfiguration configuration() {
 		return new RedisSentinelConfiguration().master(NAME).sentinel(this.sentinel.host(), this.sentinel.port());
 	}
@@ -131,10 +128,7 @@ public final class SentinelRedis implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * What the master is known by, as long as it is master and runs.
-	 * @return its replication id
-	 */
+	/** What the master is known by, as long as it is master and runs. */
 	public String replicationId() {
 		return on(master(), (commands) -> commands.info("replication").lines())
 			.filter((line) -> line.startsWith("master_replid:"))
@@ -162,16 +156,12 @@ public final class SentinelRedis implements AutoCloseable {
 			.until(() -> on(master, (commands) -> commands.info("replication")).contains("connected_slaves:0"));
 	}
 
-	/**
-	 * Let all replicas that run receive again what their master has.
-	 */
+	/** Let all replicas that run receive again what their master has. */
 	public void mendReplication() {
 		this.servers.forEach((server) -> on(server, (commands) -> commands.configSet("masterauth", "")));
 	}
 
-	/**
-	 * Wait until the replicas have all that the master has now.
-	 */
+	/** Wait until the replicas have all that the master has now. */
 	public void awaitReplicated() {
 		Long replicas = (long) this.servers.size() - 1;
 		await("all replicated").atMost(PATIENCE)
@@ -181,9 +171,7 @@ public final class SentinelRedis implements AutoCloseable {
 							&& commands.del("replicated") >= 0));
 	}
 
-	/**
-	 * Have the sentinel take a master that does not answer for dead, after a second.
-	 */
+	/** Have the sentinel take a master that does not answer for dead, after a second. */
 	public void watchClosely() {
 		watchClosely(Duration.ofSeconds(1));
 	}
@@ -234,7 +222,6 @@ public final class SentinelRedis implements AutoCloseable {
 	/**
 	 * Have the sentinel replace the master at once, whether that is alive or not. The old
 	 * one, if it answers, hears of it some seconds later.
-	 * @return the new master
 	 */
 	public RedisServer failOver() {
 		RedisServer old = master();
@@ -265,11 +252,7 @@ public final class SentinelRedis implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Wait until the sentinel has replaced a master.
-	 * @param old the master before
-	 * @return the new master
-	 */
+	/** Wait until the sentinel has replaced a master. */
 	public RedisServer awaitFailOver(RedisServer old) {
 		return awaitFailOver(old, PATIENCE);
 	}
@@ -315,9 +298,7 @@ public final class SentinelRedis implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Close the connections; the servers end with their test.
-	 */
+	/** Close the connections; the servers end with their test. */
 	@Override
 	public void close() {
 		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));

@@ -45,12 +45,7 @@ public class TestApplication {
 	public static final List<String> STRICT_ORDER = List.of("holdfast.lock.local-hand-over.max-count=0",
 			"holdfast.semaphore.local-hand-over.max-count=0");
 
-	/**
-	 * Start an instance of this application that is closed at the test's end.
-	 * @param redis the test's Redis
-	 * @param properties further properties, {@code name=value}
-	 * @return the running context
-	 */
+	/** Start an instance of this application that is closed at the test's end. */
 	public static ConfigurableApplicationContext start(TestRedis redis, String... properties) {
 		return start(redis, TestApplication.class, properties);
 	}
@@ -58,10 +53,6 @@ public class TestApplication {
 	/**
 	 * Start an instance of an application that has configuration of its own, and is
 	 * closed at the test's end.
-	 * @param redis the test's Redis
-	 * @param application its configuration
-	 * @param properties further properties, {@code name=value}
-	 * @return the running context
 	 */
 	public static ConfigurableApplicationContext start(TestRedis redis, Class<?> application, String... properties) {
 		ConfigurableApplicationContext context = start(application, redis.host(), redis.port(), redis.keyPrefix(),
@@ -70,28 +61,13 @@ public class TestApplication {
 		return context;
 	}
 
-	/**
-	 * Start an instance of this application.
-	 * @param host where its Redis is
-	 * @param port where its Redis is
-	 * @param keyPrefix what its lock keys and channels begin with
-	 * @param properties further properties, {@code name=value}
-	 * @return the running context
-	 */
+	/** Start an instance of this application. */
 	public static ConfigurableApplicationContext start(String host, int port, String keyPrefix,
 			List<String> properties) {
 		return start(TestApplication.class, host, port, keyPrefix, properties);
 	}
 
-	/**
-	 * Start an instance of an application that has configuration of its own.
-	 * @param application its configuration
-	 * @param host where its Redis is
-	 * @param port where its Redis is
-	 * @param keyPrefix what its lock keys and channels begin with
-	 * @param properties further properties, {@code name=value}
-	 * @return the running context
-	 */
+	/** Start an instance of an application that has configuration of its own. */
 	public static ConfigurableApplicationContext start(Class<?> application, String host, int port, String keyPrefix,
 			List<String> properties) {
 		Stream<String> common = Stream.of("spring.data.redis.host=" + host, "spring.data.redis.port=" + port,
@@ -108,29 +84,17 @@ public class TestApplication {
 			.run();
 	}
 
-	/**
-	 * What the keys of semaphores begin with.
-	 * @param keyPrefix what the lock keys begin with
-	 * @return the prefix
-	 */
+	/** What the keys of semaphores begin with. */
 	public static String semaphorePrefix(String keyPrefix) {
 		return keyPrefix + "semaphore:";
 	}
 
-	/**
-	 * Where the instances say that they are there.
-	 * @param keyPrefix what the lock keys begin with
-	 * @return the key
-	 */
+	/** Where the instances say that they are there. */
 	public static String fleetKey(String keyPrefix) {
 		return keyPrefix + "holdfast:fleet";
 	}
 
-	/**
-	 * What the names of the wake-up channels begin with.
-	 * @param keyPrefix what the lock keys begin with
-	 * @return the prefix
-	 */
+	/** What the names of the wake-up channels begin with. */
 	public static String channelPrefix(String keyPrefix) {
 		return keyPrefix + "wake:";
 	}

@@ -55,18 +55,12 @@ public final class TestRedis implements AutoCloseable {
 		return new TestRedis(SharedRedis.get());
 	}
 
-	/**
-	 * Where the shared Redis listens.
-	 * @return the host
-	 */
+	/** Where the shared Redis listens. */
 	public String host() {
 		return this.shared.host();
 	}
 
-	/**
-	 * Where the shared Redis listens.
-	 * @return the port
-	 */
+	/** Where the shared Redis listens. */
 	public int port() {
 		return this.shared.port();
 	}
@@ -106,7 +100,6 @@ public final class TestRedis implements AutoCloseable {
 	/**
 	 * Connections that share the threads of all tests: to end some of their own takes as
 	 * long as many a test.
-	 * @return the configuration
 	 */
 	public static LettuceClientConfiguration clientConfiguration() {
 		return LettuceClientConfiguration.builder().clientResources(RESOURCES).build();
@@ -115,7 +108,6 @@ public final class TestRedis implements AutoCloseable {
 	/**
 	 * To look at the shared Redis and to change what it holds, not through the
 	 * connections of what is tested.
-	 * @return a template
 	 */
 	public StringRedisTemplate template() {
 		return this.shared.template();

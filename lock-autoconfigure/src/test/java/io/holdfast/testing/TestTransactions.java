@@ -16,9 +16,7 @@ public class TestTransactions extends AbstractPlatformTransactionManager {
 
 	private final transient Consumer<String> events;
 
-	/**
-	 * Create a manager whose transactions are not told.
-	 */
+	/** Create a manager whose transactions are not told. */
 	public TestTransactions() {
 		this((event) -> {
 		});
