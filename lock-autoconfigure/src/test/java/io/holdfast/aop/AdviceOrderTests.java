@@ -229,15 +229,9 @@ class AdviceOrderTests {
 		}
 	}
 
-	static class Shop {
-
-		private final RecordingLocks recorder;
+	static class Shop extends Recorded {
 
 		private int attempts;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		@DistributedLock(name = "shop")
 		void plain() {
@@ -292,13 +286,7 @@ class AdviceOrderTests {
 
 	}
 
-	static class ShopByInterface implements Runnable {
-
-		private final RecordingLocks recorder;
-
-		ShopByInterface(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class ShopByInterface extends Recorded implements Runnable {
 
 		@Override
 		@Transactional
@@ -428,13 +416,7 @@ class AdviceOrderTests {
 
 	}
 
-	static class Job {
-
-		private final RecordingLocks recorder;
-
-		Job(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Job extends Recorded {
 
 		@Scheduled(fixedDelay = 1, timeUnit = TimeUnit.HOURS)
 		@DistributedLock(name = "job")

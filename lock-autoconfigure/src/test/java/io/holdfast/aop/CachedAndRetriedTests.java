@@ -129,15 +129,9 @@ class CachedAndRetriedTests {
 		}
 	}
 
-	static class Shop {
-
-		private final RecordingLocks recorder;
+	static class Shop extends Recorded {
 
 		private Supplier<String> body = () -> "ran";
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		void does(Supplier<String> body) {
 			this.body = body;

@@ -90,7 +90,8 @@ class CompletionStageInvocationTests {
 	@DisplayName("The method runs under its leases, which end with it on that thread")
 	void leaseContext() {
 		this.work.future.complete("sold");
-		LeaseContext.Scope scope = LeaseContext.empty().with(new Outer()).open();
+		RecordingLease outer = new RecordingLease("outer");
+		LeaseContext.Scope scope = LeaseContext.empty().with(outer).open();
 		try {
 			assertThat(this.shop.sell("a")).succeedsWithin(SOON);
 		}
@@ -100,7 +101,7 @@ class CompletionStageInvocationTests {
 		assertThat(this.work.context.leases()).hasSize(3);
 		assertThat(this.work.context.leases().get(0)).isInstanceOf(LockLease.class);
 		assertThat(this.work.context.leases().get(1)).isInstanceOf(PermitLease.class);
-		assertThat(this.work.context.leases().get(2)).isInstanceOf(Outer.class);
+		assertThat(this.work.context.leases().get(2)).isSameAs(outer);
 		assertThat(this.locks.lastRequest().context()).isNotNull()
 			.satisfies((context) -> assertThat(context.leases()).isEqualTo(this.work.context.leases().subList(1, 3)));
 		CompletableFuture<LeaseContext> after = new CompletableFuture<>();
@@ -285,19 +286,13 @@ class CompletionStageInvocationTests {
 	}
 
 	/** What the methods work on, and what was seen in them. */
-	static class Work {
+	static class Work extends Recorded {
 
 		volatile CompletableFuture<String> future = new CompletableFuture<>();
 
 		volatile Thread thread;
 
 		volatile LeaseContext context;
-
-		private final RecordingLocks recorder;
-
-		Work(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		CompletableFuture<String> begin() {
 			this.thread = Thread.currentThread();
@@ -365,16 +360,6 @@ class CompletionStageInvocationTests {
 		@DistributedLock(name = "async")
 		CompletableFuture<String> sell() {
 			return this.work.begin();
-		}
-
-	}
-
-	/** A lease of the caller. */
-	private static final class Outer extends RecordingLease {
-
-		Outer() {
-			super("outer", Outcome.RELEASED, () -> {
-			});
 		}
 
 	}

@@ -81,24 +81,6 @@ class ConditionTests {
 		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
 	}
 
-	@Test
-	@DisplayName("A bad condition keeps the application from starting")
-	void invalid() {
-		assertThat(LockedContext.failure(Map.of(), Syntax.class))
-			.hasMessageContaining("condition = \"#count >\" is no valid expression")
-			.hasMessageContaining("Write for example #count != null");
-		assertThat(LockedContext.failure(Map.of(), UnknownName.class))
-			.hasMessageStartingWith("@Semaphore on " + UnknownName.class.getName() + ".call(int): condition")
-			.hasMessageContaining("has an unknown name: #number")
-			.hasMessageContaining("parameters are #count; put text into quotes.");
-		assertThat(LockedContext.failure(Map.of(), ForgottenHash.class))
-			.hasMessageContaining("condition = \"!(count > 1)\" has an unknown name: count");
-		assertThat(LockedContext.failure(Map.of(), Placeholder.class))
-			.hasMessageContaining("condition = \"${no.such.property}\" has a placeholder that cannot be resolved");
-		assertThat(LockedContext.failure(Map.of(), Template.class))
-			.hasMessageContaining("condition = \"#{#count > 0}\" has #{...} around an expression");
-	}
-
 	static class Shop {
 
 		@DistributedLock(key = "'stock:' + #sku", condition = "#count > ${least}")
@@ -139,46 +121,6 @@ class ConditionTests {
 
 		public boolean isLarge(int count) {
 			return count > 1;
-		}
-
-	}
-
-	static class Syntax {
-
-		@DistributedLock(condition = "#count >")
-		void call(int count) {
-		}
-
-	}
-
-	static class UnknownName {
-
-		@Semaphore(limit = 1, condition = "#number > 1")
-		void call(int count) {
-		}
-
-	}
-
-	static class ForgottenHash {
-
-		@DistributedLock(condition = "!(count > 1)")
-		void call(int count) {
-		}
-
-	}
-
-	static class Placeholder {
-
-		@DistributedLock(condition = "${no.such.property}")
-		void call(int count) {
-		}
-
-	}
-
-	static class Template {
-
-		@DistributedLock(condition = "#{#count > 0}")
-		void call(int count) {
 		}
 
 	}

@@ -2,47 +2,87 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Type;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
+import net.bytebuddy.description.modifier.ModifierContributor;
 import net.bytebuddy.description.modifier.Visibility;
+import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.StubMethod;
 import org.junit.jupiter.params.provider.Arguments;
 
 /**
- * Makes types with one annotated method, {@code void sell(String sku, int count)}, for
- * tests that need many that differ in one attribute.
+ * A type with one annotated method, for tests that need many that differ in little.
  */
 final class DeclaredType {
 
 	private static final AtomicInteger NUMBER = new AtomicInteger();
 
-	private DeclaredType() {
+	private final DynamicType.Builder<?> builder;
+
+	private DeclaredType(DynamicType.Builder<?> builder) {
+		this.builder = builder;
 	}
 
 	/**
-	 * Make a type.
+	 * Make a type with a method {@code void sell(String sku, int count)}.
 	 * @param annotation the annotation of its method
 	 * @param attributes the names and values of its attributes, one after the other
 	 * @return a new class
 	 */
 	static Class<?> with(Class<? extends Annotation> annotation, Object... attributes) {
+		return new DeclaredType(builder().defineMethod("sell", void.class, Visibility.PUBLIC)
+			.withParameter(String.class, "sku")
+			.withParameter(int.class, "count")
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(annotation(annotation, attributes))).make();
+	}
+
+	/**
+	 * Begin a type with a method {@code sell(String sku)}.
+	 * @param result what it returns
+	 * @param annotation its annotation
+	 * @param attributes the names and values of its attributes, one after the other
+	 * @return the type, to be made
+	 */
+	static DeclaredType selling(Type result, Class<? extends Annotation> annotation, Object... attributes) {
+		return selling(Visibility.PACKAGE_PRIVATE, result, annotation, attributes);
+	}
+
+	/** Begin a type whose method {@code sell(String sku)} has a modifier. */
+	static DeclaredType selling(ModifierContributor.ForMethod modifier, Type result,
+			Class<? extends Annotation> annotation, Object... attributes) {
+		return new DeclaredType(builder().defineMethod("sell", result, modifier)
+			.withParameter(String.class, "sku")
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(annotation(annotation, attributes)));
+	}
+
+	/** Add a method {@code other}. */
+	DeclaredType other(Type result, Type... parameters) {
+		return new DeclaredType(
+				this.builder.defineMethod("other", result).withParameters(parameters).intercept(StubMethod.INSTANCE));
+	}
+
+	Class<?> make() {
+		return this.builder.make()
+			.load(DeclaredType.class.getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
+			.getLoaded();
+	}
+
+	private static DynamicType.Builder<?> builder() {
+		return new ByteBuddy().subclass(Object.class).name(DeclaredType.class.getName() + NUMBER.incrementAndGet());
+	}
+
+	private static AnnotationDescription annotation(Class<? extends Annotation> annotation, Object... attributes) {
 		AnnotationDescription.Builder declaration = AnnotationDescription.Builder.ofType(annotation);
 		for (int i = 0; i < attributes.length; i += 2) {
 			declaration = define(declaration, (String) attributes[i], attributes[i + 1]);
 		}
-		return new ByteBuddy().subclass(Object.class)
-			.name(DeclaredType.class.getName() + NUMBER.incrementAndGet())
-			.defineMethod("sell", void.class, Visibility.PUBLIC)
-			.withParameter(String.class, "sku")
-			.withParameter(int.class, "count")
-			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(declaration.build())
-			.make()
-			.load(DeclaredType.class.getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
-			.getLoaded();
+		return declaration.build();
 	}
 
 	private static AnnotationDescription.Builder define(AnnotationDescription.Builder declaration, String name,

@@ -103,7 +103,7 @@ class FallbackHandlerTests {
 
 	}
 
-	static class Base {
+	static class Base extends Recorded {
 
 		protected String inherited(String text) {
 			return "inherited " + text + " by " + this;
@@ -121,12 +121,6 @@ class FallbackHandlerTests {
 	}
 
 	static class Shop extends Base implements Greeting {
-
-		private final RecordingLocks recorder;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		private <T> T ran(T result) {
 			this.recorder.record("body");

@@ -11,6 +11,9 @@ import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.testing.TestTransactions;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
+import net.bytebuddy.description.modifier.MethodManifestation;
+import net.bytebuddy.description.modifier.ModifierContributor;
+import net.bytebuddy.description.modifier.Ownership;
 import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.StubMethod;
@@ -47,6 +50,13 @@ class InvalidDeclarationTests {
 						"only reads"),
 				refused(DistributedLock.class, "condition", "#count++ > 1", "changes something: #count++", "only reads",
 						"key", "#sku"),
+				refused(DistributedLock.class, "condition", "#count >", "is no valid expression",
+						"Write for example #sku != null"),
+				refused(DistributedLock.class, "condition", "!(count > 1)", "has an unknown name: count", "quotes"),
+				refused(DistributedLock.class, "condition", "${no.such.property}",
+						"has a placeholder that cannot be resolved", "Set the property"),
+				refused(DistributedLock.class, "condition", "#{#count > 0}", "has #{...} around an expression",
+						"leave #{ and } out"),
 				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
 				refused(DistributedLock.class, "key", "stock", "unknown name: stock", "put text into quotes"),
 				refused(DistributedLock.class, "key", "stock + #sku", "unknown name: stock", "quotes"),
@@ -55,16 +65,17 @@ class InvalidDeclarationTests {
 				refused(DistributedLock.class, "condition", "#count.value > 1",
 						"unknown name: value, which is no property of int", "existing public property", "key", "#sku"),
 				refused(DistributedLock.class, "name", " ", "is blank", "leave the attribute out"),
-				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
+				Arguments.of(DeclaredType.with(DistributedLock.class, "name", "a\u0007"), "name = ",
+						"control character", "Write another name"),
 				refused(DistributedLock.class, "name", "#sku", "has a '#'", "Write key = \"#sku\""),
 				refused(DistributedLock.class, "name", "stock:#{#sku}", "all calls would share one key",
 						"beside or instead of the name"),
 				Arguments.of(Placeholder.class, "name = \"${no.such.property}\"", "cannot be resolved",
 						"Set the property"),
 				refused(DistributedLock.class, "key", "'${no.such.property}'", "cannot be resolved", "default"),
-				Arguments.of(PrivateMethod.class, "sell(String)", "is private", "public method"),
-				Arguments.of(StaticMethod.class, "sell(String)", "is static", "public method"),
-				Arguments.of(FinalMethod.class, "sell(String)", "is final", "non-final"),
+				modified(Visibility.PRIVATE, "is private", "public method"),
+				modified(Ownership.STATIC, "is static", "public method"),
+				modified(MethodManifestation.FINAL, "is final", "non-final"),
 				Arguments.of(FinalMethodOfType.class, "sell(String) (declared by", "is final", "non-final"),
 				Arguments.of(FinalClass.class, "sell(String)", "cannot be proxied", "class non-final"),
 				Arguments.of(FinalRecord.class, "sell(String)", "cannot be proxied",
@@ -78,6 +89,11 @@ class InvalidDeclarationTests {
 						"Return"),
 				Arguments.of(ReturnsGeneric.class, "run()", "returns java.util.concurrent.Future",
 						"Return the result"));
+	}
+
+	private static Arguments modified(ModifierContributor.ForMethod modifier, String problem, String cure) {
+		return Arguments.of(DeclaredType.selling(modifier, void.class, DistributedLock.class).make(), "sell(String)",
+				problem, cure);
 	}
 
 	@ParameterizedTest
@@ -227,14 +243,6 @@ class InvalidDeclarationTests {
 
 	}
 
-	static class WrongName {
-
-		@DistributedLock(name = "a\u0007")
-		void sell(String sku) {
-		}
-
-	}
-
 	static class BeanExpression {
 
 		@DistributedLock(name = "stock-#{environment['shop']}", key = "#sku")
@@ -247,30 +255,6 @@ class InvalidDeclarationTests {
 
 		@DistributedLock(name = "${no.such.property}")
 		void sell(String sku) {
-		}
-
-	}
-
-	static class PrivateMethod {
-
-		@DistributedLock
-		private void sell(String sku) {
-		}
-
-	}
-
-	static class StaticMethod {
-
-		@DistributedLock
-		static void sell(String sku) {
-		}
-
-	}
-
-	static class FinalMethod {
-
-		@DistributedLock
-		final void sell(String sku) {
 		}
 
 	}

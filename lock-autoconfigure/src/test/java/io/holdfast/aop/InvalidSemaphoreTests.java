@@ -8,6 +8,10 @@ import java.util.stream.Stream;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.method.InvalidDeclarationException;
+import net.bytebuddy.description.modifier.MethodManifestation;
+import net.bytebuddy.description.modifier.ModifierContributor;
+import net.bytebuddy.description.modifier.Ownership;
+import net.bytebuddy.description.modifier.Visibility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,7 +34,9 @@ class InvalidSemaphoreTests {
 	private static final Map<String, Object> PROPERTIES = Map.of("text", "many", "blank", " ", "zero", "0");
 
 	static Stream<Arguments> invalid() {
-		return Stream.of(Arguments.of(NoLimit.class, "call(String)", "has neither limit nor limitString", "limit = 10"),
+		return Stream.of(
+				Arguments.of(DeclaredType.selling(void.class, Semaphore.class).make(), "sell(String)",
+						"has neither limit nor limitString", "limit = 10"),
 				refused(Semaphore.class, "limit", 10, "and limitString = \"20\" are both given", "Leave one",
 						"limitString", "20"),
 				refused(Semaphore.class, "limit", 0, "is not from 1 to 1000000000", "how many permits there are"),
@@ -51,17 +57,25 @@ class InvalidSemaphoreTests {
 				refused(Semaphore.class, "permits", 11, "is more than the limit of 10", "Raise the limit",
 						"limitString", "10"),
 				refused(Semaphore.class, "name", " ", "is blank", "leave the attribute out", "limit", 10),
-				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
+				Arguments.of(DeclaredType.with(Semaphore.class, "limit", 10, "name", "a\u0007"), "name = ",
+						"control character", "Write another name"),
 				refused(Semaphore.class, "key", "#tenant +", "is no valid expression", "Write for example", "limit",
 						10),
 				refused(Semaphore.class, "key", "#tenant", "#tenant", "parameters are #sku, #count", "limit", 10),
-				Arguments.of(PrivateMethod.class, "call(String)", "is private", "public method"),
-				Arguments.of(StaticMethod.class, "call(String)", "is static", "public method"),
-				Arguments.of(FinalMethod.class, "call(String)", "is final", "non-final"),
+				refused(Semaphore.class, "condition", "#number > 1", "has an unknown name: #number",
+						"parameters are #sku, #count; put text into quotes", "limit", 10),
+				modified(Visibility.PRIVATE, "is private", "public method"),
+				modified(Ownership.STATIC, "is static", "public method"),
+				modified(MethodManifestation.FINAL, "is final", "non-final"),
 				Arguments.of(FinalClass.class, "call(String)", "cannot be proxied", "class non-final"),
 				Arguments.of(ReturnsFuture.class, "call(String)", "returns java.util.concurrent.Future", "the result"),
 				Arguments.of(ReturnsConnectable.class, "call(String) (declared by", "ConnectableFlux", "Mono or Flux"),
 				Arguments.of(LockedToo.class, "call(String)", "has neither limit nor limitString", "limit = 10"));
+	}
+
+	private static Arguments modified(ModifierContributor.ForMethod modifier, String problem, String cure) {
+		return Arguments.of(DeclaredType.selling(modifier, void.class, Semaphore.class, "limit", 10).make(),
+				"sell(String)", problem, cure);
 	}
 
 	@ParameterizedTest
@@ -72,6 +86,7 @@ class InvalidSemaphoreTests {
 		assertThat(failure).hasMessageStartingWith("@Semaphore on " + type.getName() + ".").hasMessageContaining(value);
 		assertThat(failure.getProblem()).contains(value, problem);
 		assertThat(failure.getCure()).contains(cure);
+		assertThat(failure).hasMessageEndingWith(failure.getCure() + ".");
 	}
 
 	@Test
@@ -92,50 +107,10 @@ class InvalidSemaphoreTests {
 		LockedContext.strict(Map.of("no.such.property", "5"), UnresolvedLimit.class).close();
 	}
 
-	static class NoLimit {
-
-		@Semaphore
-		void call(String name) {
-		}
-
-	}
-
 	static class UnresolvedLimit {
 
 		@Semaphore(limitString = "${no.such.property}")
 		void call(String name) {
-		}
-
-	}
-
-	static class WrongName {
-
-		@Semaphore(limit = 10, name = "a\u0007")
-		void call(String name) {
-		}
-
-	}
-
-	static class PrivateMethod {
-
-		@Semaphore(limit = 10)
-		private void call(String name) {
-		}
-
-	}
-
-	static class StaticMethod {
-
-		@Semaphore(limit = 10)
-		static void call(String name) {
-		}
-
-	}
-
-	static class FinalMethod {
-
-		@Semaphore(limit = 10)
-		final void call(String name) {
 		}
 
 	}

@@ -12,11 +12,9 @@ import reactor.core.publisher.Mono;
 
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
-import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
@@ -69,8 +67,8 @@ class LaterAdviceOrderTests {
 	@Test
 	@DisplayName("With @Retryable, each attempt of a reactive method takes and releases the lock, and calls the method anew")
 	void retriedReactive() {
-		try (LockedContext context = LockedContext.withClassProxies(Resilient.class, ReactiveConfiguration.class,
-				Shop.class)) {
+		try (LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.Resilient.class,
+				ReactiveConfiguration.class, Shop.class)) {
 			assertThat(context.bean(Shop.class).retried().block(SOON)).isEqualTo("at last");
 			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock", "lock", "body", "unlock");
 		}
@@ -79,22 +77,16 @@ class LaterAdviceOrderTests {
 	@Test
 	@DisplayName("A scheduled reactive method runs under its lock")
 	void scheduled() {
-		try (LockedContext context = LockedContext.of(Scheduling.class, Job.class)) {
+		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, Job.class)) {
 			Awaitility.await()
 				.atMost(SOON)
 				.untilAsserted(() -> assertThat(context.locks().events()).startsWith("lock", "body", "unlock"));
 		}
 	}
 
-	static class Shop {
-
-		private final RecordingLocks recorder;
+	static class Shop extends Recorded {
 
 		private int attempts;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		@Transactional
 		@DistributedLock
@@ -114,13 +106,7 @@ class LaterAdviceOrderTests {
 
 	}
 
-	static class FutureShop {
-
-		private final RecordingLocks recorder;
-
-		FutureShop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class FutureShop extends Recorded {
 
 		@Transactional
 		@DistributedLock
@@ -139,13 +125,7 @@ class LaterAdviceOrderTests {
 
 	}
 
-	static class Job {
-
-		private final RecordingLocks recorder;
-
-		Job(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Job extends Recorded {
 
 		@Scheduled(fixedDelay = 1, timeUnit = TimeUnit.HOURS)
 		@DistributedLock
@@ -169,18 +149,6 @@ class LaterAdviceOrderTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableAsync
 	static class Asynchronous {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableResilientMethods
-	static class Resilient {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableScheduling
-	static class Scheduling {
 
 	}
 

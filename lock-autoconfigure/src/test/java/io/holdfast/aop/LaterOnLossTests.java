@@ -150,13 +150,7 @@ class LaterOnLossTests {
 			.verify(SOON);
 	}
 
-	static class Shop {
-
-		private final RecordingLocks recorder;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Shop extends Recorded {
 
 		private <T> T begin(T result) {
 			this.recorder.record("body");

@@ -156,13 +156,7 @@ class LaterReleaseAfterTests {
 		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "unlock", "rollback");
 	}
 
-	static class Shop {
-
-		private final RecordingLocks recorder;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Shop extends Recorded {
 
 		private <T> T begin(T result) {
 			this.recorder.record("body");

@@ -236,13 +236,7 @@ class LaterWayOutTests {
 
 	}
 
-	static class Falling {
-
-		private final RecordingLocks recorder;
-
-		Falling(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Falling extends Recorded {
 
 		@DistributedLock(fallback = "stageInstead")
 		@Semaphore(limit = 1)

@@ -170,13 +170,7 @@ class LeaseInterceptorTests {
 		}
 	}
 
-	abstract static class Shop {
-
-		final RecordingLocks recorder;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	abstract static class Shop extends Recorded {
 
 		String sell(String sku) {
 			this.recorder.record("body");
@@ -191,10 +185,6 @@ class LeaseInterceptorTests {
 	}
 
 	static class LockedShop extends Shop {
-
-		LockedShop(RecordingLocks recorder) {
-			super(recorder);
-		}
 
 		@Override
 		@DistributedLock(key = "'stock:' + #sku")
@@ -211,10 +201,6 @@ class LeaseInterceptorTests {
 	}
 
 	static class LimitedShop extends Shop {
-
-		LimitedShop(RecordingLocks recorder) {
-			super(recorder);
-		}
 
 		@Override
 		@Semaphore(key = "'stock:' + #sku", limit = 10, permits = 2)

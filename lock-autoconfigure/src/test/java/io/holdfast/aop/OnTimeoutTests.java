@@ -168,13 +168,7 @@ class OnTimeoutTests {
 		assertThat(this.locks.requests()).isEmpty();
 	}
 
-	static class Jobs {
-
-		private final RecordingLocks recorder;
-
-		Jobs(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Jobs extends Recorded {
 
 		private <T> T ran(T result) {
 			this.recorder.record("body");

@@ -228,15 +228,9 @@ class PermitBeforeLockTests {
 
 	}
 
-	static class Shop {
-
-		private final RecordingLocks recorder;
+	static class Shop extends Recorded {
 
 		private int attempts;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		@Transactional
 		@DistributedLock(name = "shop")
@@ -290,13 +284,7 @@ class PermitBeforeLockTests {
 
 	}
 
-	static class ShopByInterface implements Selling {
-
-		private final RecordingLocks recorder;
-
-		ShopByInterface(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class ShopByInterface extends Recorded implements Selling {
 
 		@Override
 		@Transactional
@@ -308,13 +296,7 @@ class PermitBeforeLockTests {
 	}
 
 	@Semaphore(name = "type", limit = 2)
-	static class Scattered implements Selling {
-
-		private final RecordingLocks recorder;
-
-		Scattered(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Scattered extends Recorded implements Selling {
 
 		@Override
 		public void sell() {

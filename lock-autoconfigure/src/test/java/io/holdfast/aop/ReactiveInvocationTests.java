@@ -220,7 +220,7 @@ class ReactiveInvocationTests {
 	@Test
 	@DisplayName("What the subscriber runs under comes before what the caller ran under")
 	void contextOfCaller() {
-		LeaseContext.Scope scope = LeaseContext.empty().with(new Outer("caller")).open();
+		LeaseContext.Scope scope = LeaseContext.empty().with(new RecordingLease("caller")).open();
 		Mono<String> result;
 		try {
 			result = this.shop.inner();
@@ -230,7 +230,7 @@ class ReactiveInvocationTests {
 		}
 		result.block(SOON);
 		assertThat(leasesAsked(this.locks.lastRequest())).containsExactly("caller");
-		result.contextWrite(ReactiveLeaseContext.with(new Outer("subscriber"))).block(SOON);
+		result.contextWrite(ReactiveLeaseContext.with(new RecordingLease("subscriber"))).block(SOON);
 		assertThat(leasesAsked(this.locks.lastRequest())).containsExactly("subscriber");
 	}
 
@@ -270,7 +270,7 @@ class ReactiveInvocationTests {
 	}
 
 	/** What the methods return, and what was seen in them. */
-	static class Work {
+	static class Work extends Recorded {
 
 		volatile Flux<String> result = Flux.just("sold");
 
@@ -279,12 +279,6 @@ class ReactiveInvocationTests {
 		volatile Thread thread;
 
 		final ThreadLocal<String> tenant = new ThreadLocal<>();
-
-		private final RecordingLocks recorder;
-
-		Work(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
 
 		Flux<String> begin() {
 			this.thread = Thread.currentThread();
@@ -384,16 +378,6 @@ class ReactiveInvocationTests {
 
 		public Completable completable() {
 			return Completable.fromPublisher(this.work.begin());
-		}
-
-	}
-
-	/** A lease of the caller or of the subscriber. */
-	private static final class Outer extends RecordingLease {
-
-		Outer(String key) {
-			super(key, Outcome.RELEASED, () -> {
-			});
 		}
 
 	}

@@ -13,7 +13,7 @@ import io.holdfast.ReleaseResult;
 /**
  * A lease of a recording service, which is lost and released as that is told.
  */
-abstract class RecordingLease implements Lease {
+class RecordingLease implements Lease {
 
 	private final String key;
 
@@ -26,6 +26,12 @@ abstract class RecordingLease implements Lease {
 	private boolean lost;
 
 	private boolean released;
+
+	/** A lease of the caller's. */
+	RecordingLease(String key) {
+		this(key, Outcome.RELEASED, () -> {
+		});
+	}
 
 	RecordingLease(String key, Outcome outcome, Runnable onRelease) {
 		this.key = key;

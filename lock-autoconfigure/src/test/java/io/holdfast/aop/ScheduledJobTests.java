@@ -13,8 +13,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,7 +26,7 @@ class ScheduledJobTests {
 	@Test
 	@DisplayName("A scheduled method is called through the proxy, and skipped without an error while another instance runs it")
 	void skipped(CapturedOutput output) {
-		try (LockedContext context = LockedContext.of(Scheduling.class, Job.class)) {
+		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, Job.class)) {
 			assertThat(AopUtils.isCglibProxy(context.bean(Job.class))).isTrue();
 			RecordingLocks locks = context.locks();
 			Awaitility.await().until(() -> locks.events().contains("unlock"));
@@ -56,7 +54,7 @@ class ScheduledJobTests {
 	@Test
 	@DisplayName("A scheduled method that is proxied by its interface is, too")
 	void byInterface() {
-		try (LockedContext context = LockedContext.of(Scheduling.class, JobByInterface.class)) {
+		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, JobByInterface.class)) {
 			assertThat(AopUtils.isJdkDynamicProxy(context.bean(Runnable.class))).isTrue();
 			assertThatNoneRuns(context.locks());
 		}
@@ -65,25 +63,13 @@ class ScheduledJobTests {
 	@Test
 	@DisplayName("A condition may keep an instance from taking part")
 	void condition() {
-		try (LockedContext context = LockedContext.of(Scheduling.class, ConditionalJob.class)) {
+		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, ConditionalJob.class)) {
 			Awaitility.await().until(() -> context.bean(ConditionalJob.class).runs() > 2);
 			assertThat(context.locks().requests()).isEmpty();
 		}
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableScheduling
-	static class Scheduling {
-
-	}
-
-	static class Job {
-
-		private final RecordingLocks recorder;
-
-		Job(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Job extends Recorded {
 
 		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
 		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)

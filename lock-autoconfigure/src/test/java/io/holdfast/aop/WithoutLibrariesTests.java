@@ -83,13 +83,7 @@ class WithoutLibrariesTests {
 
 	}
 
-	static class Shop {
-
-		final RecordingLocks recorder;
-
-		Shop(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
+	static class Shop extends Recorded {
 
 		@DistributedLock(onTimeout = OnTimeout.SKIP)
 		void sell() {
@@ -105,10 +99,6 @@ class WithoutLibrariesTests {
 	}
 
 	static class ReactiveShop extends Shop {
-
-		ReactiveShop(RecordingLocks recorder) {
-			super(recorder);
-		}
 
 		@DistributedLock(onTimeout = OnTimeout.SKIP)
 		Mono<String> sellMono() {
