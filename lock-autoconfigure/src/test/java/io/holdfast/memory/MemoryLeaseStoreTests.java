@@ -28,7 +28,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	@Test
 	@DisplayName("a queue without requests goes by itself")
 	void forgetsQueue() {
-		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(2 * CLAIM - 1));
 		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 1);

@@ -232,7 +232,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	@Test
 	@DisplayName("what has ended by time is not told, but who waits for it is")
 	void forgetsWhatHasEnded() {
-		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquireBriefly("1"));
 		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
 		granted(this.a.acquire(new Resource(Kind.READ_WRITE, "another"),
 				PermitHoldingContract.brief(writer(this.a, "3"))));

@@ -63,8 +63,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("acquiring again never shortens the lease")
 	void acquireNeverShortens() {
 		granted(this.a.acquire("1"));
-		Granted again = granted(
-				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		Granted again = granted(this.a.acquireBriefly("1"));
 		assertThat(again.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(SHORT);
 	}
@@ -156,8 +155,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@Test
 	@DisplayName("who waits for a lock that was kept until its lease ended has as many fences as all")
 	void leavesFewFencesBehindThoseWhoKeptIt() {
-		Granted kept = granted(
-				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("01"), SHORT, SHORT), true)));
+		Granted kept = granted(this.a.acquireBriefly("01"));
 		assertThat(kept.fences()).isEqualTo(1024);
 		busy(this.b.acquire("01"));
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -214,8 +212,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("two keys do not matter to each other")
 	void keysAreIndependent() {
 		granted(this.a.acquire("1"));
-		granted(get(
-				this.b.store.acquire(lock("another"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+		granted(this.b.acquire(lock("another"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
 	}
 
 	@Test
@@ -257,8 +254,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@Test
 	@DisplayName("F43 a lease that ended is not renewed, and its release leaves the next owner alone")
 	void endsByTime() {
-		Granted first = granted(
-				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		Granted first = granted(this.a.acquireBriefly("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		assertThat(this.a.inspect().owner()).isNull();
 		assertThat(this.a.inspect().ttlMillis()).isZero();
@@ -317,7 +313,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("who does not want to wait is not handed anything")
 	void doesNotQueueUnasked() {
 		granted(this.a.acquire("1"));
-		busy(get(this.b.store.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), false)));
+		busy(this.b.attempt(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
 		assertThat(this.a.inspect().waiting()).isZero();
 		this.a.release("1");
 		assertThat(this.a.inspect().owner()).isNull();
@@ -326,7 +322,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@Test
 	@DisplayName("who comes to a free key passes it on to the one who waited before")
 	void passesOnToHeadOfQueue() {
-		granted(get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		busy(this.c.acquire("1"));
@@ -496,7 +492,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("who comes to a free key has it, if all that waited are gone")
 	void comesAfterInstancesThatAreGone() {
 		assumeTrue(seesWhoIsGone());
-		granted(get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
 		leave(this.b);
 		elapse(Duration.ofMillis(SHORT + 20));

@@ -249,7 +249,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	@Test
 	@DisplayName("an exclusive lock that ended by time is no longer in the way of readers and writers")
 	void exclusiveEndsByTime() {
-		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquireBriefly("1"));
 		busy(write(this.b, "1"));
 		elapse(MORE_THAN_SHORT);
 		granted(write(this.b, "1"));

@@ -85,10 +85,7 @@ public abstract class StoreContract {
 		stores().putForeign(key, value, ttl);
 	}
 
-	/**
-	 * Let an instance be gone, as seen by the others.
-	 * @param instance the instance
-	 */
+	/** Let an instance be gone, as seen by the others. */
 	protected void leave(Instance instance) {
 		instance.store.close();
 		stores().awaitGone(instance.id);
@@ -131,11 +128,7 @@ public abstract class StoreContract {
 		return (Busy) reply;
 	}
 
-	/**
-	 * Wait for a reply, and throw the failure of the command if that is the reply.
-	 * @param reply the reply
-	 * @return its value
-	 */
+	/** Wait for a reply, and throw the failure of the command if that is the reply. */
 	public static <T> T get(CompletableFuture<T> reply) {
 		try {
 			return reply.get(15, TimeUnit.SECONDS);
@@ -185,6 +178,11 @@ public abstract class StoreContract {
 			return acquire(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM));
 		}
 
+		/** For a short lease. */
+		public AcquireReply acquireBriefly(String n) {
+			return acquire(lock(KEY), AcquireCommand.forLock(token(n), SHORT, SHORT));
+		}
+
 		public AcquireReply acquire(Resource resource, AcquireCommand ask) {
 			return get(this.store.acquire(resource, ask, true));
 		}
@@ -214,9 +212,7 @@ public abstract class StoreContract {
 			return get(this.store.renew(List.of(renewal(KEY, token(n), leaseMillis)))).get(0);
 		}
 
-		/**
-		 * Renew much, in as few commands as the store lets them be.
-		 */
+		/** Renew much, in as few commands as the store lets them be. */
 		public List<Boolean> renew(List<Renewal> renewals) {
 			Map<Integer, List<Renewal>> byPart = renewals.stream()
 				.collect(Collectors.groupingBy((renewal) -> this.store.partOf(renewal.resource())));
