@@ -32,8 +32,8 @@ import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -239,12 +239,8 @@ class AsyncMethodsTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Shop.class)
 	static class Application extends TestApplication {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
 
 	}
 

@@ -27,8 +27,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.connection.ReactiveRedisConnectionFactory;
 import org.springframework.data.redis.core.ReactiveStringRedisTemplate;
 
@@ -198,12 +198,8 @@ final class EventLoopMain {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Shop.class)
 	static class Application extends TestApplication {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
 
 	}
 

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -266,12 +266,8 @@ class AnnotatedMethodsTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Client.class)
 	static class Application extends TestApplication {
-
-		@Bean
-		Client client() {
-			return new Client();
-		}
 
 	}
 

@@ -31,8 +31,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.event.EventListener;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -291,22 +291,8 @@ class AnnotationAttributesTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import({ Shop.class, Losses.class, TestTransactions.class })
 	static class Application extends TestApplication {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
-
-		@Bean
-		Losses losses() {
-			return new Losses();
-		}
-
-		@Bean
-		TestTransactions transactions() {
-			return new TestTransactions();
-		}
 
 	}
 

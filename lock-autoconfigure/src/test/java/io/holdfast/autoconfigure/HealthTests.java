@@ -11,9 +11,8 @@ import io.holdfast.LockService;
 import io.holdfast.actuate.HoldfastHealthIndicator;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -53,9 +52,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * What an application tells of the health of its locks, and logs of it at its start.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class HealthTests {
+class HealthTests extends RedisTestCase {
 
 	private static final Duration SOON = Duration.ofSeconds(20);
 
@@ -67,12 +65,6 @@ class HealthTests {
 				HoldfastAutoConfiguration.class, HoldfastHealthAutoConfiguration.class));
 
 	private final ApplicationContextRunner memory = this.runner.withPropertyValues("holdfast.backend=memory");
-
-	private final TestRedis redis;
-
-	HealthTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	private ApplicationContextRunner on(RedisServer server) {
 		return this.runner.withPropertyValues("spring.data.redis.host=" + server.host(),

@@ -20,8 +20,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
 import org.assertj.core.api.InstanceOfAssertFactories;
@@ -51,16 +50,9 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-@WithRedis
-class HoldfastAutoConfigurationTests {
+class HoldfastAutoConfigurationTests extends RedisTestCase {
 
 	private ApplicationContextRunner runner = new ApplicationContextRunner();
-
-	private final TestRedis redis;
-
-	HoldfastAutoConfigurationTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@BeforeEach
 	void connect() {

@@ -9,9 +9,8 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -29,14 +28,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Instances that are known to each other.
  */
-@WithRedis
-class IntroductionTests {
-
-	private final TestRedis redis;
-
-	IntroductionTests(TestRedis redis) {
-		this.redis = redis;
-	}
+class IntroductionTests extends RedisTestCase {
 
 	private ConfigurableApplicationContext start(String name) {
 		return TestApplication.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),

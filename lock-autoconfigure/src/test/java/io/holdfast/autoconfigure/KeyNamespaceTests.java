@@ -26,8 +26,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.CallScope;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,20 +49,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Applications with a {@link KeyNamespace}: here, the tenant of a thread.
  */
-@WithRedis
-class KeyNamespaceTests {
+class KeyNamespaceTests extends RedisTestCase {
 
 	private static final ThreadLocal<@Nullable String> TENANT = new ThreadLocal<>();
 
 	private ApplicationContextRunner withoutNamespace = new ApplicationContextRunner();
 
 	private ApplicationContextRunner runner = this.withoutNamespace;
-
-	private final TestRedis redis;
-
-	KeyNamespaceTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@BeforeEach
 	void connect() {

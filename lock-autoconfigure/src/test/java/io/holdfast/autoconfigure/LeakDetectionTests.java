@@ -10,9 +10,8 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.engine.observe.LeakDetector;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import io.reactivex.rxjava3.core.Completable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -22,8 +21,8 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -31,15 +30,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * Warnings of leases that are held for too long.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class LeakDetectionTests {
-
-	private final TestRedis redis;
-
-	LeakDetectionTests(TestRedis redis) {
-		this.redis = redis;
-	}
+class LeakDetectionTests extends RedisTestCase {
 
 	private ConfigurableApplicationContext start(String... properties) {
 		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
@@ -129,12 +121,8 @@ class LeakDetectionTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
+	@Import(Shop.class)
 	static class Application {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
 
 	}
 

@@ -54,6 +54,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.util.ClassUtils;
 
@@ -412,12 +413,8 @@ class MemoryBackendTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
+	@Import(Shop.class)
 	static class Application {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
 
 		public static void main(String[] args) {
 			System.out.println("Spring Data Redis: "

@@ -11,9 +11,8 @@ import com.jayway.jsonpath.JsonPath;
 import io.holdfast.OptimisticTransactionException;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.optimistic.OptimisticTransactions.Options;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
 import org.junit.jupiter.api.BeforeEach;
@@ -43,16 +42,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * The optimistic transactions of an application, and their properties.
  */
-@WithRedis
-class OptimisticAutoConfigurationTests {
+class OptimisticAutoConfigurationTests extends RedisTestCase {
 
 	private ApplicationContextRunner runner = new ApplicationContextRunner();
-
-	private final TestRedis redis;
-
-	OptimisticAutoConfigurationTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@BeforeEach
 	void connect() {

@@ -17,9 +17,8 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -51,16 +50,9 @@ import static org.mockito.BDDMockito.given;
 /**
  * The semaphore service of an application, and its properties.
  */
-@WithRedis
-class SemaphoreAutoConfigurationTests {
+class SemaphoreAutoConfigurationTests extends RedisTestCase {
 
 	private ApplicationContextRunner runner = new ApplicationContextRunner();
-
-	private final TestRedis redis;
-
-	SemaphoreAutoConfigurationTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@BeforeEach
 	void connect() {

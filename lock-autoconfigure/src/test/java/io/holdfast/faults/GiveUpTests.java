@@ -23,8 +23,6 @@ import io.holdfast.reactive.ReactiveSemaphoreService;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -35,8 +33,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,11 +43,10 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A caller that gives up, by whatever face and at whatever moment, leaves nothing held
  * and nothing queued.
  */
-@WithRedis
 @ParameterizedClass
 @EnumSource
 @Slow
-class GiveUpTests {
+class GiveUpTests extends FaultTestCase {
 
 	private static final String KEY = "given-up";
 
@@ -61,11 +58,8 @@ class GiveUpTests {
 
 	private final Order order;
 
-	private final Fleet fleet;
-
-	GiveUpTests(Order order, TestRedis redis) {
+	GiveUpTests(Order order) {
 		this.order = order;
-		this.fleet = Fleet.on(redis);
 	}
 
 	static Stream<Arguments> interruptions() {
@@ -306,12 +300,8 @@ class GiveUpTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Shop.class)
 	static class Application extends TestApplication {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
 
 	}
 

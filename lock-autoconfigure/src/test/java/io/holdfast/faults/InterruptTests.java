@@ -11,8 +11,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,20 +23,13 @@ import static org.awaitility.Awaitility.await;
 /**
  * Threads are interrupted while they acquire and while they release.
  */
-@WithRedis
-class InterruptTests {
+class InterruptTests extends FaultTestCase {
 
 	private static final String KEY = "interrupted";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(Duration.ofMinutes(1));
 
 	private static final int INTERRUPTS = 3000;
-
-	private final Fleet fleet;
-
-	InterruptTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	@AfterEach
 	void close() {

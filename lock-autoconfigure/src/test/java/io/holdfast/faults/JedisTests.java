@@ -13,8 +13,6 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -33,8 +31,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Applications that use Jedis, whose Redis is reached by Lettuce all the same.
  */
-@WithRedis
-class JedisTests {
+class JedisTests extends FaultTestCase {
 
 	private static final String KEY = "jedis";
 
@@ -44,14 +41,8 @@ class JedisTests {
 
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
-	private final Fleet fleet;
-
 	/** Unguarded but for the lock. */
 	private int counter;
-
-	JedisTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	private void assertHandOff(Instance from, Instance to) {
 		LockLease held = from.acquire(REQUEST);

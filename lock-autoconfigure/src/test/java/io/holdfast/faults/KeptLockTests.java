@@ -5,8 +5,6 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -18,18 +16,11 @@ import static org.awaitility.Awaitility.await;
  * A lock that its instance keeps after the release, because of
  * {@code holdfast.lock.keep-warm}.
  */
-@WithRedis
-class KeptLockTests {
+class KeptLockTests extends FaultTestCase {
 
 	private static final String KEY = "kept";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
-
-	private final Fleet fleet;
-
-	KeptLockTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	private Instance start() {
 		Instance instance = this.fleet.start("holdfast.lock.keep-warm=1s");

@@ -11,8 +11,6 @@ import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -34,8 +32,7 @@ import static org.awaitility.Awaitility.await;
  * Spring Integration's leader election over views of locks, as
  * {@code docs/spring-integration.md} shows it.
  */
-@WithRedis
-class LeaderElectionTests {
+class LeaderElectionTests extends FaultTestCase {
 
 	private static final String KEY = "leader:reports";
 
@@ -43,12 +40,6 @@ class LeaderElectionTests {
 	private static final String LONG_LEASE = "holdfast.lock.lease-time=10m";
 
 	private static final String SHORT_LEASE = "holdfast.lock.lease-time=2s";
-
-	private final Fleet fleet;
-
-	LeaderElectionTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	private Instance start(String... properties) {
 		return this.fleet.start(Application.class, properties);

@@ -16,15 +16,13 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -34,8 +32,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * What is logged: nothing of what goes as it should, and one line of what does not.
  */
-@WithRedis
-class LogLineTests {
+class LogLineTests extends FaultTestCase {
 
 	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}");
 
@@ -46,20 +43,11 @@ class LogLineTests {
 
 	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of("a", 2).waitTime(SOON).leaseTime(LEASE);
 
-	private final TestRedis redis;
-
-	private final Fleet fleet;
-
 	private Instance instance;
 
 	private Instance other;
 
 	private LogLines lines;
-
-	LogLineTests(TestRedis redis) {
-		this.redis = redis;
-		this.fleet = Fleet.on(redis);
-	}
 
 	@BeforeEach
 	void start() {
@@ -184,12 +172,8 @@ class LogLineTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Worker.class)
 	static class Application extends TestApplication {
-
-		@Bean
-		Worker worker() {
-			return new Worker();
-		}
 
 	}
 

@@ -7,11 +7,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import io.holdfast.testing.RedisTestCase;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -24,8 +20,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * How the application is connected is Spring Boot's affair, and Holdfast goes with it.
  */
-@WithRedis
-class LoginTests {
+class LoginTests extends RedisTestCase {
 
 	private static final String KEY = "login";
 
@@ -33,27 +28,9 @@ class LoginTests {
 
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
-	private final TestRedis redis;
-
-	private @Nullable Fleet opened;
-
-	LoginTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	@AfterEach
-	void close() {
-		if (this.opened != null) {
-			this.opened.close();
-		}
-	}
-
 	/** One whose observer is not locked out by what the test is about. */
 	private Fleet fleet(String... extraConfig) {
-		RedisServer server = this.redis.startServer(extraConfig);
-		Fleet fleet = Fleet.on(this.redis, server);
-		this.opened = fleet;
-		return fleet;
+		return Fleet.on(this.redis, this.redis.startServer(extraConfig));
 	}
 
 	private static void assertHandOff(Instance from, Instance to) {

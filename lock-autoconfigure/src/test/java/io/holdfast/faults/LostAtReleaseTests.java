@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.event.EventListener;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -182,6 +182,7 @@ class LostAtReleaseTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Worker.class)
 	static class Application extends TestApplication {
 
 		private final List<LeaseLostEvent> events = new CopyOnWriteArrayList<>();
@@ -189,11 +190,6 @@ class LostAtReleaseTests {
 		@EventListener
 		void lost(LeaseLostEvent event) {
 			this.events.add(event);
-		}
-
-		@Bean
-		Worker worker() {
-			return new Worker();
 		}
 
 	}

@@ -7,10 +7,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Order;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -24,36 +21,13 @@ import static org.awaitility.Awaitility.await;
  * Redis carries a command out, and its reply never arrives. The proxy waits for a request
  * that names the key, so that it is the one that the test sends next.
  */
-@WithRedis
-class LostReplyTests {
-
-	private static final String KEY = "lost-reply";
+class LostReplyTests extends LostReplyTestCase {
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON).leaseTime(Duration.ofSeconds(20));
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
-
-	private final Instance instance;
-
-	private final Instance other;
-
-	LostReplyTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-		this.instance = this.fleet.start(this.proxy);
-		this.other = this.fleet.start();
-	}
 
 	@BeforeEach
 	void warmUp() {
 		this.instance.warmUp();
-		this.fleet.awaitListening(2);
-	}
-
-	private void assertCut() {
-		assertThat(this.proxy.cuts()).as("replies lost").isOne();
 	}
 
 	@Test
@@ -168,12 +142,7 @@ class LostReplyTests {
 	void releaseReset() {
 		LockLease lease = this.instance.acquire(REQUEST);
 		this.proxy.swallowRepliesThenReset(KEY);
-		try {
-			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		}
-		catch (LeaseStoreException ex) {
-			assertThat(ex.getKey()).isEqualTo(KEY);
-		}
+		orStoreTrouble(() -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertCut();
 		assertOneOwnerAtMost(null);
 	}
@@ -183,12 +152,7 @@ class LostReplyTests {
 	void renewReset() {
 		LockLease lease = this.instance.acquire(REQUEST);
 		this.proxy.swallowRepliesThenReset(KEY);
-		try {
-			lease.extend(Duration.ofSeconds(60));
-		}
-		catch (LeaseStoreException ex) {
-			assertThat(ex.getKey()).isEqualTo(KEY);
-		}
+		orStoreTrouble(() -> lease.extend(Duration.ofSeconds(60)));
 		assertCut();
 		assertThat(lease.isHeld()).isTrue();
 		assertOneOwnerAtMost(lease);

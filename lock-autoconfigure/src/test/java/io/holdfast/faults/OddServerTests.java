@@ -17,9 +17,8 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DroppingProxy;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -53,9 +52,8 @@ import static org.awaitility.Awaitility.await;
  * Servers as some have set them up: what the start and health say of them, and that locks
  * exclude each other or are not granted.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class OddServerTests {
+class OddServerTests extends RedisTestCase {
 
 	private static final String KEY = "odd";
 
@@ -64,12 +62,6 @@ class OddServerTests {
 		.leaseTime(Duration.ofMinutes(1));
 
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
-
-	private final TestRedis redis;
-
-	OddServerTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	private Fleet fleet(String... extraConfig) {
 		return Fleet.on(this.redis, this.redis.startServer(extraConfig));

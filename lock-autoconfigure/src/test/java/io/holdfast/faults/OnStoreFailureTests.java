@@ -22,10 +22,7 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLeaseContext;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
@@ -38,6 +35,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.util.StringUtils;
@@ -50,20 +48,10 @@ import static org.awaitility.Awaitility.await;
 /**
  * Calls of annotated methods while Redis is not reached.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class OnStoreFailureTests {
+class OnStoreFailureTests extends ProxiedTestCase {
 
 	private static final String WARNING = "lets the method run without a permit";
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
-
-	OnStoreFailureTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-	}
 
 	private Instance start(String... properties) {
 		return this.fleet.start(this.proxy, Application.class,
@@ -380,17 +368,8 @@ class OnStoreFailureTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableAsync
+	@Import({ Shop.class, Observed.class })
 	static class Application extends TestApplication {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
-
-		@Bean
-		Observed observed() {
-			return new Observed();
-		}
 
 		@Bean
 		ObservationRegistry observationRegistry(Observed observed) {

@@ -8,9 +8,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.testing.FaultProxy;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -27,25 +24,15 @@ import static org.awaitility.Awaitility.await;
 /**
  * What the log tells the morning after of what operators have done.
  */
-@WithRedis
-class OperatorLogTests {
+class OperatorLogTests extends ProxiedTestCase {
 
 	private static final String UNKNOWN = "It is not known whether it was done";
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
 
 	private Instance instance;
 
 	private Instance other;
 
 	private LogLines lines;
-
-	OperatorLogTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-	}
 
 	@BeforeEach
 	void start() {
@@ -60,8 +47,6 @@ class OperatorLogTests {
 	@AfterEach
 	void close() {
 		this.lines.close();
-		this.proxy.pass();
-		this.fleet.close();
 	}
 
 	private static LeaseEngine engine(Instance instance) {

@@ -11,9 +11,6 @@ import io.holdfast.actuate.LocksDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.StandingQuery.Order;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -24,23 +21,11 @@ import static org.awaitility.Awaitility.await;
 /**
  * What operators see of locks whose age the store alone does not know.
  */
-@WithRedis
-class OperatorViewTests {
+class OperatorViewTests extends FaultTestCase {
 
 	private static final LockRequest READ = LockRequest.of("rw").mode(LockMode.READ);
 
 	private static final Duration LONG = Duration.ofMillis(300);
-
-	private final Fleet fleet;
-
-	OperatorViewTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
-	}
 
 	@Test
 	@DisplayName("A lock of readers is as old as the oldest of them, however many came later")

@@ -10,11 +10,9 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,21 +27,11 @@ import static org.awaitility.Awaitility.await;
 /**
  * Connections are closed and refused for a while. Redis keeps its data in that time.
  */
-@WithRedis
-class OutageTests {
+class OutageTests extends ProxiedTestCase {
 
 	private static final String KEY = "outage";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
-
-	OutageTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-	}
 
 	@Slow
 	@Test

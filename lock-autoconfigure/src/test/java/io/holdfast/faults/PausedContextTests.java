@@ -7,8 +7,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -22,17 +20,10 @@ import static org.awaitility.Awaitility.await;
 /**
  * A context that is paused, as Spring pauses test contexts that it keeps for later.
  */
-@WithRedis
 @Slow
-class PausedContextTests {
+class PausedContextTests extends FaultTestCase {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);
-
-	private final Fleet fleet;
-
-	PausedContextTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	@ParameterizedTest(name = "Leases are renewed while Redis is out of the application''s reach, without a word ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })

@@ -18,7 +18,6 @@ import io.holdfast.SemaphoreView;
 import io.holdfast.engine.queue.PermitCoordinator;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -38,9 +37,8 @@ import static org.awaitility.Awaitility.await;
  * makes more of them than there are. A release in the name of another token is not to be
  * had by this API; the store's contract has it.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class PermitReleaseTests {
+class PermitReleaseTests extends FaultTestCase {
 
 	private static final String KEY = "release";
 
@@ -50,15 +48,9 @@ class PermitReleaseTests {
 
 	private static final Duration BRIEF = Duration.ofMillis(300);
 
-	private final Fleet fleet;
-
 	private SemaphoreService semaphores;
 
 	private SemaphoreService others;
-
-	PermitReleaseTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	@BeforeEach
 	void start() {

@@ -18,8 +18,6 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -34,9 +32,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * An application shuts down while permits are held and waited for, or locks are held to
  * read and to write. All leases last for ten minutes, so what comes back was released.
  */
-@WithRedis
 @Slow
-class PermitShutDownTests {
+class PermitShutDownTests extends FaultTestCase {
 
 	private static final String KEY = "shut-down";
 
@@ -51,15 +48,9 @@ class PermitShutDownTests {
 	/** Nothing is released here: the patience is only in the way. */
 	private static final String SHORT_PATIENCE = "spring.lifecycle.timeout-per-shutdown-phase=2s";
 
-	private final Fleet fleet;
-
 	private Instance instance;
 
 	private Instance other;
-
-	PermitShutDownTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	@BeforeEach
 	void start() {

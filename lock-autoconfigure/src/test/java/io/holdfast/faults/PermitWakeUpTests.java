@@ -11,9 +11,8 @@ import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -27,9 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Subscriptions are killed, or not to be had, while permits, or a turn to read or write,
  * are waited for. That costs time, and never a turn.
  */
-@WithRedis
 @Slow
-class PermitWakeUpTests {
+class PermitWakeUpTests extends RedisTestCase {
 
 	private static final String KEY = "wake-up";
 
@@ -45,13 +43,7 @@ class PermitWakeUpTests {
 	/** Asks again after 500 ms at the latest. */
 	private static final String ASK_OFTEN = "holdfast.wake-up.handoff-timeout=1s";
 
-	private final TestRedis redis;
-
 	private Fleet fleet;
-
-	PermitWakeUpTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@BeforeEach
 	void open() {

@@ -11,8 +11,6 @@ import io.holdfast.ReadWriteLockView;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,21 +26,11 @@ import static org.awaitility.Awaitility.await;
  * What stays of permits when threads that acquire them are interrupted, and when the last
  * of them is released: nothing.
  */
-@WithRedis
-class PoolInterruptTests {
+class PoolInterruptTests extends FaultTestCase {
 
 	private static final String KEY = "interrupted";
 
 	private static final int INTERRUPTS = 600;
-
-	private final TestRedis redis;
-
-	private final Fleet fleet;
-
-	PoolInterruptTests(TestRedis redis) {
-		this.redis = redis;
-		this.fleet = Fleet.on(redis);
-	}
 
 	@AfterEach
 	void close() {

@@ -7,9 +7,6 @@ import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreView;
-import io.holdfast.testing.FaultProxy;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -24,40 +21,17 @@ import static org.awaitility.Awaitility.await;
  * Redis carries a command for permits out, and its reply never arrives. The proxy waits
  * for a request that names the key, so that it is the one that the test sends next.
  */
-@WithRedis
-class PoolLostReplyTests {
-
-	private static final String KEY = "lost-reply";
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
-
-	private final Instance instance;
-
-	private final Instance other;
-
-	PoolLostReplyTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-		this.instance = this.fleet.start(this.proxy);
-		this.other = this.fleet.start();
-	}
+class PoolLostReplyTests extends LostReplyTestCase {
 
 	@BeforeEach
 	void warmUp() {
 		for (Pool pool : Pool.values()) {
 			request(pool).warmUp(this.instance);
 		}
-		this.fleet.awaitListening(2);
 	}
 
 	private static PoolRequest request(Pool pool) {
 		return new PoolRequest(pool, KEY).waitTime(SOON);
-	}
-
-	private void assertCut() {
-		assertThat(this.proxy.cuts()).as("replies lost").isOne();
 	}
 
 	private void assertAllFree(Pool pool) {
@@ -178,12 +152,7 @@ class PoolLostReplyTests {
 	void releaseReset(Pool pool) {
 		Lease lease = request(pool).all().acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);
-		try {
-			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		}
-		catch (LeaseStoreException ex) {
-			assertThat(ex.getKey()).isEqualTo(KEY);
-		}
+		orStoreTrouble(() -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertCut();
 		assertAllFree(pool);
 	}
@@ -194,12 +163,7 @@ class PoolLostReplyTests {
 	void renewReset(Pool pool) {
 		Lease lease = request(pool).acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);
-		try {
-			lease.extend(Duration.ofMinutes(3));
-		}
-		catch (LeaseStoreException ex) {
-			assertThat(ex.getKey()).isEqualTo(KEY);
-		}
+		orStoreTrouble(() -> lease.extend(Duration.ofMinutes(3)));
 		assertCut();
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(request(pool).all().tryAcquire(this.other)).isEmpty();

@@ -12,12 +12,8 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,33 +29,9 @@ import static org.awaitility.Awaitility.await;
  * Redis is silent or not reached while permits are asked for or held. It keeps its data
  * in that time.
  */
-@WithRedis
-class PoolOutageTests {
+class PoolOutageTests extends ProxiedTestCase {
 
 	private static final String KEY = "outage";
-
-	private static final Duration HALF_A_SECOND = Duration.ofMillis(500);
-
-	/**
-	 * Far above what is promised, for busy machines; far below the driver's time-outs.
-	 */
-	private static final Duration SLACK = Duration.ofSeconds(3);
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
-
-	PoolOutageTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-	}
-
-	@AfterEach
-	void close() {
-		// What the driver still waits for ends by a reset.
-		this.proxy.pass();
-		this.fleet.close();
-	}
 
 	private static PoolRequest request(Pool pool) {
 		return new PoolRequest(pool, KEY).waitTime(SOON);
@@ -71,13 +43,6 @@ class PoolOutageTests {
 		return instance;
 	}
 
-	private static void assertStoreTroubleWithin(Duration time, ThrowingCallable call) {
-		long start = System.nanoTime();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
-			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(time.plus(SLACK));
-	}
-
 	@Slow
 	@ParameterizedTest(
 			name = "F9 Redis falls silent: who asks is told so when its wait is over, or its command timed out ({0})")
@@ -87,15 +52,15 @@ class PoolOutageTests {
 		PoolRequest request = request(pool);
 		this.proxy.blackHole();
 		PoolRequest brief = request.waitTime(HALF_A_SECOND);
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> request.tryAcquire(instance));
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> brief.tryAcquireInTime(instance));
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> brief.acquire(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> request.tryAcquire(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.tryAcquireInTime(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.acquire(instance));
 		// Behind one who has as much as may contend, and no answer either.
 		CompletableFuture<? extends Lease> first = request.all().waitTime(SOON.multipliedBy(2)).acquireAsync(instance);
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> brief.all().tryAcquireInTime(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.all().tryAcquireInTime(instance));
 		assertThat(first).isNotDone();
 		first.cancel(false);
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> request.status(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> request.status(instance));
 		this.proxy.pass();
 		await("a lease on the same instance").atMost(SOON).ignoreExceptions().until(() -> {
 			request.acquire(instance).close();
@@ -113,9 +78,9 @@ class PoolOutageTests {
 		Lease lease = request(pool).acquire(instance);
 		Lease second = request(pool).acquire(instance);
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.extend(Duration.ofMinutes(5)));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> lease.extend(Duration.ofMinutes(5)));
 		assertThat(lease.isHeld()).isTrue();
-		assertStoreTroubleWithin(HALF_A_SECOND, lease::release);
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, lease::release);
 		assertThat(lease.isHeld()).isFalse();
 		long start = System.nanoTime();
 		second.close();
@@ -157,9 +122,9 @@ class PoolOutageTests {
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> request.acquire(instance))
 			.withMessageContaining(KEY)
 			.withMessageContaining("cannot be reached");
-		assertStoreTroubleWithin(Duration.ZERO, () -> request.tryAcquire(instance));
-		assertStoreTroubleWithin(Duration.ofSeconds(1), () -> request.tryAcquireInTime(instance));
-		assertStoreTroubleWithin(Duration.ofSeconds(1), () -> request.all().acquire(instance));
+		assertStoreTroubleWithin(KEY, Duration.ZERO, () -> request.tryAcquire(instance));
+		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1), () -> request.tryAcquireInTime(instance));
+		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1), () -> request.all().acquire(instance));
 		this.proxy.up();
 		pool.assertAllFree(this.fleet, KEY, instance);
 	}
@@ -289,7 +254,7 @@ class PoolOutageTests {
 				view::drainPermits, () -> semaphores.status(KEY), () -> semaphores.admin().setLimit(KEY, 9),
 				() -> semaphores.admin().clearLimit(KEY));
 		List<CompletableFuture<Boolean>> told = calls.map((call) -> Instance.inBackground(() -> {
-			assertStoreTroubleWithin(HALF_A_SECOND, call);
+			assertStoreTroubleWithin(KEY, HALF_A_SECOND, call);
 			return true;
 		})).toList();
 		told.forEach((call) -> assertThat(call).succeedsWithin(SOON));

@@ -10,8 +10,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -27,22 +25,12 @@ import static org.awaitility.Awaitility.await;
 /**
  * How long leases last: as long as they are renewed, and no longer.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class RenewalTests {
+class RenewalTests extends FaultTestCase {
 
 	private static final String KEY = "renewal";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
-
-	private final TestRedis redis;
-
-	private final Fleet fleet;
-
-	RenewalTests(TestRedis redis) {
-		this.redis = redis;
-		this.fleet = Fleet.on(redis);
-	}
 
 	@Slow
 	@Test

@@ -12,8 +12,7 @@ import io.holdfast.actuate.HoldfastHealthIndicator;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.CommandProxy;
 import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -33,9 +32,8 @@ import static org.awaitility.Awaitility.await;
  * Services that give less than Redis does: what is missing is told at the start, with a
  * cure, and nothing is done by halves.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class RestrictedServiceTests {
+class RestrictedServiceTests extends RedisTestCase {
 
 	/** A call whose key is not written as an element of KEYS. */
 	private static final Pattern BY_NAME = Pattern.compile("redis\\.p?call\\('(?!TIME|PUBLISH)\\w+', (?!KEYS\\[)");
@@ -43,12 +41,6 @@ class RestrictedServiceTests {
 	/** A function that refuses anything else. */
 	private static final String OF_NUMBERS = "(function(...) for _, v in ipairs({...}) do"
 			+ " if type(v) ~= 'number' then error('a text for math.$1') end end return math.$1(...) end)(";
-
-	private final TestRedis redis;
-
-	RestrictedServiceTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "", "renamed" })

@@ -11,8 +11,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,14 +27,7 @@ import static org.awaitility.Awaitility.await;
  * What Redis quotes of the arguments of a command that it does not have: tokens, ids and
  * scripts, which would let others release what is held.
  */
-@WithRedis
-class SecretTests {
-
-	private final TestRedis redis;
-
-	SecretTests(TestRedis redis) {
-		this.redis = redis;
-	}
+class SecretTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "SUBSCRIBE", "INFO" })

@@ -19,8 +19,6 @@ import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -32,6 +30,7 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 
@@ -42,21 +41,11 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 /**
  * What users' text can do, and what is told to whom.
  */
-@WithRedis
-class SecurityTests {
+class SecurityTests extends FaultTestCase {
 
 	private static final Pattern TOKEN = Pattern.compile("\\b[0-9a-f]{32}\\b");
 
-	private final TestRedis redis;
-
-	private final Fleet fleet;
-
 	private Instance instance;
-
-	SecurityTests(TestRedis redis) {
-		this.redis = redis;
-		this.fleet = Fleet.on(redis);
-	}
 
 	@BeforeEach
 	void start() {
@@ -207,12 +196,8 @@ class SecurityTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@Import(Worker.class)
 	static class Application extends TestApplication {
-
-		@Bean
-		Worker worker() {
-			return new Worker();
-		}
 
 		@Bean
 		SimpleMeterRegistry registry() {

@@ -13,8 +13,6 @@ import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -35,21 +33,14 @@ import static org.awaitility.Awaitility.await;
 /**
  * An application shuts down while locks are held, waited for and asked for.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class ShutDownTests {
+class ShutDownTests extends FaultTestCase {
 
 	private static final String KEY = "shut-down";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(Duration.ofMinutes(1));
 
 	private static final String LONG_SHUT_DOWN = "spring.lifecycle.timeout-per-shutdown-phase=20s";
-
-	private final Fleet fleet;
-
-	ShutDownTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-	}
 
 	private static CompletableFuture<Boolean> closeInBackground(Instance instance) {
 		return Instance.inBackground(() -> {

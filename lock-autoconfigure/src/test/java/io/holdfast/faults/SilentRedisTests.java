@@ -4,15 +4,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -22,43 +16,18 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
  * Connections are open or accepted, and nothing is ever answered. Nothing outlives its
  * deadline by that, and it is never reported as "another owner holds it".
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class SilentRedisTests {
+class SilentRedisTests extends ProxiedTestCase {
 
 	private static final String KEY = "silent";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY);
-
-	private static final Duration HALF_A_SECOND = Duration.ofMillis(500);
-
-	/**
-	 * Far above what is promised, for busy machines; far below the driver's time-outs.
-	 */
-	private static final Duration SLACK = Duration.ofSeconds(3);
-
-	private final Fleet fleet;
-
-	private final FaultProxy proxy;
-
-	SilentRedisTests(TestRedis redis) {
-		this.fleet = Fleet.on(redis);
-		this.proxy = this.fleet.proxy();
-	}
-
-	@AfterEach
-	void close() {
-		// What the driver still waits for ends by a reset.
-		this.proxy.pass();
-		this.fleet.close();
-	}
 
 	private Instance startAndWarmUp() {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
@@ -66,20 +35,14 @@ class SilentRedisTests {
 		return instance;
 	}
 
-	private static void assertStoreTroubleWithin(Duration time, ThrowingCallable call) {
-		long start = System.nanoTime();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
-			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(time.plus(SLACK));
-	}
-
 	@Test
 	@DisplayName("F9 Redis falls silent: tryAcquire ends with its wait, and tells the store's trouble")
 	void tryAcquireEndsWithItsWait() {
 		Instance instance = startAndWarmUp();
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND,
+				() -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)));
 	}
 
 	@Test
@@ -88,7 +51,7 @@ class SilentRedisTests {
 		Instance instance = startAndWarmUp();
 		this.proxy.blackHole();
 		CompletableFuture<LockLease> first = instance.locks().acquireAsync(REQUEST.waitTime(Duration.ofSeconds(20)));
-		assertStoreTroubleWithin(Duration.ofSeconds(1),
+		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1),
 				() -> instance.locks().tryAcquire(REQUEST.waitTime(Duration.ofSeconds(1))));
 		assertThat(first).isNotDone();
 		first.cancel(false);
@@ -99,7 +62,7 @@ class SilentRedisTests {
 	void tryAcquireWithoutWaitingEndsWithTheCommandTimeout() {
 		Instance instance = startAndWarmUp();
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.tryAcquire(KEY));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.tryAcquire(KEY));
 	}
 
 	@Slow
@@ -108,8 +71,9 @@ class SilentRedisTests {
 	void firstConnection() {
 		this.proxy.blackHole();
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.tryAcquire(KEY));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND,
+				() -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.tryAcquire(KEY));
 		this.proxy.pass();
 		await("lock on the same instance").atMost(SOON).ignoreExceptions().until(() -> {
 			instance.acquire(REQUEST.waitTime(HALF_A_SECOND)).close();
@@ -124,7 +88,7 @@ class SilentRedisTests {
 		Instance instance = startAndWarmUp();
 		LockLease lease = instance.acquire(REQUEST);
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, lease::release);
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, lease::release);
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(this.fleet.isLocked(KEY)).isTrue();
 		this.proxy.pass();
@@ -151,9 +115,9 @@ class SilentRedisTests {
 		Instance instance = startAndWarmUp();
 		LockLease lease = instance.acquire(REQUEST);
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.extend(Duration.ofSeconds(60)));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> lease.extend(Duration.ofSeconds(60)));
 		assertThat(lease.isHeld()).isTrue();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().status(KEY));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.locks().status(KEY));
 	}
 
 	@Test

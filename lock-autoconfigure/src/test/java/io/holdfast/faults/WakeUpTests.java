@@ -7,12 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -24,8 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Wake-ups are lost, or not to be had at all. That costs time, and never a turn.
  */
-@WithRedis
-class WakeUpTests {
+class WakeUpTests extends RedisTestCase {
 
 	private static final String KEY = "wake-up";
 
@@ -48,32 +43,14 @@ class WakeUpTests {
 			return fence
 			""", Long.class);
 
-	private final TestRedis redis;
-
-	WakeUpTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	private @Nullable Fleet opened;
-
-	@AfterEach
-	void close() {
-		if (this.opened != null) {
-			this.opened.close();
-		}
-	}
-
-	private Fleet fleet() {
-		Fleet fleet = Fleet.on(this.redis);
-		this.opened = fleet;
-		return fleet;
-	}
-
 	private Fleet fleetWithServer(String... extraConfig) {
-		RedisServer server = this.redis.startServer(extraConfig);
-		Fleet fleet = Fleet.on(this.redis, server);
-		this.opened = fleet;
-		return fleet;
+		return Fleet.on(this.redis, this.redis.startServer(extraConfig));
+	}
+
+	private static void assertBothHandOff(Fleet fleet, Instance one, Instance other) {
+		assertHandOff(fleet, one, other);
+		assertHandOff(fleet, other, one);
+		fleet.awaitNothingLeft();
 	}
 
 	private static void assertHandOff(Fleet fleet, Instance from, Instance to) {
@@ -104,9 +81,7 @@ class WakeUpTests {
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 		fleet.awaitListening(2);
-		assertHandOff(fleet, instance, other);
-		assertHandOff(fleet, other, instance);
-		fleet.awaitNothingLeft();
+		assertBothHandOff(fleet, instance, other);
 	}
 
 	@Slow
@@ -132,7 +107,7 @@ class WakeUpTests {
 	@Test
 	@DisplayName("F19 the message of a hand-off lost: the waiter asks by itself, and has the whole lease")
 	void messageLost() {
-		Fleet fleet = fleet();
+		Fleet fleet = Fleet.on(this.redis);
 		LockLease held = fleet.start(ASK_OFTEN).acquire(REQUEST);
 		CompletableFuture<LockLease> waiting = fleet.start(ASK_OFTEN).acquireInBackground(REQUEST);
 		fleet.awaitQueued(KEY);
@@ -152,38 +127,32 @@ class WakeUpTests {
 	@Test
 	@DisplayName("A hand-off comes by a wake-up, long before the waiter would ask again")
 	void wakeUp() {
-		Fleet fleet = fleet();
+		Fleet fleet = Fleet.on(this.redis);
 		Instance instance = fleet.start(ASK_SELDOM);
 		Instance other = fleet.start(ASK_SELDOM);
 		fleet.awaitListening(2);
-		assertHandOff(fleet, instance, other);
-		assertHandOff(fleet, other, instance);
-		fleet.awaitNothingLeft();
+		assertBothHandOff(fleet, instance, other);
 	}
 
 	@Test
 	@DisplayName("Polling: instances exclude one another and pass the lock on without any subscription")
 	void polling() {
-		Fleet fleet = fleet();
+		Fleet fleet = Fleet.on(this.redis);
 		Instance instance = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
 		Instance other = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
-		assertHandOff(fleet, instance, other);
-		assertHandOff(fleet, other, instance);
+		assertBothHandOff(fleet, instance, other);
 		assertThat(fleet.channels()).isZero();
-		fleet.awaitNothingLeft();
 	}
 
 	@Slow
 	@Test
 	@DisplayName("Polling and subscribed instances pass the lock to one another")
 	void pollingAndSubscribed() {
-		Fleet fleet = fleet();
+		Fleet fleet = Fleet.on(this.redis);
 		Instance polling = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
 		Instance subscribed = fleet.start(ASK_SELDOM);
 		fleet.awaitListening(1);
-		assertHandOff(fleet, polling, subscribed);
-		assertHandOff(fleet, subscribed, polling);
-		fleet.awaitNothingLeft();
+		assertBothHandOff(fleet, polling, subscribed);
 	}
 
 	@Test
@@ -193,10 +162,8 @@ class WakeUpTests {
 		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
 		Instance instance = fleet.start(login);
 		Instance other = fleet.start(login);
-		assertHandOff(fleet, instance, other);
-		assertHandOff(fleet, other, instance);
+		assertBothHandOff(fleet, instance, other);
 		assertThat(fleet.channels()).isZero();
-		fleet.awaitNothingLeft();
 	}
 
 	@Slow
@@ -208,9 +175,7 @@ class WakeUpTests {
 				ASK_OFTEN);
 		Instance other = fleet.start(ASK_OFTEN);
 		fleet.awaitListening(1);
-		assertHandOff(fleet, instance, other);
-		assertHandOff(fleet, other, instance);
-		fleet.awaitNothingLeft();
+		assertBothHandOff(fleet, instance, other);
 	}
 
 }

@@ -1,10 +1,8 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -23,7 +21,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.Slow;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -34,38 +31,16 @@ import static org.awaitility.Awaitility.await;
 /**
  * A holder's process is killed or frozen.
  */
-class HolderFaultTests extends FleetTestCase {
-
-	private static final Duration LEASE = Duration.ofMillis(1200);
-
-	/** Redis counts milliseconds of another clock. */
-	private static final Duration CLOCK = Duration.ofMillis(20);
+class HolderFaultTests extends WorkerFaultTestCase {
 
 	private static LockService first;
 
 	private static LockService second;
 
-	/** Frozen and thawed. */
-	private static Worker steady;
-
-	/** To be killed. */
-	private static final Deque<Worker> mortals = new ArrayDeque<>();
-
 	@BeforeAll
 	static void start() {
-		steady = fleet.startWorker();
-		for (int i = 0; i < 3; i++) {
-			mortals.push(fleet.startWorker());
-		}
-		steady.awaitReady();
-		mortals.forEach(Worker::awaitReady);
 		first = fleet.start();
 		second = fleet.start();
-	}
-
-	@AfterAll
-	static void forget() {
-		mortals.clear();
 	}
 
 	@Test

@@ -1,8 +1,6 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 
 import io.holdfast.PermitLease;
@@ -10,7 +8,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.Slow;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -22,39 +19,17 @@ import static org.awaitility.Awaitility.await;
  * The process of a holder of permits, or of one that waits for them, is killed or frozen.
  */
 @Slow
-class PermitFaultTests extends FleetTestCase {
-
-	private static final Duration LEASE = Duration.ofMillis(1200);
-
-	/** Redis counts milliseconds of another clock. */
-	private static final Duration CLOCK = Duration.ofMillis(20);
+class PermitFaultTests extends WorkerFaultTestCase {
 
 	private static SemaphoreService first;
 
 	private static SemaphoreService second;
 
-	/** Frozen and thawed. */
-	private static Worker steady;
-
-	/** To be killed. */
-	private static final Deque<Worker> mortals = new ArrayDeque<>();
-
 	@BeforeAll
 	static void start() {
-		steady = fleet.startWorker();
-		for (int i = 0; i < 3; i++) {
-			mortals.push(fleet.startWorker());
-		}
-		steady.awaitReady();
-		mortals.forEach(Worker::awaitReady);
 		List<SemaphoreService> contexts = fleet.startSemaphores(2);
 		first = contexts.get(0);
 		second = contexts.get(1);
-	}
-
-	@AfterAll
-	static void forget() {
-		mortals.clear();
 	}
 
 	@Test

@@ -4,7 +4,6 @@ import io.holdfast.engine.store.LeaseStoreContract;
 import io.holdfast.engine.store.SharedStores;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.parallel.Execution;
@@ -48,11 +47,6 @@ class ClusterLeaseStoreTests extends LeaseStoreContract {
 	@AfterEach
 	void closeConnections() throws Exception {
 		this.stores.closeConnections();
-	}
-
-	@AfterAll
-	static void closeCluster() {
-		cluster.close();
 	}
 
 }

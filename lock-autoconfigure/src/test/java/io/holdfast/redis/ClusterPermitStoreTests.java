@@ -3,7 +3,6 @@ package io.holdfast.redis;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -49,11 +48,6 @@ class ClusterPermitStoreTests extends RedisPermitContract {
 		elapse(MORE_THAN_SHORT);
 		granted(acquire(this.c, "1", 1));
 		assertThat(holders(SEMAPHORE)).containsExactly(this.c.token("1") + " 1");
-	}
-
-	@AfterAll
-	static void closeCluster() {
-		cluster.close();
 	}
 
 }

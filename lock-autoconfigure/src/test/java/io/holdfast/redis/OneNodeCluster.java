@@ -15,7 +15,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * A Redis cluster: one node with all slots is enough to show that no script reaches over
  * two of them. Thread-safe.
  */
-public final class OneNodeCluster implements AutoCloseable {
+public final class OneNodeCluster {
 
 	private final RedisCluster cluster;
 
@@ -26,12 +26,13 @@ public final class OneNodeCluster implements AutoCloseable {
 	private int tests;
 
 	/**
-	 * Start a cluster; its node stops at the end of the test, or class, that it is for.
-	 * Takes some seconds.
+	 * Start a cluster; its connections and its node end with the test, or class, that it
+	 * is for. Takes some seconds.
 	 * @param redis of the test or class
 	 */
 	public OneNodeCluster(TestRedis redis) {
 		this.cluster = redis.startCluster(1);
+		redis.closeAtEnd(() -> this.opened.forEach(LettuceConnectionFactory::destroy));
 	}
 
 	RedisClusterConfiguration configuration() {
@@ -56,14 +57,6 @@ public final class OneNodeCluster implements AutoCloseable {
 			this.template = new StringRedisTemplate(connectionFactory());
 		}
 		return new TestStores("test" + ++this.tests + ":", this.template, this::connectionFactory);
-	}
-
-	/**
-	 * Close all connections.
-	 */
-	@Override
-	public void close() {
-		this.opened.forEach(LettuceConnectionFactory::destroy);
 	}
 
 }

@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -18,13 +17,12 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.models.partitions.Partitions;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -39,28 +37,18 @@ import static org.awaitility.Awaitility.await;
  * Several keys at once and least holds in a cluster: the keys of one request need not
  * share a slot.
  */
-@WithRedis
 @Slow
-class RedisClusterLocksTests {
+class RedisClusterLocksTests extends RedisTestCase {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(20);
 
 	private static final List<String> KEYS = IntStream.range(0, 20).mapToObj((i) -> "key" + i).toList();
 
-	private final List<AutoCloseable> opened = new ArrayList<>();
+	private OneNodeCluster cluster;
 
-	private final OneNodeCluster cluster;
-
-	RedisClusterLocksTests(TestRedis redis) {
-		this.cluster = new OneNodeCluster(redis);
-	}
-
-	@AfterEach
-	void close() throws Exception {
-		for (AutoCloseable one : this.opened) {
-			one.close();
-		}
-		this.cluster.close();
+	@BeforeEach
+	void startCluster() {
+		this.cluster = new OneNodeCluster(this.redis);
 	}
 
 	@Test
@@ -141,7 +129,7 @@ class RedisClusterLocksTests {
 
 	private LockService locks(RedisLeaseStore store) {
 		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
-		this.opened.add(0, engine);
+		this.redis.closeAtEnd(engine::close);
 		engine.resume();
 		await().atMost(PATIENCE).until(store::isListening);
 		return new DefaultLockService(engine);

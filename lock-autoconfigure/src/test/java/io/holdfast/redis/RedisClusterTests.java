@@ -16,9 +16,8 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
+import io.holdfast.testing.RedisTestCase;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -34,8 +33,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * The store in a cluster, over each driver.
  */
-@WithRedis
-class RedisClusterTests {
+class RedisClusterTests extends RedisTestCase {
 
 	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
 
@@ -56,20 +54,11 @@ class RedisClusterTests {
 
 	};
 
-	private final List<AutoCloseable> opened = new ArrayList<>();
+	private OneNodeCluster cluster;
 
-	private final OneNodeCluster cluster;
-
-	RedisClusterTests(TestRedis redis) {
-		this.cluster = new OneNodeCluster(redis);
-	}
-
-	@AfterEach
-	void close() throws Exception {
-		for (AutoCloseable one : this.opened) {
-			one.close();
-		}
-		this.cluster.close();
+	@BeforeEach
+	void startCluster() {
+		this.cluster = new OneNodeCluster(this.redis);
 	}
 
 	@Test
@@ -84,13 +73,13 @@ class RedisClusterTests {
 		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
 		factory.afterPropertiesSet();
 		factory.start();
-		this.opened.add(factory::destroy);
+		this.redis.closeAtEnd(factory::destroy);
 		worksWith(factory);
 	}
 
 	private void worksWith(RedisConnectionFactory factory) {
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
-		this.opened.add(0, store);
+		this.redis.closeAtEnd(store::close);
 		store.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
 		List<Renewal> renewals = new ArrayList<>();

@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
@@ -20,15 +19,10 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -37,7 +31,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.dao.DataAccessException;
-import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
@@ -55,21 +48,12 @@ import static org.awaitility.Awaitility.await;
 /**
  * The store while Redis is down, silent, full, restarted or restricted.
  */
-@WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisFaultTests {
-
-	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
-
-	private static final String OTHER = "fedcba9876543210fedcba9876543210";
+class RedisFaultTests extends OwnServerTestCase {
 
 	private static final long LEASE = 30_000;
 
 	private static final long CLAIM = 5_000;
-
-	private final TestRedis redis;
-
-	private final List<AutoCloseable> opened = new ArrayList<>();
 
 	private final AtomicInteger listenings = new AtomicInteger();
 
@@ -85,24 +69,6 @@ class RedisFaultTests {
 		}
 
 	};
-
-	private RedisServer server;
-
-	RedisFaultTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	@BeforeEach
-	void startServer() {
-		this.server = this.redis.startServer();
-	}
-
-	@AfterEach
-	void close() throws Exception {
-		for (AutoCloseable one : this.opened) {
-			one.close();
-		}
-	}
 
 	@Test
 	@DisplayName("F10 Redis is down at the start: nothing blocks, commands fail at once, and all works when it is up")
@@ -216,10 +182,10 @@ class RedisFaultTests {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		});
-		this.opened.add(executor);
+		this.redis.closeAtEnd(executor::close);
 		NotificationListener listener = new NotificationListener(factory(replica.port()), executor, "wake:", null, null,
 				300);
-		this.opened.add(listener);
+		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
 		await().atMost(Duration.ofSeconds(20)).until(() -> subscribed(onReplica) >= 3);
@@ -233,10 +199,10 @@ class RedisFaultTests {
 		FaultProxy proxy = proxy();
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		});
-		this.opened.add(executor);
+		this.redis.closeAtEnd(executor::close);
 		NotificationListener listener = new NotificationListener(factory(proxy.port()), executor, "wake:", null, null,
 				300);
-		this.opened.add(listener);
+		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);
 		int before = this.listenings.get();
@@ -285,7 +251,7 @@ class RedisFaultTests {
 	void ignoresTransactionOfThread() {
 		LettuceConnectionFactory factory = factory(this.server.port());
 		StringRedisTemplate template = new StringRedisTemplate(factory);
-		RedisLeaseStore store = store(template);
+		RedisLeaseStore store = store(template, RedisStoreOptions.defaults());
 		template.execute(new SessionCallback<Object>() {
 
 			@Override
@@ -303,16 +269,8 @@ class RedisFaultTests {
 	@Test
 	@DisplayName("F35 without the right to publish, a release still passes the key on")
 	void releasesWithoutRightToPublish() {
-		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("app"), bytes("on"),
-				bytes(">secret"), bytes("~*"), bytes("resetchannels"), bytes("+@all")), true);
-		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration("127.0.0.1", this.server.port());
-		configuration.setUsername("app");
-		configuration.setPassword("secret");
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration);
-		factory.afterPropertiesSet();
-		factory.start();
-		this.opened.add(factory::destroy);
-		RedisLeaseStore store = store(factory);
+		setUser("app", "on", ">secret", "~*", "resetchannels", "+@all");
+		RedisLeaseStore store = store(login());
 		store.start(INSTANCE, this.wakeUps);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
@@ -327,8 +285,7 @@ class RedisFaultTests {
 	@Test
 	@DisplayName("F35 a missing right to a command is told, naming it")
 	void tellsMissingRight() {
-		template().execute(
-				(connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-zcard")), true);
+		setUser("default", "-zcard");
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "1"))
 			.withMessageContaining("zcard")
@@ -340,11 +297,9 @@ class RedisFaultTests {
 	void doesNotTakeMissingRightForLoss() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		template().execute(
-				(connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-mget")), true);
+		setUser("default", "-mget");
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(true);
-		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-get")),
-				true);
+		setUser("default", "-get");
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE)))))
 			.withMessageContaining("does not give the application's user a right");
@@ -403,11 +358,10 @@ class RedisFaultTests {
 		RedisStoreOptions base = RedisStoreOptions.defaults();
 		RedisLeaseStore plain = store(factory(this.server.port()));
 		assertThat(acquire(plain, "1")).isInstanceOf(Granted.class);
-		RedisLeaseStore store = new RedisLeaseStore(template(),
+		RedisLeaseStore store = store(template(),
 				new RedisStoreOptions(base.lockPrefix(), base.semaphorePrefix(), base.channelPrefix(), null,
 						base.fenceRetention(), base.handoffTimeout(), false, base.fleetKey(), Duration.ofMillis(LEASE),
 						null));
-		this.opened.add(0, store);
 		template().opsForValue().set(serverKey, "0123 456");
 		configure("maxmemory", "1");
 		assertThat(get(
@@ -439,38 +393,6 @@ class RedisFaultTests {
 		store.start(INSTANCE, this.wakeUps);
 		await().until(() -> store.isListening() && this.listenings.get() > 0);
 		return store;
-	}
-
-	private LettuceConnectionFactory factory(int port) {
-		return this.redis.connectionFactory("127.0.0.1", port);
-	}
-
-	private FaultProxy proxy() {
-		FaultProxy proxy = FaultProxy.to(this.server.host(), this.server.port());
-		this.opened.add(proxy);
-		return proxy;
-	}
-
-	private RedisLeaseStore store(LettuceConnectionFactory factory) {
-		return store(new StringRedisTemplate(factory));
-	}
-
-	private RedisLeaseStore store(StringRedisTemplate template) {
-		RedisLeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
-		this.opened.add(0, store);
-		return store;
-	}
-
-	private StringRedisTemplate template() {
-		return new StringRedisTemplate(factory(this.server.port()));
-	}
-
-	private void configure(String parameter, String value) {
-		template().getRequiredConnectionFactory().getConnection().serverCommands().setConfig(parameter, value);
-	}
-
-	private static byte[] bytes(String text) {
-		return RedisKeys.bytes(text);
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String n) {

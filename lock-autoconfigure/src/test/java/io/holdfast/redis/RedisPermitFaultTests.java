@@ -21,15 +21,11 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.testing.FaultProxy;
-import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -39,8 +35,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.connection.RedisServerCommands;
-import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.DefaultRedisScript;
 
@@ -54,37 +48,18 @@ import static org.mockito.Mockito.mock;
 /**
  * Permits while Redis is full, restricted, forgetful or crowded.
  */
-@WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisPermitFaultTests {
+class RedisPermitFaultTests extends OwnServerTestCase {
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
 
 	private static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, "key");
 
-	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
+	private StringRedisTemplate template;
 
-	private static final String OTHER = "fedcba9876543210fedcba9876543210";
-
-	private final TestRedis redis;
-
-	private final RedisServer server;
-
-	private final StringRedisTemplate template;
-
-	private final List<AutoCloseable> opened = new ArrayList<>();
-
-	RedisPermitFaultTests(TestRedis redis) {
-		this.redis = redis;
-		this.server = redis.startServer();
-		this.template = new StringRedisTemplate(factory(this.server.port()));
-	}
-
-	@AfterEach
-	void close() throws Exception {
-		for (AutoCloseable one : this.opened) {
-			one.close();
-		}
+	@BeforeEach
+	void connect() {
+		this.template = template();
 	}
 
 	@Test
@@ -177,11 +152,10 @@ class RedisPermitFaultTests {
 	@DisplayName("S2 a lock key without an expiry gets one when a reader or a writer asks, if heal-missing-ttl is set")
 	void healsMissingEnd() {
 		RedisStoreOptions defaults = RedisStoreOptions.defaults();
-		RedisLeaseStore store = new RedisLeaseStore(this.template,
+		RedisLeaseStore store = store(this.template,
 				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
 						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
 						defaults.fleetKey()));
-		this.opened.add(0, store);
 		this.template.opsForValue().set("lock:key", "stranger's");
 		assertThat(((Busy) acquire(store, READ_WRITE, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
 		assertThat(this.template.getExpire("lock:key", TimeUnit.MILLISECONDS)).isBetween(1L, 7_000L);
@@ -192,11 +166,10 @@ class RedisPermitFaultTests {
 	void nextIsToBeConfirmed() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		RedisStoreOptions defaults = RedisStoreOptions.defaults();
-		RedisLeaseStore confirming = new RedisLeaseStore(this.template,
+		RedisLeaseStore confirming = store(this.template,
 				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(), null,
 						defaults.fenceRetention(), defaults.handoffTimeout(), false, defaults.fleetKey(), null,
 						new Replicas(1, Duration.ofMillis(100))));
-		this.opened.add(0, confirming);
 		for (Resource resource : List.of(lock("key"), SEMAPHORE)) {
 			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 			assertThat(get(confirming.release(resource, ask(INSTANCE + ":1", 5), ask(INSTANCE + ":2", 5))))
@@ -232,8 +205,7 @@ class RedisPermitFaultTests {
 	@Test
 	@DisplayName("F5 a reply is lost and the driver repeats the command: one permit")
 	void survivesRepeatedCommand() {
-		FaultProxy proxy = FaultProxy.to(this.server.host(), this.server.port());
-		this.opened.add(proxy);
+		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
 		RedisLeaseStore direct = store(factory(this.server.port()));
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
@@ -282,7 +254,7 @@ class RedisPermitFaultTests {
 	@Test
 	@DisplayName("F35 without the right to publish, a release still passes permits on")
 	void releasesWithoutRightToPublish() {
-		allow("~*", "resetchannels", "+@all");
+		setUser("app", "on", ">secret", "~*", "resetchannels", "+@all");
 		RedisLeaseStore store = store(login());
 		store.start(INSTANCE, mock(StoreNotifications.class));
 		for (Resource resource : List.of(SEMAPHORE, READ_WRITE)) {
@@ -299,7 +271,7 @@ class RedisPermitFaultTests {
 	@ValueSource(strings = { "hmget", "zscore", "zcard" })
 	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
 	void doesNotTakeMissingRightForLoss(String command) {
-		allow("~*", "&*", "+@all", "-" + command);
+		setUser("app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
 		RedisLeaseStore store = store(login());
 		acquire(store(factory(this.server.port())), SEMAPHORE, INSTANCE + ":1", 2);
 		assertThatExceptionOfType(StoreCommandException.class)
@@ -312,10 +284,10 @@ class RedisPermitFaultTests {
 	void needsNoOtherRights() {
 		String told = RedisFailures.of(new IllegalStateException("NOPERM"), "any").getMessage();
 		String commands = told.substring(told.indexOf("are: ") + 5, told.indexOf(';'));
-		List<String> rights = new ArrayList<>(
-				List.of("~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*", "&holdfast:wake:*", "-@all"));
+		List<String> rights = new ArrayList<>(List.of("app", "on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*",
+				"~{semaphore:*", "&holdfast:wake:*", "-@all"));
 		Arrays.stream((commands + " hello client").split(" ")).map((command) -> "+" + command).forEach(rights::add);
-		allow(rights.toArray(String[]::new));
+		setUser(rights.toArray(String[]::new));
 		RedisLeaseStore store = store(login());
 		store.start(INSTANCE, mock(StoreNotifications.class));
 		await().until(store::isListening);
@@ -423,40 +395,8 @@ class RedisPermitFaultTests {
 		return dump;
 	}
 
-	private void configure(String parameter, String value) {
-		commands().setConfig(parameter, value);
-	}
-
 	private RedisServerCommands commands() {
 		return this.template.getRequiredConnectionFactory().getConnection().serverCommands();
-	}
-
-	private void allow(String... rights) {
-		List<String> words = new ArrayList<>(List.of("SETUSER", "app", "on", ">secret"));
-		words.addAll(List.of(rights));
-		this.template.execute((connection) -> connection.execute("ACL", RedisKeys.bytes(words.toArray(String[]::new))),
-				true);
-	}
-
-	private LettuceConnectionFactory login() {
-		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration("127.0.0.1", this.server.port());
-		configuration.setUsername("app");
-		configuration.setPassword("secret");
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration);
-		factory.afterPropertiesSet();
-		factory.start();
-		this.opened.add(factory::destroy);
-		return factory;
-	}
-
-	private LettuceConnectionFactory factory(int port) {
-		return this.redis.connectionFactory("127.0.0.1", port);
-	}
-
-	private RedisLeaseStore store(LettuceConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
-		this.opened.add(0, store);
-		return store;
 	}
 
 	private static AcquireCommand ask(String token, int permits) {

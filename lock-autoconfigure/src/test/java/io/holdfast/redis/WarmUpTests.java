@@ -8,8 +8,7 @@ import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
@@ -24,14 +23,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * The connection for commands is there before the first one needs it.
  */
-@WithRedis
-class WarmUpTests {
-
-	private final TestRedis redis;
-
-	WarmUpTests(TestRedis redis) {
-		this.redis = redis;
-	}
+class WarmUpTests extends RedisTestCase {
 
 	@Test
 	void anEngineConnectsWhenItIsStarted() {

@@ -1,7 +1,6 @@
 package io.holdfast.redis.diagnostics;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -14,10 +13,9 @@ import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -42,9 +40,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * What is found in a Redis that may harm leases.
  */
-@WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisDiagnosticsTests {
+class RedisDiagnosticsTests extends RedisTestCase {
 
 	/** All that scripts may lack and that is found out beforehand. */
 	private static final List<String> COMMANDS = List.of("get", "mget", "set", "del", "pttl", "pexpire", "pexpireat",
@@ -60,28 +57,13 @@ class RedisDiagnosticsTests {
 			Stream.concat(COMMANDS.stream(), WATCH.stream()).map((command) -> "+" + command))
 		.toArray(String[]::new);
 
-	private final TestRedis redis;
-
-	private final List<AutoCloseable> opened = new ArrayList<>();
-
-	RedisDiagnosticsTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	@AfterEach
-	void close() throws Exception {
-		for (AutoCloseable one : this.opened) {
-			one.close();
-		}
-	}
-
 	private StringRedisTemplate observer(RedisServer server) {
 		return new StringRedisTemplate(this.redis.connectionFactory(server.host(), server.port()));
 	}
 
 	private LettuceConnectionFactory connect(RedisConfiguration configuration) {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
-		this.opened.add(factory::destroy);
+		this.redis.closeAtEnd(factory::destroy);
 		factory.afterPropertiesSet();
 		return factory;
 	}
@@ -91,7 +73,7 @@ class RedisDiagnosticsTests {
 	}
 
 	private List<StoreDiagnostic> examine(RedisLeaseStore store) {
-		this.opened.add(0, store);
+		this.redis.closeAtEnd(store::close);
 		return store.examine().orTimeout(30, TimeUnit.SECONDS).join();
 	}
 
@@ -173,18 +155,17 @@ class RedisDiagnosticsTests {
 	@Test
 	@DisplayName("In a cluster the node is named")
 	void cluster() {
-		try (OneNodeCluster cluster = new OneNodeCluster(this.redis)) {
-			LettuceConnectionFactory factory = cluster.connectionFactory();
-			assertThat(examine(factory)).isEmpty();
-			new StringRedisTemplate(factory).execute((RedisCallback<@Nullable Object>) (connection) -> {
-				connection.serverCommands().setConfig("maxmemory", "100000000");
-				connection.serverCommands().setConfig("maxmemory-policy", "allkeys-lru");
-				return null;
-			});
-			assertThat(examine(factory)).singleElement()
-				.satisfies((finding) -> assertThat(finding.text())
-					.containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may evict locks"));
-		}
+		OneNodeCluster cluster = new OneNodeCluster(this.redis);
+		LettuceConnectionFactory factory = cluster.connectionFactory();
+		assertThat(examine(factory)).isEmpty();
+		new StringRedisTemplate(factory).execute((RedisCallback<@Nullable Object>) (connection) -> {
+			connection.serverCommands().setConfig("maxmemory", "100000000");
+			connection.serverCommands().setConfig("maxmemory-policy", "allkeys-lru");
+			return null;
+		});
+		assertThat(examine(factory)).singleElement()
+			.satisfies((finding) -> assertThat(finding.text())
+				.containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may evict locks"));
 	}
 
 	@Test
@@ -234,7 +215,7 @@ class RedisDiagnosticsTests {
 				Duration.ofHours(24), Duration.ofSeconds(5), false, "holdfast:fleet", null,
 				new Replicas(1, Duration.ofSeconds(1)));
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), options);
-		this.opened.add(0, store);
+		this.redis.closeAtEnd(store::close);
 		return store.examine().orTimeout(30, TimeUnit.SECONDS).join();
 	}
 
@@ -364,7 +345,7 @@ class RedisDiagnosticsTests {
 	void unreachable() {
 		RedisServer server = this.redis.startServer();
 		RedisLeaseStore store = store(this.redis.connectionFactory(server.host(), server.port()));
-		this.opened.add(0, store);
+		this.redis.closeAtEnd(store::close);
 		server.kill();
 		assertThatException().isThrownBy(() -> store.examine().join())
 			.havingCause()

@@ -6,8 +6,7 @@ import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.tracing.MicrometerTracing;
 import io.micrometer.observation.Observation;
@@ -25,20 +24,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Whose spans the commands are that are sent together.
  */
-@WithRedis
-class BatchingTracesTests {
+class BatchingTracesTests extends RedisTestCase {
 
 	private static final int THREADS = 40;
 
 	private static final int EACH = 50;
 
 	private final Map<String, Integer> children = new ConcurrentHashMap<>();
-
-	private final TestRedis redis;
-
-	BatchingTracesTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@Test
 	@DisplayName("a command is part of the span of the thread that asked for it, whichever one gives it to the driver")

@@ -9,8 +9,7 @@ import javax.net.ssl.SSLSocketFactory;
 
 import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
+import io.holdfast.testing.RedisTestCase;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ReadFrom;
 import io.lettuce.core.SocketOptions;
@@ -52,14 +51,7 @@ import static org.mockito.Mockito.withSettings;
 /**
  * Where Holdfast's own connections lead, and what they have of the application's.
  */
-@WithRedis
-class HoldfastConnectionFactoryTests {
-
-	private final TestRedis redis;
-
-	HoldfastConnectionFactoryTests(TestRedis redis) {
-		this.redis = redis;
-	}
+class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	private static HoldfastConnectionFactory own(RedisConnectionFactory application) {
 		return HoldfastConnectionFactory.of(application, Duration.ZERO);

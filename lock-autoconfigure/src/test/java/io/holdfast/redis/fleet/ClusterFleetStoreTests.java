@@ -3,7 +3,6 @@ package io.holdfast.redis.fleet;
 import io.holdfast.redis.OneNodeCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -29,11 +28,6 @@ class ClusterFleetStoreTests extends RedisFleetContract {
 	@Override
 	protected boolean seesWhoIsGone() {
 		return false;
-	}
-
-	@AfterAll
-	static void closeCluster() {
-		cluster.close();
 	}
 
 }

@@ -15,9 +15,8 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.CommandProxy;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import io.lettuce.core.cluster.SlotHash;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -38,17 +37,10 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
  * A service whose cluster divides channels among its nodes, so that a script cannot
  * publish to those in other slots than its keys'.
  */
-@WithRedis
 @ExtendWith(OutputCaptureExtension.class)
-class ShardedChannelsTests {
+class ShardedChannelsTests extends RedisTestCase {
 
 	private static final Duration SOON = Duration.ofSeconds(20);
-
-	private final TestRedis redis;
-
-	ShardedChannelsTests(TestRedis redis) {
-		this.redis = redis;
-	}
 
 	@Test
 	@DisplayName("It is told with a cure, and waiters ask at intervals")

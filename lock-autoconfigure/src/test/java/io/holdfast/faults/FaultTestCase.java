@@ -1,0 +1,18 @@
+package io.holdfast.faults;
+
+import io.holdfast.testing.RedisTestCase;
+import org.junit.jupiter.api.BeforeEach;
+
+/**
+ * Tests with applications on the Redis that all tests share.
+ */
+abstract class FaultTestCase extends RedisTestCase {
+
+	Fleet fleet;
+
+	@BeforeEach
+	final void open() {
+		this.fleet = Fleet.on(this.redis);
+	}
+
+}

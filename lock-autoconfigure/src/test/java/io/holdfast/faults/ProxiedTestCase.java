@@ -1,0 +1,46 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.testing.FaultProxy;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests with a proxy between some of the applications and Redis.
+ */
+abstract class ProxiedTestCase extends FaultTestCase {
+
+	static final Duration HALF_A_SECOND = Duration.ofMillis(500);
+
+	/**
+	 * Far above what is promised, for busy machines; far below the driver's time-outs.
+	 */
+	static final Duration SLACK = Duration.ofSeconds(3);
+
+	FaultProxy proxy;
+
+	@BeforeEach
+	final void openProxy() {
+		this.proxy = this.fleet.proxy();
+	}
+
+	@AfterEach
+	final void answerAgain() {
+		// What the driver still waits for ends by a reset.
+		this.proxy.pass();
+	}
+
+	static void assertStoreTroubleWithin(String key, Duration time, ThrowingCallable call) {
+		long start = System.nanoTime();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
+			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(key));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(time.plus(SLACK));
+	}
+
+}

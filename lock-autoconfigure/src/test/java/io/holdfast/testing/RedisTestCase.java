@@ -1,0 +1,19 @@
+package io.holdfast.testing;
+
+import org.junit.jupiter.api.BeforeEach;
+
+/**
+ * Tests with a part of the Redis that all tests share.
+ */
+@WithRedis
+public abstract class RedisTestCase {
+
+	/** The test's part of it. */
+	protected TestRedis redis;
+
+	@BeforeEach
+	final void take(TestRedis redis) {
+		this.redis = redis;
+	}
+
+}
