@@ -286,6 +286,11 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		return this.coordinators.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
 	}
 
+	/** Return what completes once the events that have begun by now are over. */
+	public CompletableFuture<?> afterEvents() {
+		return this.coordinators.waiters();
+	}
+
 	/** Return the view of all instances that share the store. */
 	public Fleet fleet() {
 		return this.fleet;

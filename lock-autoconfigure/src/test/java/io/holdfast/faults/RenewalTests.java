@@ -172,7 +172,7 @@ class RenewalTests extends FaultTestCase {
 	@DisplayName("One lease that is lost does not end the renewal of the others")
 	void othersAreRenewed() {
 		Instance instance = this.fleet.start();
-		Duration leaseTime = Duration.ofMillis(1500);
+		Duration leaseTime = Duration.ofMillis(2500);
 		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime));
 		LockLease other = instance.acquire(LockRequest.of("other").leaseTime(leaseTime));
 		this.fleet.observer().delete(this.fleet.lockKey(KEY));

@@ -8,6 +8,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import java.util.function.BooleanSupplier;
 
 import io.holdfast.engine.context.Scheduler;
@@ -45,6 +46,9 @@ public final class HoldfastClock {
 	private @Nullable Future<?> wakeUp;
 
 	private boolean closed;
+
+	/** Completes when the engine has done what it has begun. */
+	private volatile Supplier<CompletableFuture<?>> work = () -> CompletableFuture.completedFuture(null);
 
 	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
 
@@ -145,6 +149,12 @@ public final class HoldfastClock {
 				done.complete(null);
 			}
 		}, 0);
+		await(done);
+		// Another thread may have been busy, and so do what the action asks for.
+		await(this.work.get());
+	}
+
+	private void await(CompletableFuture<?> done) {
 		// At the end of the context, its timers never run.
 		CompletableFuture.anyOf(done, this.end).orTimeout(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).join();
 	}
@@ -167,6 +177,15 @@ public final class HoldfastClock {
 		}
 		this.wakeUp = this.pending.isEmpty() ? null
 				: this.threads.schedule(this::runIfDue, this.pending.first().dueAt() - now());
+	}
+
+	/**
+	 * Stand still while an engine does what is due: to waiting threads it would seem not
+	 * to answer.
+	 * @param done gives what completes when it has
+	 */
+	void waitFor(Supplier<CompletableFuture<?>> done) {
+		this.work = done;
 	}
 
 	/** Return time as the engine is to see it. */

@@ -37,9 +37,11 @@ class HoldfastTestAutoConfiguration {
 
 	@Bean
 	LeaseEngine holdfastLeaseEngine(HoldfastClock clock, MemoryLeases leases, HoldfastProperties properties) {
-		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings(), clock.scheduler(),
-				clock.callbacks(), () -> UUID.randomUUID().toString().replace("-", ""),
+		LeaseEngine engine = new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings(),
+				clock.scheduler(), clock.callbacks(), () -> UUID.randomUUID().toString().replace("-", ""),
 				() -> ThreadLocalRandom.current().nextDouble());
+		clock.waitFor(engine::afterEvents);
+		return engine;
 	}
 
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -15,6 +16,8 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -132,6 +135,37 @@ class HoldfastClockTests {
 			assertThat(early).succeedsWithin(SOON).isEqualTo(false);
 			assertThat(late).succeedsWithin(SOON).isEqualTo(true);
 			assertThat(lease.isHeld()).isFalse();
+		});
+	}
+
+	@Test
+	@DisplayName("It stands still while another thread is busy with the lock, and so does what is due late")
+	void standsStill() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			CountDownLatch busy = new CountDownLatch(1);
+			CountDownLatch goOn = new CountDownLatch(1);
+			context.getBean(LeaseEngine.class).observe(new EngineObserver() {
+				@Override
+				public void handedOver(Kind kind, HandOver way) {
+					busy.countDown();
+					await().until(() -> goOn.getCount() == 0);
+				}
+			});
+			LockLease first = locks.acquire("a");
+			CompletableFuture<LockLease> next = locks.acquireAsync(LockRequest.of("a"));
+			CompletableFuture<LockLease> due = locks.acquireAsync(LockRequest.of("a").waitTime(Duration.ofSeconds(5)));
+			Thread releasing = new Thread(first::close);
+			releasing.start();
+			busy.await();
+			Thread turning = new Thread(() -> clock(context).advance(Duration.ofSeconds(6)));
+			turning.start();
+			turning.join(300);
+			assertThat(turning.isAlive()).isTrue();
+			goOn.countDown();
+			turning.join();
+			assertThat(due).isCompletedExceptionally();
+			assertThat(next).succeedsWithin(SOON);
 		});
 	}
 
