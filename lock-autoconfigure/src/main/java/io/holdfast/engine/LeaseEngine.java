@@ -13,7 +13,6 @@ import java.util.function.Supplier;
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
-import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
@@ -41,7 +40,6 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.view.BlockingAcquirer;
-import io.holdfast.engine.view.BlockingAcquirer.AcquisitionStarter;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -207,30 +205,26 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Acquire and release a permit and a lock that no application uses, so that the first
-	 * request finds connection, scripts and classes loaded. Leaves the last fence of that
-	 * lock, which is the same for all instances, and is not observed. Blocks until the
-	 * store has answered, for 250 ms at most each; a failure is left to the first
-	 * request. Does nothing while the store has not answered before.
+	 * Acquire and release a permit that no application uses, so that the first request
+	 * finds connection, scripts and classes loaded. Leaves nothing in the store, and is
+	 * not observed. Blocks until the store has answered, for 250 ms at most; a failure is
+	 * left to the first request. Does nothing while the store has not answered before.
 	 */
 	public void warmUp() {
 		if (!this.context.isAdmitted()) {
 			return;
 		}
-		AcquisitionStarter unobserved = (requests, thread, context) -> this.coordinators.acquire(requests.get(0),
-				thread, context, null, null);
+		SemaphoreRequest request = SemaphoreRequest.of("holdfast-start-" + this.context.ensureStarted(), 1)
+			.waitTime(Duration.ZERO);
 		try {
-			BlockingAcquirer.ofPermits(this.context, unobserved)
-				.acquire(SemaphoreRequest.of("holdfast-start-" + this.context.ensureStarted(), 1)
-					.waitTime(Duration.ZERO))
-				.release();
-			// Without renewal it is not kept warm, where locks are.
-			BlockingAcquirer.ofLocks(this.context, unobserved)
-				.acquire(LockRequest.of("holdfast-start").waitTime(Duration.ZERO).autoRenew(false))
+			BlockingAcquirer
+				.ofPermits(this.context,
+						(requests, thread, context) -> this.coordinators.acquire(requests.get(0), thread, context, null,
+								null))
+				.acquire(request)
 				.release();
 		}
 		catch (HoldfastException ex) {
-			// Another instance may have the lock at this moment.
 			logger.debug("The warm-up failed", ex);
 		}
 	}
@@ -281,7 +275,10 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		return this.context.isClosed();
 	}
 
-	/** Return whether nothing is held, waited for, or remembered of any key. */
+	/**
+	 * Return whether nothing is held or waited for, and nothing is remembered of any key.
+	 * @return whether this engine is idle
+	 */
 	boolean isIdle() {
 		return this.coordinators.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
 	}

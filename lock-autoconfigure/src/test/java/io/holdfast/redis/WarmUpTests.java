@@ -67,24 +67,6 @@ class WarmUpTests extends RedisTestCase {
 		}
 	}
 
-	@Test
-	@DisplayName("A warm-up leaves nothing in Redis but the last fence of one lock, after any number of starts")
-	void leavesOneFence() {
-		RedisServer server = this.redis.startServer();
-		StringRedisTemplate observer = new StringRedisTemplate(
-				this.redis.connectionFactory(server.host(), server.port()));
-		for (int start = 0; start < 2; start++) {
-			RedisLeaseStore store = new RedisLeaseStore(observer, RedisStoreOptions.defaults());
-			try (LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults())) {
-				engine.resume();
-				engine.warmUp();
-			}
-			assertThat(observer.keys("*")).singleElement()
-				.asString()
-				.endsWith("{" + RedisStoreOptions.defaults().lockPrefix() + "holdfast-start}:fence");
-		}
-	}
-
 	private static boolean isKnown(StringRedisTemplate observer) {
 		String digest = new String(Script.INSPECT.digest(), StandardCharsets.US_ASCII);
 		return observer.execute(
