@@ -23,6 +23,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockCommands {
 
+	// Linked when the application starts, and not in its first call.
+	private static final Function<StoreScripts, Script> ACQUIRE = StoreScripts::acquire;
+
+	private static final Function<StoreScripts, Script> RELEASE = StoreScripts::release;
+
+	private static final ReplyReader<ReleaseReply> RELEASED = (reply, repeated, late) -> ScriptReplies
+		.released(reply.get(0), null, repeated);
+
 	private final ResourceScripts resources;
 
 	LockCommands(ResourceScripts resources) {
@@ -34,9 +42,8 @@ final class LockCommands {
 	 * @param mode how a waiter says that it waits; nothing if it does not
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, String mode) {
-		return this.resources.send(StoreScripts::acquire, lock, command.leaseMillis(),
-				(reply) -> this.resources.replies().acquired(lock, reply, command.leaseMillis()), command.token(),
-				command.leaseMillis(), command.claimMillis(), mode);
+		return this.resources.acquire(ACQUIRE, lock, command, command.token(), command.leaseMillis(),
+				command.claimMillis(), mode);
 	}
 
 	/**
@@ -46,11 +53,11 @@ final class LockCommands {
 	 */
 	CompletableFuture<ReleaseReply> release(Resource lock, AcquireCommand ended, @Nullable AcquireCommand next,
 			String mode) {
-		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
 		if (next == null) {
-			return this.resources.send(StoreScripts::release, lock, 0, reply, ended.token());
+			return this.resources.send(RELEASE, lock, 0, RELEASED, ended.token());
 		}
-		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, ended.token(), next.token(),
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
+		return this.resources.send(RELEASE, lock, next.leaseMillis(), reply, ended.token(), next.token(),
 				next.leaseMillis(), next.claimMillis(), mode);
 	}
 

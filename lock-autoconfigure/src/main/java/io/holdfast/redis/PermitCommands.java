@@ -41,9 +41,8 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, String mode, boolean enqueue) {
-		return change(StoreScripts::acquirePermits, resource, command.leaseMillis(),
-				(reply) -> this.resources.replies().acquired(resource, reply, command.leaseMillis()),
-				arguments(command, mode, enqueue));
+		return this.resources.acquire(StoreScripts::acquirePermits, resource, command,
+				withResource(resource, arguments(command, mode, enqueue)));
 	}
 
 	/** Return the arguments of a request as permits-ask.lua takes them. */
@@ -110,11 +109,15 @@ final class PermitCommands {
 
 	private <T> CompletableFuture<T> change(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
 			Function<List<?>, T> reply, Object... own) {
+		return this.resources.send(script, resource, leaseMillis, reply, withResource(resource, own));
+	}
+
+	private static Object[] withResource(Resource resource, Object... own) {
 		Object[] args = new Object[own.length + 2];
 		args[0] = letter(resource);
 		args[1] = resource.key();
 		System.arraycopy(own, 0, args, 2, own.length);
-		return this.resources.send(script, resource, leaseMillis, reply, args);
+		return args;
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {

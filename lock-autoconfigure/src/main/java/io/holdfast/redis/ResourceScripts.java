@@ -5,6 +5,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ScriptExecutor;
@@ -74,6 +76,20 @@ final class ResourceScripts {
 
 	FailOverGrace grace() {
 		return this.grace;
+	}
+
+	/**
+	 * Send the script by which a token asks.
+	 * @param script chooses the script
+	 * @param resource what it asks for
+	 * @param command the token and what it asks
+	 * @param args its ARGV
+	 * @return the call; has failed if the resource or the lease is refused
+	 */
+	CompletableFuture<AcquireReply> acquire(Function<StoreScripts, Script> script, Resource resource,
+			AcquireCommand command, Object... args) {
+		return send(script, resource, command.leaseMillis(),
+				(reply) -> this.replies.acquired(resource, reply, command.leaseMillis()), args);
 	}
 
 	/**
