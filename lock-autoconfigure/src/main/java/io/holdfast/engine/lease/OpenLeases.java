@@ -1,7 +1,6 @@
 package io.holdfast.engine.lease;
 
-import java.util.List;
-import java.util.stream.Stream;
+import java.util.Arrays;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
@@ -9,7 +8,10 @@ import java.util.stream.Stream;
  */
 public final class OpenLeases {
 
-	private volatile List<LeaseTerms> leases = List.of();
+	/**
+	 * Not changed, but replaced. An array, as renewals read it for each of many holds.
+	 */
+	private volatile LeaseTerms[] leases = {};
 
 	/** How many are open. Confined to the coordinator. */
 	private int count;
@@ -20,15 +22,16 @@ public final class OpenLeases {
 	}
 
 	void add(LeaseTerms lease) {
-		this.leases = (this.count == 0) ? List.of(lease)
-				: Stream.concat(this.leases.stream(), Stream.of(lease)).toList();
+		LeaseTerms[] more = Arrays.copyOf(this.leases, this.count + 1);
+		more[this.count] = lease;
+		this.leases = more;
 		this.count++;
 	}
 
 	void remove(LeaseTerms lease) {
 		this.count--;
 		if (this.count > 0) {
-			this.leases = this.leases.stream().filter((other) -> other != lease).toList();
+			this.leases = Arrays.stream(this.leases).filter((other) -> other != lease).toArray(LeaseTerms[]::new);
 		}
 	}
 

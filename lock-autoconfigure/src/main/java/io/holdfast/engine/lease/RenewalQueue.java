@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -36,6 +37,12 @@ final class RenewalQueue {
 	 */
 	private PriorityQueue<Due> soon = new PriorityQueue<>();
 
+	/**
+	 * The commands that were sent since. Their holds are put back when they are answered,
+	 * or late: then it is known when each is due again.
+	 */
+	private final List<Sent> sent = new ArrayList<>();
+
 	/** When the first of the other holds was due. */
 	private volatile long othersAt;
 
@@ -66,6 +73,7 @@ final class RenewalQueue {
 		if (this.mustLook || this.othersAt - now <= WINDOW) {
 			lookAtAll(now);
 		}
+		requeueSent(now);
 		List<Hold> due = new ArrayList<>(this.batch);
 		List<Hold> putOff = new ArrayList<>();
 		Due next = this.soon.peek();
@@ -94,8 +102,30 @@ final class RenewalQueue {
 				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
 	}
 
+	/**
+	 * Note that holds which were taken are renewed by a command. Each is to be renewed
+	 * again by the time that it has now, unless the answer changes that.
+	 */
+	void onSent(List<Hold> holds, CompletableFuture<?> answer, long now) {
+		long lateAt = now + NEVER;
+		for (Hold hold : holds) {
+			lateAt = earlier(lateAt, hold.renewal.atOrBefore(hold.validUntil()));
+		}
+		this.sent.add(new Sent(holds, answer, lateAt));
+	}
+
+	private void requeueSent(long now) {
+		this.sent.removeIf((command) -> {
+			boolean over = command.answer().isDone() || command.lateAt() - now <= 0;
+			if (over) {
+				command.holds().forEach((hold) -> requeue(hold, now));
+			}
+			return over;
+		});
+	}
+
 	/** Put back a hold, which is due at another time than before. */
-	void requeue(Hold hold, long now) {
+	private void requeue(Hold hold, long now) {
 		long at = hold.dueAt(now);
 		if (at - this.othersAt < 0) {
 			this.soon.add(new Due(hold, at));
@@ -106,6 +136,7 @@ final class RenewalQueue {
 		// In this order: a hold that is added now counts as not seen.
 		this.mustLook = false;
 		this.othersAt = now + NEVER;
+		this.sent.clear();
 		long others = now + NEVER;
 		List<Due> soon = new ArrayList<>();
 		for (Hold hold : this.holds.values()) {
@@ -141,11 +172,25 @@ final class RenewalQueue {
 	OptionalLong nextAt(long now) {
 		Due first = this.soon.peek();
 		long next = (first != null) ? earlier(this.othersAt, first.at()) : this.othersAt;
+		for (Sent command : this.sent) {
+			next = earlier(next, command.lateAt());
+		}
 		return (next - now < NEVER / 2) ? OptionalLong.of(next) : OptionalLong.empty();
 	}
 
 	private static long earlier(long left, long right) {
 		return (left - right < 0) ? left : right;
+	}
+
+	/**
+	 * A command that renews.
+	 *
+	 * @param holds what it renews
+	 * @param answer completed by its answer
+	 * @param lateAt when the first of them is renewed again without an answer
+	 */
+	private record Sent(List<Hold> holds, CompletableFuture<?> answer, long lateAt) {
+
 	}
 
 	/**
