@@ -70,7 +70,7 @@ final class NotificationDispatcher implements StoreNotifications {
 	private void onOtherToken(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
-			this.releases.release(resource, unknown(token), Hold.NO_DOUBT, null);
+			this.releases.releaseAfterOther(resource, unknown(token));
 		}
 		else if (granted) {
 			onGrantedAnew(resource, token, fence);

@@ -81,6 +81,17 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	/**
+	 * Release a token that nothing here needs any more, once a release of it that is
+	 * under way is answered. In a cluster the second command may overtake the first,
+	 * which then would find nothing, as if its holder had lost the lease.
+	 */
+	public void releaseAfterOther(Resource resource, AcquireCommand ended) {
+		CompletableFuture<?> underWay = this.releasing.getOrDefault(ended.token(),
+				CompletableFuture.completedFuture(null));
+		underWay.whenComplete((reply, error) -> release(resource, ended, Hold.NO_DOUBT, null));
+	}
+
+	/**
 	 * Return whether a token is one of this instance that nothing here needs any more.
 	 */
 	public boolean isOver(String token) {

@@ -283,6 +283,18 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aGrantThatIsToldLateIsReleasedAfterTheReleaseThatIsUnderWay() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.sent();
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.wakeUps.granted(Locks.lock(lease.key()), ID + ":1", 10, 5000);
+		assertThat(this.store.sent()).as("under way").containsExactly("release 1");
+		this.store.last("release 1").released(true);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.store.sent()).as("answered").containsExactly("release 1");
+	}
+
+	@Test
 	void aRefusedRequestThatAskedTwiceIsReleased() {
 		LockRequest once = REQUEST.waitTime(Duration.ZERO).leaseTime(Duration.ofMillis(200));
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
