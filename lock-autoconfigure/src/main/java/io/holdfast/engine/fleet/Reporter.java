@@ -114,7 +114,7 @@ public final class Reporter {
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.number, waiter.request, waiter.request.permits(), waiter.thread,
+		return entry(waiter.numberInStore(), waiter.request, waiter.request.permits(), waiter.thread,
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 

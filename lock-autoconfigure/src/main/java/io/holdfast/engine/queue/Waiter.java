@@ -15,6 +15,7 @@ import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * It owns its {@link Contender}, once it contends; the timer of its deadline, once it has
  * stood in the queue; and the handle that it was granted. Confined to the coordinator but
- * for the constructor, {@link RequestWait}, {@link #claimOffer} and
- * {@link #hasMetOthers}.
+ * for the constructor, {@link RequestWait}, {@link #claimOffer}, {@link #hasMetOthers}
+ * and {@link #numberInStore}.
  */
 public final class Waiter extends RequestWait implements ContendingWaiter, Hold.HoldRequester {
 
@@ -35,7 +36,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	final String instanceId;
 
 	/** Which of the requests of that instance it is. */
-	public final long number;
+	final long number;
 
 	/** There once it contends. Changed by the coordinator only. */
 	private volatile @Nullable Contender contender;
@@ -51,7 +52,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	private @Nullable Future<?> timer;
 
 	/** The number of the last request sent before it came. */
-	private long lastSentBefore;
+	long lastSentBefore;
 
 	/** Whether it has waited here for others: one failure does not end its wait then. */
 	private boolean metOthersHere;
@@ -69,6 +70,15 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	/** Return its contender, which it has while it contends. */
 	Contender contender() {
 		return Objects.requireNonNull(this.contender, "does not contend");
+	}
+
+	/**
+	 * Return by which request's number the store knows it, if it does: by that of another
+	 * one whose place it has.
+	 */
+	public long numberInStore() {
+		Contender own = this.contender;
+		return (own != null) ? Tokens.number(own.token) : this.number;
 	}
 
 	/** Return whether it came while the instance had an id. */
@@ -105,15 +115,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 	@Nullable LeaseHandle lease() {
 		return this.lease;
-	}
-
-	/** Note the number of the last request sent before it came. */
-	void setLastSentBefore(long number) {
-		this.lastSentBefore = number;
-	}
-
-	long lastSentBefore() {
-		return this.lastSentBefore;
 	}
 
 	boolean is(WaitState state) {

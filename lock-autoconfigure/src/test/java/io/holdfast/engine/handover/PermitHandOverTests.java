@@ -10,9 +10,15 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.ScriptedPermits;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
 import io.holdfast.engine.lease.PermitShrinking;
 import io.holdfast.engine.queue.PermitCoordinator;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.InstanceStore.Asked;
+import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -68,6 +74,21 @@ class PermitHandOverTests extends ScriptedPermits {
 		waiting.get(1).join().releaseAsync();
 		held.forEach(PermitLease::releaseAsync);
 		assertThat(this.store.sent()).containsExactly("release 4", "release 1", "release 2", "release 3");
+	}
+
+	@Test
+	void whoHasThePlaceOfAnotherIsToldOfByTheNumberThatThePlaceHasInTheStore() {
+		this.store.answerAtOnce("ask", (question) -> question.done(new Asked(List.of(), List.of())));
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
+		this.store.last("acquire 4").busy(30_000, 15);
+		waiting.get(0).cancel(false);
+		Place place = Place.of(ID + ":4", Kind.SEMAPHORE, 1, 0);
+		FleetReport report = this.engine.fleet().reports("k");
+		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
+		assertThat(report.inside(new Standing(SEMAPHORE, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place))))
+			.extracting((inside) -> inside.entry().number())
+			.containsExactly(6L);
 	}
 
 	@Test
