@@ -2,9 +2,11 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -193,6 +195,16 @@ class LifecycleRulesTests {
 			two.resume();
 			assertThat(one.context.ensureStarted()).isNotEqualTo(two.context.ensureStarted());
 		}
+	}
+
+	@Test
+	void aShutDownEndsAllWaitsHoweverMany() {
+		this.engine.resume();
+		List<CompletableFuture<LockLease>> answers = Stream.generate(() -> this.service.acquireAsync(REQUEST))
+			.limit(EngineSettings.defaults().maxWaitersPerKey())
+			.toList();
+		this.engine.shutDown(Duration.ZERO);
+		assertThat(answers.stream().filter(CompletableFuture::isDone).count()).isEqualTo(answers.size());
 	}
 
 }

@@ -1,5 +1,7 @@
 package io.holdfast.engine.context;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -134,10 +136,12 @@ public class SerialExecutor {
 	 */
 	public final void later(Runnable action) {
 		Runnable before = this.later;
-		this.later = (before == null) ? action : () -> {
-			run(before);
-			run(action);
-		};
+		if (before instanceof SeveralActions several) {
+			several.actions.add(action);
+		}
+		else {
+			this.later = (before == null) ? action : new SeveralActions(before, action);
+		}
 	}
 
 	private void runIfAny(@Nullable Runnable action) {
@@ -164,6 +168,26 @@ public class SerialExecutor {
 		catch (RuntimeException | Error ex) {
 			return false;
 		}
+	}
+
+	/**
+	 * The actions that one event has put off. A list: where each of very many runs the
+	 * one before, the stack ends.
+	 */
+	private final class SeveralActions implements Runnable {
+
+		private final List<Runnable> actions = new ArrayList<>();
+
+		SeveralActions(Runnable first, Runnable second) {
+			this.actions.add(first);
+			this.actions.add(second);
+		}
+
+		@Override
+		public void run() {
+			this.actions.forEach(SerialExecutor.this::run);
+		}
+
 	}
 
 }

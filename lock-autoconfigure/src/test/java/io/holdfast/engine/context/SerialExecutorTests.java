@@ -3,6 +3,7 @@ package io.holdfast.engine.context;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.Test;
 
@@ -59,6 +60,18 @@ class SerialExecutorTests {
 		});
 		this.events.execute(() -> note("next"));
 		assertThat(this.order).containsExactly("one", "two", "three", "next");
+	}
+
+	@Test
+	void howeverMuchAnEventPutsOffAllOfItRuns() {
+		int much = 100_000;
+		AtomicInteger run = new AtomicInteger();
+		this.events.execute(() -> {
+			for (int i = 0; i < much; i++) {
+				this.events.later(run::incrementAndGet);
+			}
+		});
+		assertThat(run).hasValue(much);
 	}
 
 }

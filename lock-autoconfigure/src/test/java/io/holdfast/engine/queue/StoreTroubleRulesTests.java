@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
@@ -59,6 +60,16 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.last("release 1").released(false);
 		this.store.elapse(100_000);
 		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aStoreThatStaysAwayIsReportedToAllThatHaveWaitedAsLongHoweverMany() {
+		List<CompletableFuture<LockLease>> answers = Stream.generate(() -> this.service.acquireAsync(REQUEST))
+			.limit(settings().maxWaitersPerKey())
+			.toList();
+		this.store.elapse(3000);
+		this.store.last("acquire 1").fail(true);
+		assertThat(answers.stream().filter(CompletableFuture::isDone).count()).isEqualTo(answers.size());
 	}
 
 	@Test
