@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.InstanceInfo;
@@ -195,6 +196,20 @@ class LifecycleRulesTests {
 			two.resume();
 			assertThat(one.context.ensureStarted()).isNotEqualTo(two.context.ensureStarted());
 		}
+	}
+
+	@Test
+	void whatIsAskedForBeforeTheInstanceIsAdmittedIsSentInItsOrder() {
+		DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
+		SemaphoreRequest request = SemaphoreRequest.of("k", 1).waitTime(Duration.ofSeconds(10));
+		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		for (int i = 0; i < 3; i++) {
+			semaphores.acquireAsync(request);
+		}
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("join shop after 0");
+		this.store.last("join").done(null);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
 	}
 
 	@Test

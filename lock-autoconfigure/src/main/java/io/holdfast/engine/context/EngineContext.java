@@ -2,12 +2,15 @@ package io.holdfast.engine.context;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
@@ -61,6 +64,9 @@ public final class EngineContext {
 
 	/** Without it leases may be asked for. */
 	private volatile @Nullable Admission admission;
+
+	/** What goes on, in this order, once leases may be asked for, or may not. */
+	private final Queue<Consumer<@Nullable Throwable>> deferred = new ConcurrentLinkedQueue<>();
 
 	/** Whether a request for a lease was sent since the last start. */
 	private volatile boolean hasSentRequests;
@@ -226,11 +232,12 @@ public final class EngineContext {
 
 	private <T> CompletableFuture<T> sendOnceAdmitted(Supplier<CompletableFuture<T>> way, long now) {
 		Admission current = this.admission;
-		if (current == null || current.isAdmitted(now)) {
+		if (current == null || this.deferred.isEmpty() && current.isAdmitted(now)) {
 			return sendRequest(way);
 		}
 		DeferredCommand<T> command = new DeferredCommand<>();
-		current.requestAdmission().whenComplete((done, error) -> {
+		CompletableFuture<@Nullable Void> answer = current.requestAdmission();
+		this.deferred.add((error) -> {
 			if (error != null) {
 				command.completeExceptionally(error);
 			}
@@ -238,7 +245,15 @@ public final class EngineContext {
 				command.send(() -> sendRequest(way));
 			}
 		});
+		// A future tells first what came to it last; whichever is told goes on with all.
+		answer.whenComplete((done, error) -> settleDeferred(error));
 		return command;
+	}
+
+	private void settleDeferred(@Nullable Throwable error) {
+		for (Consumer<@Nullable Throwable> next = this.deferred.poll(); next != null; next = this.deferred.poll()) {
+			next.accept(error);
+		}
 	}
 
 	private <T> CompletableFuture<T> sendRequest(Supplier<CompletableFuture<T>> way) {
