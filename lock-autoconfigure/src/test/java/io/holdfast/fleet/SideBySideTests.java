@@ -98,11 +98,12 @@ class SideBySideTests {
 			// Six processes connect at once, which takes a busy machine many seconds. A
 			// reply
 			// that is lost is noticed all the same: each is to go on before.
+			boolean old = (i < ALIVE) == (way == Way.UPGRADE);
 			String[] properties = Stream
-				.of(where, List.of(Order.values()[i % 2].properties()), List.of("holdfast.redis.command-timeout=20s"))
+				.of(where, List.of(Order.values()[i % 2].properties()), List.of("holdfast.redis.command-timeout=20s"),
+						(old && !where.isEmpty()) ? List.of(Worker.FALSE_LOSSES) : List.<String>of())
 				.flatMap(List::stream)
 				.toArray(String[]::new);
-			boolean old = (i < ALIVE) == (way == Way.UPGRADE);
 			all.add(old ? fleet.startOther(previous, properties) : fleet.startWorker(properties));
 		}
 		all.forEach(Worker::awaitReady);

@@ -135,7 +135,7 @@ final class Users {
 		diary.ended(hold.until(System.nanoTime()));
 		ReleaseResult result = lease.release();
 		if (result != ReleaseResult.RELEASED) {
-			throw new AssertionError("The release of " + hold + " found " + result);
+			diary.notReleased(hold, result);
 		}
 	}
 
@@ -156,6 +156,11 @@ final class Users {
 
 		/** Nothing was to be had until the wait was over. */
 		void refused();
+
+		/** The release of what has ended found something else than it should. */
+		default void notReleased(Hold hold, ReleaseResult result) {
+			throw new AssertionError("The release of " + hold + " found " + result);
+		}
 
 	}
 

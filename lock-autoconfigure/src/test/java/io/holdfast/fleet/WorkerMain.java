@@ -43,11 +43,15 @@ final class WorkerMain {
 
 	private final Data data;
 
+	/** Whether releases may report losses that were none. */
+	private final boolean falseLosses;
+
 	/** By the names that the lines give them. */
 	private final Map<String, Lease> leases = new ConcurrentHashMap<>();
 
-	private WorkerMain(ConfigurableApplicationContext context, String keyPrefix) {
+	private WorkerMain(ConfigurableApplicationContext context, String keyPrefix, boolean falseLosses) {
 		this.context = context;
+		this.falseLosses = falseLosses;
 		this.locks = context.getBean(LockService.class);
 		this.semaphores = context.getBean(SemaphoreService.class);
 		this.data = new Data(context.getBean(StringRedisTemplate.class), keyPrefix);
@@ -57,7 +61,7 @@ final class WorkerMain {
 		List<String> arguments = List.of(args);
 		WorkerMain worker = new WorkerMain(
 				TestApplication.start(args[0], Integer.parseInt(args[1]), args[2], arguments.subList(3, args.length)),
-				args[2]);
+				args[2], arguments.contains(Worker.FALSE_LOSSES));
 		System.out.println("ready");
 		BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
 		for (String line = input.readLine(); line != null; line = input.readLine()) {
@@ -161,7 +165,7 @@ final class WorkerMain {
 
 	/** Acquire and release, and tell of each begin and end when it happens. */
 	private void use(String name, int threads, int rounds, List<String> request) {
-		Users.Diary diary = new SpokenDiary(name);
+		Users.Diary diary = new SpokenDiary(name, this.falseLosses);
 		Crowd.Task user = RequestLine.isForLock(request)
 				? Users.of(this.locks, RequestLine.lock(request), rounds, diary)
 				: Users.of(this.semaphores, RequestLine.semaphore(request), rounds, diary);

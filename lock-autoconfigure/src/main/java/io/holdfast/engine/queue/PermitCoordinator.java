@@ -53,7 +53,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		waiter.lastSentBefore = this.lastSent;
+		waiter.setLastSentBefore(this.lastSent);
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
@@ -160,7 +160,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	private boolean mayAskItself(Waiter waiter) {
 		boolean behindOthersInStore = !this.contending.isEmpty()
 				&& this.contending.get(0).contender().answers().isBusy();
-		boolean lastIsAnswered = this.lastAnswered >= waiter.lastSentBefore;
+		boolean lastIsAnswered = this.lastAnswered >= waiter.lastSentBefore();
 		return !waiter.request.fair() || lastIsAnswered || !behindOthersInStore;
 	}
 

@@ -62,6 +62,9 @@ abstract class RequestWait implements PendingAcquisition {
 	 */
 	private long behindFirstQuestion = -1;
 
+	/** The number of the last request sent before it came. */
+	private long lastSentBefore;
+
 	/**
 	 * Create the wait of a request.
 	 * @param context the surroundings of the instance
@@ -273,6 +276,15 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	/** Return when the wait began. */
+	/** Note the number of the last request sent before it came. */
+	final void setLastSentBefore(long number) {
+		this.lastSentBefore = number;
+	}
+
+	final long lastSentBefore() {
+		return this.lastSentBefore;
+	}
+
 	final long startedAt() {
 		return this.startedAt;
 	}

@@ -51,9 +51,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 	private @Nullable Future<?> timer;
 
-	/** The number of the last request sent before it came. */
-	long lastSentBefore;
-
 	/** Whether it has waited here for others: one failure does not end its wait then. */
 	private boolean metOthersHere;
 
