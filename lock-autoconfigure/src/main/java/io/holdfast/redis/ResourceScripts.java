@@ -96,10 +96,7 @@ final class ResourceScripts {
 	 * Send a script.
 	 * @param <T> what the reply is turned into
 	 * @param script chooses the script
-	 * @param resource what it changes
-	 * @param leaseMillis the lease that is asked for
 	 * @param reply turns the reply into a result
-	 * @param args its ARGV
 	 * @return the call; has failed if the resource or the lease is refused
 	 */
 	<T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,

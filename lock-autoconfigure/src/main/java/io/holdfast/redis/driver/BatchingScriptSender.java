@@ -108,9 +108,6 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.C
 	 * nodes while it blocks the thread that dispatches several commands together. One to
 	 * a master with replicas changes what is behind it, so that answers need not come in
 	 * order. A bounded queue refuses all commands that are dispatched together.
-	 * @param commands the connection's commands
-	 * @param refresh has the driver look at the cluster anew
-	 * @return the sender
 	 */
 	static ScriptSender of(RedisClusterAsyncCommands<byte[], byte[]> commands, Runnable refresh) {
 		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened

@@ -81,11 +81,7 @@ public final class ClusterMasters {
 		}
 	}
 
-	/**
-	 * Open a connection that stays broken when it breaks. Blocks.
-	 * @param master where to
-	 * @return the connection
-	 */
+	/** Open a connection that stays broken when it breaks. Blocks. */
 	public StatefulRedisPubSubConnection<byte[], byte[]> connect(Master master) {
 		return client().connectPubSub(ByteArrayCodec.INSTANCE, master.uri());
 	}

@@ -46,11 +46,7 @@ public final class Drivers {
 		}
 	}
 
-	/**
-	 * Find out what is behind the proxies of a connection factory.
-	 * @param factory the application's connections
-	 * @return the factory itself, as far as Spring's proxies tell
-	 */
+	/** Return what is behind Spring's proxies of a connection factory. */
 	static RedisConnectionFactory unwrap(RedisConnectionFactory factory) {
 		Object target = target(factory);
 		return (target instanceof RedisConnectionFactory inner && inner != factory) ? unwrap(inner) : factory;
@@ -72,19 +68,13 @@ public final class Drivers {
 	/**
 	 * Return whether Redis is a cluster. Asks the configuration; nothing is connected for
 	 * it.
-	 * @param factory the application's connections
-	 * @return whether it is a cluster
 	 */
 	public static boolean isCluster(RedisConnectionFactory factory) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
 		return (LETTUCE && Lettuce.isCluster(unwrapped)) || (JEDIS && Jedis.isCluster(unwrapped));
 	}
 
-	/**
-	 * Connections to watch keys on, each for one thread, to be closed after use.
-	 * @param factory the application's connections
-	 * @return opens them
-	 */
+	/** Connections to watch keys on, each for one thread, to be closed after use. */
 	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
 		return LETTUCE ? Lettuce.watching(factory) : factory::getConnection;
 	}
@@ -101,8 +91,6 @@ public final class Drivers {
 	/**
 	 * Return whether Redis answered, but with an error. Spring has a type for that with
 	 * Jedis, but not with Lettuce.
-	 * @param error what Spring made of the driver's error
-	 * @return whether it is an answer of Redis
 	 */
 	public static boolean isAnswer(Throwable error) {
 		return error instanceof InvalidDataAccessApiUsageException || (LETTUCE && Lettuce.isAnswer(error));

@@ -60,7 +60,6 @@ public final class LettuceWatchConnections {
 	/**
 	 * A connection for one thread, to be closed after use. It is opened by its first
 	 * command.
-	 * @return the connection
 	 */
 	RedisConnection get() {
 		return new Watching(new Source(), this.factory);
@@ -87,9 +86,7 @@ public final class LettuceWatchConnections {
 
 	/**
 	 * Open a connection that is closed when it breaks, instead of being opened again.
-	 * @param factory tells where Redis is
 	 * @param cure what to do where the factory knows several servers, and no master
-	 * @return the connection to the master
 	 */
 	public static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory, String cure) {
 		RedisClient client = (RedisClient) factory.getRequiredNativeClient();

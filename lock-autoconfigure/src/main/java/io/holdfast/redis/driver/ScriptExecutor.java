@@ -120,7 +120,6 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Return how often the connection was opened again; see
 	 * {@link io.holdfast.engine.store.LeaseStore#reconnects}.
-	 * @return the count
 	 */
 	public long reconnects() {
 		return this.reconnects.get();
@@ -129,8 +128,6 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Return whether a command without an answer may run behind newer ones; see
 	 * {@link io.holdfast.engine.store.LeaseStore#mayRunLate}.
-	 * @param since the count of reconnects before it was sent
-	 * @return whether it may
 	 */
 	public boolean mayRunLate(long since) {
 		// In a cluster it may be redirected behind newer ones at any time.
@@ -140,7 +137,6 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Return for how long the connection has been lost; see
 	 * {@link io.holdfast.engine.store.LeaseStore#unreachedNanos}.
-	 * @return the time in nanoseconds, 0 while Lettuce sends commands at once
 	 */
 	public long unreachedNanos() {
 		long since = this.lostAt;
@@ -148,14 +144,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Send a script.
-	 * @param <T> what the reply is turned into
-	 * @param script the script
-	 * @param keys gives its KEYS, or throws what the call is to fail with
-	 * @param args its ARGV, as {@link ScriptArguments} writes them
-	 * @param what the key in Redis that it is about, or what is tried, for messages
-	 * @param reply turns the reply into a result
-	 * @return the call
+	 * Send a script as {@link #execute(Script, byte[][], Object[], String, Function)}
+	 * does. The call fails with what is thrown when its KEYS are asked for.
 	 */
 	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
@@ -172,12 +162,10 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Send a script.
 	 * @param <T> what the reply is turned into
-	 * @param script the script
 	 * @param keys its KEYS
 	 * @param args its ARGV, as {@link ScriptArguments} writes them
 	 * @param what the key in Redis that it is about, or what is tried, for messages
 	 * @param reply turns the reply into a result
-	 * @return the call
 	 */
 	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
@@ -189,7 +177,6 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Send a call; it completes on any thread. A script that Redis does not know is sent
 	 * again with its text.
-	 * @param call the call
 	 */
 	public void execute(ScriptCall<?> call) {
 		ScriptSender open = this.sender;

@@ -47,7 +47,6 @@ class ScriptSender {
 
 	/**
 	 * Send a call, unless it was given up, or this is closed.
-	 * @param call the call
 	 * @return whether this is not closed
 	 */
 	final boolean trySend(ScriptCall<?> call) {
@@ -58,10 +57,7 @@ class ScriptSender {
 		return true;
 	}
 
-	/**
-	 * Send a call, unless it was given up.
-	 * @param call the call
-	 */
+	/** Send a call, unless it was given up. */
 	void send(ScriptCall<?> call) {
 		CompletableFuture<List<@Nullable Object>> sent = call
 			.send(() -> dispatch(CommandType.EVALSHA, call.script().digest(), call));

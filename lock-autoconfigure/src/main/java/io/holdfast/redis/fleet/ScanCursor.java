@@ -26,7 +26,6 @@ record ScanCursor(int slot, String position) {
 	 * @param text what was told as the end of a page, and {@link #check checked}, or
 	 * {@code null} to begin
 	 * @param firstSlot the first slot of the first node
-	 * @return the cursor
 	 */
 	static ScanCursor of(@Nullable String text, int firstSlot) {
 		if (text == null) {

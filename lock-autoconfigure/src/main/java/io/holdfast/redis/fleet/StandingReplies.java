@@ -89,9 +89,6 @@ public final class StandingReplies {
 
 	/**
 	 * Reads an entry of a holder, or of a queue.
-	 * @param entry the entry
-	 * @param kind of what
-	 * @param ttlMillis how long it holds
 	 * @return the holder, or {@code null} if another program wrote the entry or damaged
 	 * it
 	 */

@@ -44,7 +44,6 @@ final class StoredKeys {
 
 	/**
 	 * Return what a key is a trace of.
-	 * @param stored a key in Redis
 	 * @return the find, or {@code null} if it is none of this family
 	 */
 	@Nullable Find find(String stored) {

@@ -290,7 +290,6 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 
 		/**
 		 * Send a message to it, the way that a grant notification takes.
-		 * @param message the message
 		 * @return the call, whose result is the number of receivers
 		 */
 		ScriptCall<Long> ping(String message);

@@ -94,11 +94,7 @@ public final class NotificationListener
 		this.watch = new ChannelWatch(this.thread, this, pingMillis);
 	}
 
-	/**
-	 * Begin to listen, in the background.
-	 * @param instanceId whose wake-ups
-	 * @param notifications where they go
-	 */
+	/** Begin to listen, in the background. */
 	public void start(String instanceId, StoreNotifications notifications) {
 		this.channel = this.channelPrefix + instanceId;
 		this.notifications = notifications;

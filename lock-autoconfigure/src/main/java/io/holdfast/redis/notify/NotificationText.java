@@ -26,8 +26,6 @@ final class NotificationText {
 
 	/**
 	 * Tell what a text says.
-	 * @param text the text of a message
-	 * @param notifications where it goes
 	 * @return whether it was understood
 	 */
 	static boolean tell(String text, StoreNotifications notifications) {

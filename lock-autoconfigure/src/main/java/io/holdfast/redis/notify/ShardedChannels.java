@@ -81,7 +81,6 @@ public final class ShardedChannels {
 	/**
 	 * Return the scripts for the keys of a slot, by which grants are told to channels of
 	 * its master. Thread-safe.
-	 * @param slot the slot
 	 * @return the scripts, or {@code null} for those that tell all of the cluster
 	 */
 	public @Nullable StoreScripts at(int slot) {

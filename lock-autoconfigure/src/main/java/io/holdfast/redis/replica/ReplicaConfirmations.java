@@ -265,14 +265,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 
 		boolean isOpen();
 
-		/**
-		 * Send the script and, right behind it, WAIT. Does not block.
-		 * @param keys the script's KEYS
-		 * @param args its ARGV
-		 * @param replicas how many replicas to wait for
-		 * @param millis for how long
-		 * @return the answers to both
-		 */
+		/** Send the script and, right behind it, WAIT. Does not block. */
 		CompletableFuture<Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis);
 
 		/** Close it; again has no effect. */

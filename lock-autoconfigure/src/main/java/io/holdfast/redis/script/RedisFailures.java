@@ -67,11 +67,7 @@ public final class RedisFailures {
 	private RedisFailures() {
 	}
 
-	/**
-	 * Leave out of a text what it quotes of a command's arguments.
-	 * @param text what Redis said
-	 * @return the text without arguments and ids
-	 */
+	/** Leave out of a text what it quotes of a command's arguments. */
 	static String withoutArguments(String text) {
 		return ID.matcher(UNKNOWN_COMMAND.matcher(text).replaceFirst("$1")).replaceAll("<id>");
 	}
@@ -107,25 +103,18 @@ public final class RedisFailures {
 	/**
 	 * Return whether a transaction was not run because Redis refused to queue one of its
 	 * commands.
-	 * @param error what the driver threw
-	 * @return whether nothing of the transaction was run
 	 */
 	public static boolean isAborted(Throwable error) {
 		return find(error, Pattern.compile("\\bEXECABORT\\b")) != null;
 	}
 
-	/**
-	 * Return whether this user may not run a command, or Redis does not have it.
-	 * @param error what the driver threw
-	 * @return whether it is refused for good
-	 */
+	/** Return whether this user may not run a command, or Redis does not have it. */
 	public static boolean isForbidden(Throwable error) {
 		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
 	}
 
 	/**
 	 * Return why nothing can be had of this Redis, as it does not run the scripts.
-	 * @param error what the driver threw
 	 * @return the reason, with a cure, or {@code null} if it is another error
 	 */
 	public static @Nullable String whyNoScripts(Throwable error) {
@@ -146,9 +135,7 @@ public final class RedisFailures {
 
 	/**
 	 * Return the failure to report.
-	 * @param error what the driver threw
 	 * @param what the key in Redis that it was about, or what was tried
-	 * @return the failure
 	 */
 	public static StoreCommandException of(Throwable error, String what) {
 		if (error instanceof StoreCommandException failure) {
@@ -228,11 +215,7 @@ public final class RedisFailures {
 		return null;
 	}
 
-	/**
-	 * Return what is behind an error, in the words of Redis or of the network.
-	 * @param error what the driver threw
-	 * @return its innermost cause's message
-	 */
+	/** Return what is behind an error, in the words of Redis or of the network. */
 	public static String deepest(Throwable error) {
 		Throwable cause = error;
 		while (cause.getCause() != null) {

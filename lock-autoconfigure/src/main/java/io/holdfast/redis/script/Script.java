@@ -79,11 +79,7 @@ public final class Script {
 		return of("", file);
 	}
 
-	/**
-	 * Put a script together.
-	 * @param beginning what comes before the files
-	 * @param files their names, in order
-	 */
+	/** Put a script together, of a beginning and of files in their order. */
 	static Script of(String beginning, String... files) {
 		StringBuilder text = new StringBuilder(beginning);
 		for (String file : files) {
@@ -92,18 +88,12 @@ public final class Script {
 		return new Script(text.toString());
 	}
 
-	/**
-	 * Return what EVAL takes.
-	 * @return the script's text, not to be changed
-	 */
+	/** Return the text, which EVAL takes; not to be changed. */
 	public byte[] text() {
 		return this.text;
 	}
 
-	/**
-	 * Return what EVALSHA takes.
-	 * @return the name that Redis gives the script, not to be changed
-	 */
+	/** Return the digest, which EVALSHA takes; not to be changed. */
 	public byte[] digest() {
 		return this.digest;
 	}

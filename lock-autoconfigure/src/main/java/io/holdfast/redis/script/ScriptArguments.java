@@ -36,12 +36,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	/** Asked when they are written: whether the script is still to run. */
 	private final BooleanSupplier writing;
 
-	/**
-	 * Create the arguments.
-	 * @param script the script's text, or its digest
-	 * @param keys its KEYS
-	 * @param args its ARGV
-	 */
+	/** Create the arguments of a script that is to run. */
 	ScriptArguments(byte[] script, byte[][] keys, Object[] args) {
 		this(script, keys, args, () -> true);
 	}
@@ -65,9 +60,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	/**
 	 * Return what a script takes that renews leases. All mostly are to last equally long,
 	 * which is said once then: there are many in a command.
-	 * @param renewals the leases
 	 * @param permits whether to say how many permits each has
-	 * @return the arguments
 	 */
 	public static Object[] ofRenewals(List<Renewal> renewals, boolean permits) {
 		int count = renewals.size();
@@ -109,13 +102,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		writeArguments(buffer, written, this.keys, this.args);
 	}
 
-	/**
-	 * Write all of EVALSHA.
-	 * @param buffer where to
-	 * @param digest the script's
-	 * @param keys its KEYS
-	 * @param args its ARGV
-	 */
+	/** Write all of EVALSHA. */
 	static void writeCommand(ByteBuf buffer, byte[] digest, byte[][] keys, Object[] args) {
 		buffer.writeByte('*');
 		writeDigits(buffer, 3 + keys.length + args.length);

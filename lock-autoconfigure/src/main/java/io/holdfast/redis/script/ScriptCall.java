@@ -41,8 +41,6 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 
 	/**
 	 * Create a call that is yet to be sent.
-	 * @param script the script
-	 * @param keys its KEYS
 	 * @param args its ARGV: texts, numbers, flags, times or bytes
 	 * @param reply turns the reply, an array, into a result
 	 * @param failure turns the driver's error into one for the caller

@@ -56,11 +56,9 @@ public final class ScriptReplies {
 
 	/**
 	 * Return what became of a token that asked by a command of its own.
-	 * @param resource what it asked for
 	 * @param reply the script's reply; in the usual case the fence of its grant alone,
 	 * negative if no more than the usual number of fences are below the next
 	 * @param leaseMillis the lease that it asked for
-	 * @return the reply
 	 */
 	public AcquireReply acquired(Resource resource, List<?> reply, long leaseMillis) {
 		if (reply.size() > 1) {
@@ -74,11 +72,8 @@ public final class ScriptReplies {
 	/**
 	 * Return what became of a token that asks. Warns, once per key, of a key without
 	 * expiry.
-	 * @param resource what it asks for
-	 * @param reply the script's reply
 	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
 	 * never can be
-	 * @return the reply
 	 */
 	private AcquireReply acquired(Resource resource, List<?> reply, int from) {
 		long outcome = number(reply.get(from));
@@ -101,8 +96,6 @@ public final class ScriptReplies {
 
 	/**
 	 * Return what became of a token that a release brings in.
-	 * @param resource what it asks for
-	 * @param reply the script's reply
 	 * @param from where in it this begins
 	 * @return the reply; {@code null} for a grant that replicas are to confirm: it is to
 	 * ask by itself, as the release must not wait for them
@@ -163,7 +156,6 @@ public final class ScriptReplies {
 	 * Return which of several leases were renewed.
 	 * @param reply how many there are, and at which places, from 1 on, those are that
 	 * were not
-	 * @param count how many were to be renewed
 	 * @return for each whether it was
 	 */
 	public static List<Boolean> kept(List<?> reply, int count) {
@@ -184,7 +176,6 @@ public final class ScriptReplies {
 	 * during a grace
 	 * @param next what became of the token that takes its place, or {@code null}
 	 * @param repeated whether the command may have run before
-	 * @return the reply
 	 */
 	public static ReleaseReply released(@Nullable Object outcome, @Nullable AcquireReply next, boolean repeated) {
 		long found = number(outcome);

@@ -31,21 +31,14 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	 */
 	private static final String NO_GRACE = "local grace, serverSince, keyCount = 0, 0, #KEYS\n";
 
-	/**
-	 * Put the scripts of a store together.
-	 * @param options its settings
-	 * @param cluster whether Redis is a cluster
-	 * @return the scripts
-	 */
+	/** Put the scripts of a store together. */
 	public static StoreScripts of(RedisStoreOptions options, boolean cluster) {
 		return of(options, cluster, null);
 	}
 
 	/**
 	 * Put the scripts of a store together for one master of a cluster.
-	 * @param options its settings
 	 * @param shard what the channels end with that are in a slot of that master
-	 * @return the scripts
 	 */
 	public static StoreScripts ofShard(RedisStoreOptions options, String shard) {
 		return of(options, true, shard);
