@@ -61,7 +61,6 @@ final class FleetCatalog {
 
 	/**
 	 * Create it.
-	 * @param clock tells nanoseconds
 	 * @param source gives a part of all that there is from a cursor on; blocks
 	 */
 	FleetCatalog(LongSupplier clock, Function<@Nullable String, Stretch> source) {
@@ -72,9 +71,7 @@ final class FleetCatalog {
 	/**
 	 * Find a page. Blocks while the store is asked: for a second, or until others that
 	 * ask for the first time have done so.
-	 * @param query what is wanted
 	 * @param told what instances have reported of keys
-	 * @return the page
 	 */
 	Selection find(StandingQuery query, Map<String, Told> told) {
 		Edition edition = edition();

@@ -70,8 +70,6 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	/**
 	 * Create a membership.
-	 * @param context the surroundings of this instance
-	 * @param age tells for how long this instance is there
 	 * @param source tells of this instance; may block
 	 */
 	InstanceRegistration(EngineContext context, Supplier<Duration> age, Supplier<InstanceInfo> source) {

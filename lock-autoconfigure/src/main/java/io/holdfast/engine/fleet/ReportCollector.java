@@ -45,8 +45,6 @@ final class ReportCollector {
 
 	/**
 	 * Create a question.
-	 * @param context the surroundings of who asks
-	 * @param own its own report
 	 * @param name the {@linkplain #name name} of the answer
 	 */
 	ReportCollector(EngineContext context, InstanceReport own, String name) {
@@ -61,7 +59,6 @@ final class ReportCollector {
 	 * Return a new name for an answer: 32 hexadecimal digits. The last eight are the
 	 * key's hash code, so that versions which do not know of it answer as well.
 	 * @param key the key that is asked for above all, or {@code null}
-	 * @return a name that no other answer has
 	 */
 	static String name(@Nullable String key) {
 		byte[] bytes = new byte[16];
@@ -82,7 +79,6 @@ final class ReportCollector {
 
 	/**
 	 * Ask.
-	 * @param instanceId the id of who asks
 	 * @return what was reported until all had answered, or the time was over
 	 */
 	CompletableFuture<FleetReport> ask(String instanceId) {

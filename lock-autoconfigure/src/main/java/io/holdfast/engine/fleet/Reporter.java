@@ -34,12 +34,7 @@ public final class Reporter {
 
 	private final Supplier<CompletableFuture<List<Waiter>>> waiters;
 
-	/**
-	 * Create a reporter.
-	 * @param context the surroundings of this instance
-	 * @param renewer knows what is held
-	 * @param waiters tells who waits
-	 */
+	/** Create a reporter. */
 	public Reporter(EngineContext context, LeaseRenewer renewer, Supplier<CompletableFuture<List<Waiter>>> waiters) {
 		this.context = context;
 		this.renewer = renewer;

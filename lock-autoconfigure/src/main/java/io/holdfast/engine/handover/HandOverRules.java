@@ -28,10 +28,7 @@ public final class HandOverRules {
 	 * Return whether a request can take over a released hold: renewal on, the same lease
 	 * time, enough validity left, no failing renewal, an unused fencing token, and either
 	 * the turn of this instance not over or no other instance waiting.
-	 * @param hold the hold
-	 * @param next what the request asks for
 	 * @param quiet whether no other instance waited a moment ago
-	 * @param now the time
 	 */
 	public boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
 		boolean staysHere = isWithinTurn(hold, now) || mayOutlastTurn(hold, quiet, now);

@@ -44,11 +44,8 @@ public final class RemoteWaiterProbe {
 
 	/**
 	 * Create what asks for one coordinator.
-	 * @param context the surroundings of the instance
-	 * @param semaphore of what
 	 * @param coordinator runs events of the coordinator
 	 * @param handOver for how long permits may stay in this instance
-	 * @param now the time
 	 */
 	public RemoteWaiterProbe(EngineContext context, Resource semaphore, Executor coordinator, HandOverLimits handOver,
 			long now) {

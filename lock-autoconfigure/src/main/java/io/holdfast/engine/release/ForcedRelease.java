@@ -32,8 +32,6 @@ public final class ForcedRelease {
 	/**
 	 * Release holders of a semaphore or a read-write lock. Waiters that get their permits
 	 * are not released.
-	 * @param resource the semaphore or lock
-	 * @param selection which holders to release
 	 * @return how many were released
 	 */
 	public int releaseAll(Resource resource, Predicate<PermitHolder> selection) {

@@ -37,9 +37,6 @@ final class MinHoldRelease {
 
 	/**
 	 * Create a retention that is yet to be sent.
-	 * @param context the surroundings of the instance
-	 * @param losses reports what the answer says to be lost
-	 * @param hold what is over here
 	 * @param endsAt when it is to be over for others
 	 * @param outcome completed by what the first command comes to; fails if it fails or
 	 * is not answered in time

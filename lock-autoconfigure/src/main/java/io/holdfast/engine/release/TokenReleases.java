@@ -39,7 +39,6 @@ public final class TokenReleases implements ReleaseOwner {
 
 	/**
 	 * Create the releases of an instance.
-	 * @param context the surroundings of the instance
 	 * @param losses reports what a release found to be lost
 	 * @param inUse tells whether a token of this instance contends or holds
 	 */
@@ -51,7 +50,6 @@ public final class TokenReleases implements ReleaseOwner {
 
 	/**
 	 * Release a token.
-	 * @param resource of what
 	 * @param ended the token, by what was asked with it
 	 * @param doubtSince since which reconnect a command that named the token may run
 	 * late, or {@link Hold#NO_DOUBT}
@@ -110,8 +108,6 @@ public final class TokenReleases implements ReleaseOwner {
 
 	/**
 	 * Keep others out of what its holder has released, for a while.
-	 * @param hold the hold, which is over here
-	 * @param nanos for how long
 	 * @param result completed by the store's answer; fails if that fails or is late
 	 */
 	public void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {

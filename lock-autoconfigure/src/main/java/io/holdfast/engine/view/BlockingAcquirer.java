@@ -44,19 +44,11 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private final Function<R, List<ResolvedRequest>> resolver;
 
+	/** Tells under which leases a request asks, or {@code null} if it does not say. */
 	private final Function<R, @Nullable LeaseContext> contexts;
 
 	private final Class<L> type;
 
-	/**
-	 * Create an acquirer.
-	 * @param context the surroundings of the engine
-	 * @param starter starts the acquisitions
-	 * @param resolver returns what a request asks for
-	 * @param contexts returns the leases under which it asks, or {@code null} if it does
-	 * not say
-	 * @param type the type of the leases
-	 */
 	private BlockingAcquirer(EngineContext context, AcquisitionStarter starter,
 			Function<R, List<ResolvedRequest>> resolver, Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
 		this.context = context;
@@ -294,7 +286,6 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		 * @param requests what is asked for, at least one
 		 * @param thread whose lease it becomes, for re-entry; {@code null} if no thread's
 		 * @param context the leases under which it is asked for
-		 * @return the acquisition
 		 */
 		PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context);
 

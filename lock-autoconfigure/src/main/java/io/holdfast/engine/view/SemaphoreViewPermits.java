@@ -23,9 +23,6 @@ public final class SemaphoreViewPermits {
 
 	/**
 	 * Take permits out, to be released.
-	 * @param key of which semaphore
-	 * @param count how many
-	 * @return what to release
 	 * @throws IllegalStateException if there are not as many
 	 */
 	synchronized List<Portion> take(String key, int count) {
@@ -52,12 +49,7 @@ public final class SemaphoreViewPermits {
 		return taken;
 	}
 
-	/**
-	 * Permits of one lease.
-	 *
-	 * @param lease their lease
-	 * @param permits how many
-	 */
+	/** Permits of one lease. */
 	record Portion(PermitHandle lease, int permits) {
 	}
 
