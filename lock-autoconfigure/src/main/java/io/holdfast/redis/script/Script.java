@@ -4,11 +4,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+
+import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
  * A Lua script. Those that are the same for all instances are constants; those with an
@@ -72,7 +71,7 @@ public final class Script {
 
 	private Script(String text) {
 		this.text = text.getBytes(StandardCharsets.UTF_8);
-		this.digest = sha1(this.text);
+		this.digest = DigestUtils.sha1DigestAsHex(text).getBytes(StandardCharsets.US_ASCII);
 	}
 
 	private static Script of(String file) {
@@ -107,16 +106,6 @@ public final class Script {
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
-		}
-	}
-
-	private static byte[] sha1(byte[] text) {
-		try {
-			String digits = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(text));
-			return digits.getBytes(StandardCharsets.US_ASCII);
-		}
-		catch (NoSuchAlgorithmException ex) {
-			throw new IllegalStateException(ex);
 		}
 	}
 
