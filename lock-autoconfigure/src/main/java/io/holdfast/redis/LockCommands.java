@@ -8,11 +8,9 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
-import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
@@ -65,22 +63,6 @@ final class LockCommands {
 		boolean noNext = reply.size() == 1 || ScriptReplies.number(reply.get(1)) == -1;
 		AcquireReply next = noNext ? null : this.resources.replies().followed(lock, reply, 1);
 		return ScriptReplies.released(reply.get(0), next, repeated);
-	}
-
-	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		Object[] args = ScriptArguments.ofRenewals(renewals, false);
-		return this.resources.executor()
-			.execute(this.resources.scripts().renew(), () -> this.resources.grace().keys(keys(renewals)), args, what,
-					reply);
-	}
-
-	private byte[][] keys(List<Renewal> renewals) {
-		byte[][] keys = new byte[renewals.size()][];
-		for (int i = 0; i < keys.length; i++) {
-			this.resources.grace().check(renewals.get(i).leaseMillis());
-			keys[i] = RedisKeys.bytes(this.resources.options().keyOf(renewals.get(i).resource()));
-		}
-		return keys;
 	}
 
 	CompletableFuture<KeyState> inspect(Resource lock) {

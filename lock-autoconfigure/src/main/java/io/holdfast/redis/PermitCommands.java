@@ -10,13 +10,10 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
-import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.fleet.StandingReplies;
-import io.holdfast.redis.key.PermitKeys;
-import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
@@ -120,29 +117,9 @@ final class PermitCommands {
 		return args;
 	}
 
-	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		Object[] args = ScriptArguments.ofRenewals(renewals, true);
-		return this.resources.executor()
-			.execute(this.resources.scripts().renewPermits(), () -> this.resources.grace().keys(keys(renewals)), args,
-					what, reply);
-	}
-
-	private byte[][] keys(List<Renewal> renewals) {
-		byte[][] names = new byte[3 * renewals.size()][];
-		int i = 0;
-		for (Renewal renewal : renewals) {
-			this.resources.grace().check(renewal.leaseMillis());
-			PermitKeys keys = keys(renewal.resource());
-			names[i++] = RedisKeys.bytes(keys.holders());
-			names[i++] = RedisKeys.bytes(keys.queue());
-			names[i++] = RedisKeys.bytes(keys.state());
-		}
-		return names;
-	}
-
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.resources.executor()
-			.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
+			.execute(Script.PERMITS_INSPECT, () -> this.resources.permitKeys(resource).toBytes(),
 					new Object[] { letter(resource), maxHolders, 0 }, this.resources.options().keyOf(resource),
 					PermitCommands::state);
 	}
@@ -162,11 +139,6 @@ final class PermitCommands {
 				(int) ScriptReplies.number(reply.get(1)), (int) ScriptReplies.number(reply.get(2)),
 				(int) ScriptReplies.number(reply.get(3)), List.copyOf(holders),
 				(int) ScriptReplies.number(reply.get(4)));
-	}
-
-	PermitKeys keys(Resource resource) {
-		this.resources.options().check(resource);
-		return PermitKeys.of(resource.kind(), this.resources.options().keyOf(resource), this.resources.isCluster());
 	}
 
 	private static String letter(Resource resource) {

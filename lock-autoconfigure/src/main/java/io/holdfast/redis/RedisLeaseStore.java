@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
 
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.InstanceStore;
@@ -80,6 +79,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final FailOverGrace grace;
 
+	private final ResourceScripts resources;
+
 	private final LockCommands locks;
 
 	private final PermitCommands permits;
@@ -130,10 +131,10 @@ public final class RedisLeaseStore implements LeaseStore {
 				: new NotificationListener(this.connections, this.executor, options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null
 				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
-		ResourceScripts resources = new ResourceScripts(options, this.cluster, this.executor,
+		this.resources = new ResourceScripts(options, this.cluster, this.executor,
 				(slot) -> (shards != null) ? shards.at(slot) : null);
-		this.locks = new LockCommands(resources);
-		this.permits = new PermitCommands(resources);
+		this.locks = new LockCommands(this.resources);
+		this.permits = new PermitCommands(this.resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(own) : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
@@ -248,7 +249,7 @@ public final class RedisLeaseStore implements LeaseStore {
 			return reply;
 		}
 		return lock ? this.confirmations.confirmed(reply, this.options.keyOf(resource), false, command.token())
-				: this.confirmations.confirmed(reply, this.permits.keys(resource).holders(), true,
+				: this.confirmations.confirmed(reply, this.resources.permitKeys(resource).holders(), true,
 						command.token() + ":" + command.permits());
 	}
 
@@ -291,19 +292,12 @@ public final class RedisLeaseStore implements LeaseStore {
 			// the time is over may have run before.
 			return new ReleaseReply(held, null, held || !repeated && !overtaken && this.options.longestLease() == null);
 		};
-		return renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
+		return this.resources.renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return renew(renewals, "renewals", (reply) -> ScriptReplies.kept(reply, renewals.size()));
-	}
-
-	private <T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
-			return this.permits.renew(renewals, what, reply);
-		}
-		return this.locks.renew(renewals, what, reply);
+		return this.resources.renew(renewals, "renewals", (reply) -> ScriptReplies.kept(reply, renewals.size()));
 	}
 
 	@Override

@@ -1,5 +1,7 @@
 package io.holdfast.redis;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -7,14 +9,19 @@ import java.util.function.IntFunction;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.FailOverGrace;
+import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeyCache;
 import io.holdfast.redis.key.RedisKeyCache.Name;
+import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
@@ -70,12 +77,37 @@ final class ResourceScripts {
 		return this.replies;
 	}
 
-	StoreScripts scripts() {
-		return this.scripts;
+	PermitKeys permitKeys(Resource resource) {
+		this.options.check(resource);
+		return PermitKeys.of(resource.kind(), this.options.keyOf(resource), this.cluster);
 	}
 
-	FailOverGrace grace() {
-		return this.grace;
+	/**
+	 * Renew leases, either all of exclusive locks or all of permits.
+	 * @param what what is renewed, for messages
+	 * @param reply turns the reply into a result
+	 */
+	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
+		boolean permits = !renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK;
+		Script script = permits ? this.scripts.renewPermits() : this.scripts.renew();
+		return this.executor.execute(script, () -> keys(renewals), ScriptArguments.ofRenewals(renewals, permits), what,
+				reply);
+	}
+
+	private byte[][] keys(List<Renewal> renewals) {
+		List<byte[]> keys = new ArrayList<>(3 * renewals.size());
+		for (Renewal renewal : renewals) {
+			this.grace.check(renewal.leaseMillis());
+			Resource resource = renewal.resource();
+			if (resource.kind() == Kind.LOCK) {
+				keys.add(RedisKeys.bytes(this.options.keyOf(resource)));
+			}
+			else {
+				PermitKeys permits = permitKeys(resource);
+				Collections.addAll(keys, RedisKeys.bytes(permits.holders(), permits.queue(), permits.state()));
+			}
+		}
+		return this.grace.keys(keys.toArray(byte[][]::new));
 	}
 
 	/**
@@ -104,9 +136,7 @@ final class ResourceScripts {
 		Name name;
 		try {
 			name = this.names.of(resource);
-			if (this.grace.longestLease() != null) {
-				this.grace.check(leaseMillis);
-			}
+			this.grace.check(leaseMillis);
 		}
 		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);
