@@ -149,9 +149,9 @@ public final class MemoryLeases {
 	 */
 	public synchronized void failOver(Replica replica, Duration longestLease) {
 		this.locks.clear();
-		this.locks.putAll(replica.locks());
+		this.locks.putAll(replica.locks);
 		this.semaphores.clear();
-		this.semaphores.putAll(replica.semaphores());
+		this.semaphores.putAll(replica.semaphores);
 		if (!longestLease.isZero()) {
 			this.server.beginGrace(longestLease);
 		}
@@ -238,14 +238,6 @@ public final class MemoryLeases {
 		private Replica(Map<String, MemoryLock> locks, Map<String, MemoryPermits> semaphores) {
 			this.locks = locks;
 			this.semaphores = semaphores;
-		}
-
-		private Map<String, MemoryLock> locks() {
-			return this.locks;
-		}
-
-		private Map<String, MemoryPermits> semaphores() {
-			return this.semaphores;
 		}
 
 	}

@@ -17,6 +17,7 @@ import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,15 +26,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryLock implements ExclusiveLock {
 
-	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]+");
-
 	private static final long NEVER = Long.MAX_VALUE;
 
 	/** For an instance that may keep a lock without waiters, and take it again. */
 	private static final int TOLD_FENCES = 1024;
-
-	/** Tokens whose instance wants to be told when others want what they hold. */
-	private static final Pattern TOLD = Pattern.compile("[0-9a-f]{32}:0[0-9]+");
 
 	/** What follows the token of a reader or writer that the key is kept for. */
 	private static final String RESERVED = ":r";
@@ -111,9 +107,14 @@ final class MemoryLock implements ExclusiveLock {
 
 	@Override
 	public void tellWanted() {
-		if (this.owner != null && TOLD.matcher(this.owner).matches()) {
+		if (this.owner != null && isTold(this.owner)) {
 			this.server.tellWanted(this.resource, this.owner);
 		}
+	}
+
+	/** Return whether its instance wants to be told when others want what it holds. */
+	private static boolean isTold(String owner) {
+		return Tokens.isToken(owner) && Tokens.isNotifiedWhenWanted(owner);
 	}
 
 	/**
@@ -121,7 +122,7 @@ final class MemoryLock implements ExclusiveLock {
 	 * are not to get there further.
 	 */
 	private Granted granted(String token) {
-		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty() && this.fence.last() <= this.server.now();
+		boolean told = isTold(token) && this.queue.isEmpty() && this.fence.last() <= this.server.now();
 		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : HandOverLimits.STRIDE);
 		this.fence.leave(granted.fences());
 		return granted;
@@ -183,8 +184,7 @@ final class MemoryLock implements ExclusiveLock {
 	KeyState inspect() {
 		boolean read = this.shared.isHeld();
 		boolean free = isFree() || isReserved();
-		return new KeyState(read ? "" : free ? null : owner(), read, free ? 0 : ttl(), this.fence.last(),
-				(int) waiters().count());
+		return new KeyState(read ? "" : free ? null : owner(), read, free ? 0 : ttl(), this.fence.last(), waiting());
 	}
 
 	@Override
@@ -200,13 +200,13 @@ final class MemoryLock implements ExclusiveLock {
 	Standing look(int most) {
 		boolean held = owner() != null && !isReserved();
 		Standing others = this.shared.look(most);
-		Resource what = (others.holderCount() > 0 || !held && waiters().count() == 0 && others.waiting() > 0)
+		Resource what = (others.holderCount() > 0 || !held && waiting() == 0 && others.waiting() > 0)
 				? others.resource() : this.resource;
 		List<Place> holders = held ? List.of(Place.of(Objects.requireNonNull(this.owner), Kind.LOCK, 1, ttl()))
 				: others.holders();
 		Stream<Place> own = waiters().limit(most).map((queued) -> Place.of(queued.token(), Kind.LOCK, 1, 0));
 		return new Standing(what, this.fence.last(), null, 0, 0, held ? 1 : others.holderCount(), holders,
-				(int) waiters().count() + others.waiting(), Stream.concat(own, others.queue().stream()).toList());
+				waiting() + others.waiting(), Stream.concat(own, others.queue().stream()).toList());
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
@@ -331,7 +331,7 @@ final class MemoryLock implements ExclusiveLock {
 		if (isFree()) {
 			return new Busy(this.server.grace(), last, false);
 		}
-		return new Busy(ttl(), last, this.owner == null || !TOKEN.matcher(this.owner).matches());
+		return new Busy(ttl(), last, this.owner == null || !Tokens.isToken(this.owner));
 	}
 
 	private int place(String token) {
