@@ -1,6 +1,5 @@
 package io.holdfast.engine.fleet;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -90,7 +89,7 @@ final class FleetCatalog {
 	private static Predicate<Line> matcher(StandingQuery query) {
 		String search = (query.search() != null) ? query.search().toLowerCase(Locale.ROOT) : "";
 		return (line) -> (query.state() != State.CONTENDED || line.waiting > 0)
-				&& (query.state() != State.NOT_RENEWED || line.isLate(line.ttlMillis) || line.isEndless())
+				&& (query.state() != State.NOT_RENEWED || line.isLate() || line.isEndless())
 				&& (query.state() != State.FOREIGN || line.foreign)
 				&& (query.grantedBefore() == Long.MAX_VALUE
 						|| line.isHeld() && line.since > 0 && line.since < query.grantedBefore())
@@ -234,62 +233,36 @@ final class FleetCatalog {
 
 	}
 
-	/** Summary of a standing: little, as there may be many. */
-	static final class Line {
+	/**
+	 * Summary of a standing: little, as there may be many.
+	 *
+	 * @param key its key
+	 * @param fence its fencing token, 0 if that is not known
+	 * @param since when it was granted; of readers, as far as is known, the oldest one
+	 * @param foreign whether its holder is another program
+	 * @param waiting how many wait
+	 * @param holder the number of the first holder's request, -1 if there is no holder
+	 * @param ttlMillis the time to live of the first holder, -1 if there is no holder
+	 * @param longestMillis the longest time to live of the same hold that was seen
+	 */
+	record Line(String key, long fence, long since, boolean foreign, int waiting, long holder, long ttlMillis,
+			long longestMillis) {
 
-		private final String key;
-
-		/** 0 if it is not known. */
-		private final long fence;
-
-		/** When it was granted; of readers, as far as is known, the oldest one. */
-		private final long since;
-
-		private final boolean foreign;
-
-		private final int waiting;
-
-		/** The number of the first holder's request, -1 if there is no holder. */
-		private final long holder;
-
-		private final long ttlMillis;
-
-		/** The longest time to live of the same hold that was seen. */
-		private final long longestMillis;
-
-		private Line(Standing standing, @Nullable Place holder, @Nullable Line before) {
-			this.key = standing.resource().key();
-			this.foreign = standing.isForeign();
-			this.fence = this.foreign ? 0 : standing.fence();
-			this.since = this.fence;
-			this.waiting = standing.waiting();
-			this.holder = (holder != null) ? holder.number() : -1;
-			this.ttlMillis = (holder != null) ? holder.ttlMillis() : -1;
-			this.longestMillis = (before != null && before.holder == this.holder && before.fence == this.fence)
-					? Math.max(before.longestMillis, this.ttlMillis) : this.ttlMillis;
-		}
-
-		private Line(Line line, Told told) {
-			this.key = line.key;
-			this.foreign = line.foreign;
-			this.fence = line.fence;
-			this.since = Math.min(line.fence, told.since());
-			this.waiting = Math.max(line.waiting, told.waits());
-			this.holder = line.holder;
-			this.ttlMillis = line.ttlMillis;
-			this.longestMillis = line.longestMillis;
+		static Line of(Standing standing, @Nullable Line before) {
+			Place first = standing.holders().isEmpty() ? null : standing.holders().get(0);
+			boolean foreign = standing.isForeign();
+			long fence = foreign ? 0 : standing.fence();
+			long holder = (first != null) ? first.number() : -1;
+			long ttl = (first != null) ? first.ttlMillis() : -1;
+			long longest = (before != null && before.holder == holder && before.fence == fence)
+					? Math.max(before.longestMillis, ttl) : ttl;
+			return new Line(standing.resource().key(), fence, fence, foreign, standing.waiting(), holder, ttl, longest);
 		}
 
 		private Line with(@Nullable Told told) {
-			return (told != null) ? new Line(this, told) : this;
-		}
-
-		static Line of(Standing standing, @Nullable Line before) {
-			return new Line(standing, standing.holders().isEmpty() ? null : standing.holders().get(0), before);
-		}
-
-		String key() {
-			return this.key;
+			return (told == null) ? this
+					: new Line(this.key, this.fence, Math.min(this.fence, told.since()), this.foreign,
+							Math.max(this.waiting, told.waits()), this.holder, this.ttlMillis, this.longestMillis);
 		}
 
 		boolean isHeld() {
@@ -302,12 +275,11 @@ final class FleetCatalog {
 
 		/** A lease is renewed when two thirds of it are left. */
 		boolean isLate(Standing now) {
-			Line line = Line.of(now, this);
-			return line.isLate(line.ttlMillis);
+			return Line.of(now, this).isLate();
 		}
 
-		private boolean isLate(long millis) {
-			return millis >= 0 && millis < this.longestMillis / 2;
+		private boolean isLate() {
+			return this.ttlMillis >= 0 && this.ttlMillis < this.longestMillis / 2;
 		}
 
 	}
