@@ -127,8 +127,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
 		ShardedChannels shards = (pingKey == null || options.polling()) ? null
 				: new ShardedChannels(masters, this.executor, options, pingKey);
-		this.listener = options.polling() ? null
-				: new NotificationListener(this.connections, this.executor, options.channelPrefix(), pingKey, shards);
+		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
+				this.executor, options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null
 				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
 		this.resources = new ResourceScripts(options, this.cluster, this.executor,

@@ -6,6 +6,7 @@ import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -18,11 +19,13 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
+import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -176,6 +179,12 @@ class RedisFaultTests extends OwnServerTestCase {
 		});
 	}
 
+	private Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector(int port) {
+		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port), Duration.ZERO);
+		this.redis.closeAtEnd(connections::destroy);
+		return connections::connectPubSub;
+	}
+
 	@Test
 	@DisplayName("a subscription on a replica, which a fail-over leaves behind, does not count")
 	void noticesMisplacedSubscription() {
@@ -183,8 +192,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		});
 		this.redis.closeAtEnd(executor::close);
-		NotificationListener listener = new NotificationListener(factory(replica.port()), executor, "wake:", null, null,
-				300);
+		NotificationListener listener = new NotificationListener(connector(replica.port()), executor, "wake:", null,
+				null, 300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
@@ -200,7 +209,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		});
 		this.redis.closeAtEnd(executor::close);
-		NotificationListener listener = new NotificationListener(factory(proxy.port()), executor, "wake:", null, null,
+		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor, "wake:", null, null,
 				300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);

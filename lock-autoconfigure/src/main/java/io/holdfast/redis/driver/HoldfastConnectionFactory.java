@@ -12,7 +12,9 @@ import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
@@ -229,6 +231,16 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	public AbstractRedisClient getRequiredNativeClient() {
 		startAgain();
 		return super.getRequiredNativeClient();
+	}
+
+	/**
+	 * Open a connection for a subscription, which Lettuce opens again when it breaks.
+	 * Blocks.
+	 */
+	@SuppressWarnings("unchecked")
+	public StatefulRedisPubSubConnection<byte[], byte[]> connectPubSub() {
+		return doCreateConnectionProvider(getRequiredNativeClient(), ByteArrayCodec.INSTANCE)
+			.getConnection(StatefulRedisPubSubConnection.class);
 	}
 
 	/** Start again, guarded: other threads would find it half started. */

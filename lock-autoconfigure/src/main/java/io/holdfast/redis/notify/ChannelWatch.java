@@ -116,7 +116,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		}
 		// First, as starting a thread may fail.
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
-		NotificationThread.inBackground(next);
+		NotificationThread.inBackground(next::run);
 	}
 
 	@Override

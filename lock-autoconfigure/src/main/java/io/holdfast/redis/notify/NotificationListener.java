@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
@@ -12,11 +13,10 @@ import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptCall;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-
-import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
  * Keeps an instance subscribed to its wake-up channel, whatever happens to Redis, and in
@@ -40,7 +40,7 @@ public final class NotificationListener
 	/** How often to look for masters that have come, gone, or have other slots. */
 	private static final long FOLLOW_MILLIS = 5_000;
 
-	private final RedisConnectionFactory factory;
+	private final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
 
 	private final ScriptExecutor executor;
 
@@ -73,20 +73,23 @@ public final class NotificationListener
 
 	/**
 	 * Create a listener, which listens once it is started.
+	 * @param connector opens the connection for the subscription; blocks
 	 * @param clusterKey in a cluster a key that is not used, of another slot than the
 	 * channel's
 	 * @param shards the channels at the masters of a cluster
 	 */
-	public NotificationListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix,
-			@Nullable String clusterKey, @Nullable ShardedChannels shards) {
-		this(factory, executor, channelPrefix, clusterKey, shards, PING_MILLIS);
+	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
+			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
+			@Nullable ShardedChannels shards) {
+		this(connector, executor, channelPrefix, clusterKey, shards, PING_MILLIS);
 	}
 
 	/** Create a listener, which listens once it is started. */
-	public NotificationListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix,
-			@Nullable String clusterKey, @Nullable ShardedChannels shards, long pingMillis) {
+	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
+			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
+			@Nullable ShardedChannels shards, long pingMillis) {
 		this.pingMillis = pingMillis;
-		this.factory = factory;
+		this.connector = connector;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;
 		this.clusterKey = clusterKey;
@@ -117,7 +120,7 @@ public final class NotificationListener
 
 	@Override
 	public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
-		return new BusSubscription(this.factory, this.channel, owner);
+		return new NotificationSubscription(this.connector, RedisKeys.bytes(this.channel), false, owner);
 	}
 
 	@Override

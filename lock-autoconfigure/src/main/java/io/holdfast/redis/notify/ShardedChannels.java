@@ -241,8 +241,8 @@ public final class ShardedChannels {
 		public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
 			this.watch.resolveDoubt();
 			Master at = this.master;
-			return new ShardSubscription(() -> ShardedChannels.this.masters.connect(at), RedisKeys.bytes(this.channel),
-					owner);
+			return new NotificationSubscription(() -> ShardedChannels.this.masters.connect(at),
+					RedisKeys.bytes(this.channel), true, owner);
 		}
 
 		@Override
@@ -260,8 +260,7 @@ public final class ShardedChannels {
 
 		@Override
 		public StoreCommandException failure(Throwable error) {
-			return (error instanceof StoreCommandException failure) ? failure
-					: RedisFailures.of(error, ShardedChannels.this.options.channelPrefix() + "*");
+			return RedisFailures.of(error, ShardedChannels.this.options.channelPrefix() + "*");
 		}
 
 		@Override

@@ -1,12 +1,14 @@
 package io.holdfast.redis.notify;
 
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.ScriptCall;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -21,7 +23,7 @@ class ChannelWatchTests {
 
 	private final NotificationThread thread = new NotificationThread();
 
-	private final BlockingQueue<Attempt> attempts = new LinkedBlockingQueue<>();
+	private final BlockingQueue<NotificationSubscription> attempts = new LinkedBlockingQueue<>();
 
 	private volatile boolean failing;
 
@@ -32,8 +34,8 @@ class ChannelWatchTests {
 		this.thread.close();
 	}
 
-	private Attempt nextAttempt() throws InterruptedException {
-		Attempt next = this.attempts.poll(20, TimeUnit.SECONDS);
+	private NotificationSubscription nextAttempt() throws InterruptedException {
+		NotificationSubscription next = this.attempts.poll(20, TimeUnit.SECONDS);
 		assertThat(next).as("an attempt to subscribe").isNotNull();
 		return next;
 	}
@@ -42,30 +44,18 @@ class ChannelWatchTests {
 	@DisplayName("an error while the loss of a subscription is told does not end the attempts to subscribe")
 	void triesAgainAfterAnError() throws InterruptedException {
 		this.thread.execute(this.watch::subscribe);
-		Attempt first = nextAttempt();
+		NotificationSubscription first = nextAttempt();
 		this.failing = true;
-		first.owner().onLost(first, null);
+		this.watch.onLost(first, null);
 		nextAttempt();
-	}
-
-	/** An attempt, which never succeeds. */
-	private record Attempt(NotificationSubscription.SubscriptionOwner owner) implements NotificationSubscription {
-
-		@Override
-		public void run() {
-		}
-
-		@Override
-		public void close() {
-		}
-
 	}
 
 	private final class FailingChannel implements ChannelWatch.Channel {
 
 		@Override
 		public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
-			Attempt next = new Attempt(owner);
+			CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> never = new CompletableFuture<>();
+			NotificationSubscription next = new NotificationSubscription(never::join, new byte[0], false, owner);
 			ChannelWatchTests.this.attempts.add(next);
 			return next;
 		}

@@ -6,17 +6,14 @@ import java.util.concurrent.CountDownLatch;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.testing.Slow;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.mockito.ArgumentMatchers.any;
-import static org.mockito.BDDMockito.given;
-import static org.mockito.BDDMockito.willAnswer;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.verify;
 
@@ -28,26 +25,29 @@ class NotificationListenerTests {
 
 	private static final long PATIENCE_MILLIS = 10_000;
 
-	private final RedisConnectionFactory factory = mock(RedisConnectionFactory.class);
-
-	private final RedisConnection connection = mock(RedisConnection.class);
+	@SuppressWarnings("unchecked")
+	private final StatefulRedisPubSubConnection<byte[], byte[]> connection = mock(StatefulRedisPubSubConnection.class);
 
 	private final CompletableFuture<Boolean> connecting = new CompletableFuture<>();
 
 	private final CountDownLatch connected = new CountDownLatch(1);
 
-	private final NotificationListener listener = new NotificationListener(this.factory,
-			new ScriptExecutor(this.factory, () -> {
+	private final NotificationListener listener = new NotificationListener(this::connect,
+			new ScriptExecutor(mock(RedisConnectionFactory.class), () -> {
 			}), "wake:", null, null);
 
-	private void startConnecting() {
-		given(this.factory.getConnection()).willReturn(this.connection);
-		// Where Lettuce connects.
-		willAnswer((invocation) -> {
-			this.connecting.complete(true);
+	private StatefulRedisPubSubConnection<byte[], byte[]> connect() {
+		this.connecting.complete(true);
+		try {
 			this.connected.await();
-			return null;
-		}).given(this.connection).subscribe(any(), any(byte[].class));
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+		return this.connection;
+	}
+
+	private void startConnecting() {
 		this.listener.start("0123456789abcdef0123456789abcdef", mock(StoreNotifications.class));
 		this.connecting.join();
 	}
@@ -58,7 +58,7 @@ class NotificationListenerTests {
 		startConnecting();
 		Thread closer = new Thread(this.listener::close);
 		closer.start();
-		await().until(() -> closer.getState() == Thread.State.TIMED_WAITING || !closer.isAlive());
+		await().until(() -> closer.getState() == Thread.State.WAITING || !closer.isAlive());
 		this.connected.countDown();
 		closer.join();
 		verify(this.connection).close();
