@@ -1,10 +1,8 @@
 package io.holdfast.aop;
 
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
 
@@ -36,7 +34,7 @@ import static net.bytebuddy.matcher.ElementMatchers.not;
  * on whichever thread. Within a class and its superclasses calls are not counted, nor are
  * constructors and accessors: methods without parameters that are named as a field of
  * their class, or of what a field holds, or {@code get…}. Arguments: host, port, key
- * prefix.
+ * prefix, and how many calls are few enough.
  */
 public final class UncontendedCallMain {
 
@@ -44,7 +42,8 @@ public final class UncontendedCallMain {
 
 	/**
 	 * Enough for a few whose answer comes before the thread that asked has begun to wait
-	 * for it, also on a busy machine: that is a call fewer.
+	 * for it, also on a busy machine: that is a call fewer. It ends with the first one
+	 * that takes few enough.
 	 */
 	private static final int MEASURED = 1000;
 
@@ -52,7 +51,10 @@ public final class UncontendedCallMain {
 	}
 
 	public static void main(String[] args) {
-		new AgentBuilder.Default(new ByteBuddy().ignore(none())).ignore(none())
+		new AgentBuilder.Default(new ByteBuddy().ignore(none()))
+			// Or each class is read again for each that has a field of it.
+			.with(new AgentBuilder.PoolStrategy.WithTypePoolCache.Simple(new ConcurrentHashMap<>()))
+			.ignore(none())
 			.type(nameStartsWith("io.holdfast.").and(not(nameContains(UncontendedCallMain.class.getSimpleName()))))
 			.transform((builder, type, loader, module,
 					domain) -> builder.visit(Advice.to(Entry.class)
@@ -62,18 +64,24 @@ public final class UncontendedCallMain {
 		try (ConfigurableApplicationContext context = TestApplication.start(Application.class, args[0],
 				Integer.parseInt(args[1]), args[2], List.of())) {
 			Stock stock = context.getBean(Stock.class);
-			List<List<String>> calls = new ArrayList<>();
-			for (int i = 0; i < WARM_UP + MEASURED; i++) {
-				Calls.MADE.clear();
-				calls.add(stock.sell("A1"));
+			for (int i = 0; i < WARM_UP; i++) {
+				calls(stock);
 			}
-			calls.subList(0, WARM_UP).clear();
 			// Others have the end of the release before among them, which is not waited
 			// for.
-			List<String> fewest = Collections.min(calls, Comparator.comparing(List::size));
+			List<String> fewest = calls(stock);
+			for (int i = 1; i < MEASURED && fewest.size() > Integer.parseInt(args[3]); i++) {
+				List<String> calls = calls(stock);
+				fewest = (calls.size() < fewest.size()) ? calls : fewest;
+			}
 			fewest.forEach(System.out::println);
 			System.out.println("calls: " + fewest.size());
 		}
+	}
+
+	private static List<String> calls(Stock stock) {
+		Calls.MADE.clear();
+		return stock.sell("A1");
 	}
 
 	private static ElementMatcher<MethodDescription> isAccessor() {
@@ -82,10 +90,11 @@ public final class UncontendedCallMain {
 	}
 
 	private static boolean isOfField(MethodDescription method) {
+		String name = StringUtils.capitalize(method.getName());
 		return fields(method.getDeclaringType())
 			.flatMap((field) -> Stream.concat(Stream.of(field), fields(field.getType())))
 			.map((field) -> StringUtils.capitalize(field.getName()))
-			.anyMatch((field) -> StringUtils.capitalize(method.getName()).matches("(Is)?" + field));
+			.anyMatch(List.of(name, name.startsWith("Is") ? name.substring(2) : name)::contains);
 	}
 
 	/** Return the fields of a class, if it is one of Holdfast. */

@@ -25,7 +25,7 @@ class UncontendedCallTests {
 	@DisplayName("An annotated method whose lock is free runs after no more calls from class to class than before")
 	void takesFewCalls(TestRedis redis) {
 		try (ChildJvm child = ChildJvm.start(List.of("-XX:+EnableDynamicAgentLoading"), UncontendedCallMain.class,
-				redis.host(), String.valueOf(redis.port()), redis.keyPrefix())) {
+				redis.host(), String.valueOf(redis.port()), redis.keyPrefix(), String.valueOf(MOST))) {
 			String calls = child.awaitLine("calls: ", ChildProcess.PATIENCE);
 			assertThat(Integer.parseInt(calls.substring("calls: ".length()))).as(() -> String.join("\n", child.lines()))
 				.isLessThanOrEqualTo(MOST);

@@ -13,6 +13,7 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -34,6 +35,17 @@ class FailOverInShortTests {
 
 	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
+
+	private static RedisCluster cluster;
+
+	private static RedisServer replica;
+
+	/** Before the test of it, as a cluster takes some seconds to serve. */
+	@BeforeAll
+	static void startCluster(TestRedis redis) {
+		cluster = redis.startCluster(1);
+		replica = cluster.addReplica(cluster.nodes().get(0));
+	}
 
 	/** Held by one and waited for by the other while the master is replaced. */
 	private static void assertKept(Fleet fleet, String key, Runnable replicate, Runnable replace) {
@@ -97,9 +109,7 @@ class FailOverInShortTests {
 	@Test
 	@DisplayName("A replica in a cluster takes the place of its master: held on, and handed over")
 	void cluster(TestRedis redis) {
-		RedisCluster cluster = redis.startCluster(1);
 		RedisServer master = cluster.nodes().get(0);
-		RedisServer replica = cluster.addReplica(master);
 		try (Fleet fleet = Fleet.on(redis, cluster)) {
 			assertKept(fleet, KEY, () -> cluster.awaitReplicated(master, "{" + fleet.lockKey(KEY) + "}:replicated"),
 					() -> cluster.failOver(master, replica, FailOver.FORCE));

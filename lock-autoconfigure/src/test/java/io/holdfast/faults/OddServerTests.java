@@ -15,7 +15,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.actuate.HoldfastHealthIndicator;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DroppingProxy;
-import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
@@ -61,7 +60,7 @@ class OddServerTests extends RedisTestCase {
 		.waitTime(Duration.ofMinutes(1))
 		.leaseTime(Duration.ofMinutes(1));
 
-	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
+	static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
 	private Fleet fleet(String... extraConfig) {
 		return Fleet.on(this.redis, this.redis.startServer(extraConfig));
@@ -71,7 +70,7 @@ class OddServerTests extends RedisTestCase {
 		return instance.context().getBean(LeaseEngine.class);
 	}
 
-	private static void awaitListening(Instance... instances) {
+	static void awaitListening(Instance... instances) {
 		for (Instance instance : instances) {
 			await("a subscription").atMost(SOON.multipliedBy(2)).until(() -> engine(instance).condition().listening());
 		}
@@ -81,11 +80,11 @@ class OddServerTests extends RedisTestCase {
 		return new HoldfastHealthIndicator(engine(instance), SOON).health();
 	}
 
-	private static String status(Instance instance) {
+	static String status(Instance instance) {
 		return health(instance).getStatus().getCode();
 	}
 
-	private static void assertExclusive(Instance from, Instance to) {
+	static void assertExclusive(Instance from, Instance to) {
 		LockLease held = from.acquire(REQUEST);
 		assertThat(to.tryAcquire(KEY)).isEmpty();
 		CompletableFuture<LockLease> next = to.acquireInBackground(REQUEST);
@@ -245,23 +244,6 @@ class OddServerTests extends RedisTestCase {
 		finally {
 			client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
 		}
-	}
-
-	@ParameterizedTest(name = "{0} master, read from {1}")
-	@CsvSource({ "1, replica", "1, any", "1, replica-preferred", "3, replica" })
-	@DisplayName("a cluster whose replicas are read from: locks exclude each other, wake-ups are received")
-	void replicasAreRead(int masters, String readFrom, CapturedOutput output) {
-		RedisCluster cluster = this.redis.startCluster(masters);
-		cluster.addReplica(cluster.nodes().get(0));
-		Fleet fleet = Fleet.on(this.redis, cluster);
-		String[] properties = { "spring.data.redis.lettuce.read-from=" + readFrom, ASK_SELDOM };
-		Instance instance = fleet.start(properties);
-		Instance other = fleet.start(properties);
-		awaitListening(instance, other);
-		assertExclusive(instance, other);
-		assertExclusive(other, instance);
-		assertThat(status(instance)).isEqualTo("UP");
-		assertThat(output).doesNotContain(" WARN ");
 	}
 
 	@Slow
