@@ -1,7 +1,5 @@
 package io.holdfast.aop;
 
-import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -9,9 +7,6 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.testing.TestTransactions;
-import org.aspectj.lang.JoinPoint;
-import org.aspectj.lang.annotation.Aspect;
-import org.aspectj.lang.annotation.Before;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,7 +25,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.EnableAspectJAutoProxy;
 import org.springframework.core.Ordered;
-import org.springframework.core.annotation.Order;
 import org.springframework.resilience.annotation.ConcurrencyLimit;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
@@ -85,28 +79,6 @@ class AdviceOrderTests {
 		try (LockedContext context = LockedContext.withClassProxies(FrozenTransactions.class, Shop.class)) {
 			context.bean(Shop.class).sell();
 			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-		}
-	}
-
-	@Test
-	@DisplayName("By default aspects with an order are outside of the lock, those without one inside")
-	void aspectsByOrder() {
-		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class)) {
-			context.bean(Shop.class).plain();
-			assertThat(context.locks().events()).containsExactly("aspect 0", "aspect 10", "lock", "aspect", "body",
-					"unlock");
-		}
-	}
-
-	@ParameterizedTest
-	@ValueSource(ints = { 1, 10 })
-	@DisplayName("The order can be set to a place between two aspects, also for a method that runs on another thread")
-	void betweenAspects(int order) {
-		try (LockedContext context = LockedContext.ordered(order, Aspects.class, Shop.class)) {
-			context.bean(Shop.class).plain();
-			assertThat(context.bean(Shop.class).later()).succeedsWithin(Duration.ofSeconds(10));
-			assertThat(context.locks().events()).containsExactly("aspect 0", "lock", "aspect 10", "aspect", "body",
-					"unlock", "aspect 0", "lock", "aspect 10", "aspect", "body", "unlock");
 		}
 	}
 
@@ -238,12 +210,6 @@ class AdviceOrderTests {
 			this.recorder.record("body");
 		}
 
-		@DistributedLock(name = "shop")
-		CompletableFuture<Void> later() {
-			this.recorder.record("body");
-			return CompletableFuture.completedFuture(null);
-		}
-
 		void selfInvoking() {
 			plain();
 		}
@@ -310,66 +276,6 @@ class AdviceOrderTests {
 
 	@EnableAspectJAutoProxy(proxyTargetClass = true)
 	static class TransactionsAndAspects extends Transactions {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAspectJAutoProxy
-	static class Aspects {
-
-		@Bean
-		RecordingAspect aspect(RecordingLocks recorder) {
-			return new RecordingAspect(recorder, "aspect");
-		}
-
-		@Bean
-		SecondAspect secondAspect(RecordingLocks recorder) {
-			return new SecondAspect(recorder);
-		}
-
-		@Bean
-		FirstAspect firstAspect(RecordingLocks recorder) {
-			return new FirstAspect(recorder);
-		}
-
-	}
-
-	@Aspect
-	static class RecordingAspect {
-
-		private final RecordingLocks recorder;
-
-		private final String event;
-
-		RecordingAspect(RecordingLocks recorder, String event) {
-			this.recorder = recorder;
-			this.event = event;
-		}
-
-		@Before("execution(* io.holdfast.aop.AdviceOrderTests.Shop.plain()) || execution(* io.holdfast.aop.AdviceOrderTests.Shop.later())")
-		void before(JoinPoint joinPoint) {
-			this.recorder.record(this.event);
-		}
-
-	}
-
-	@Aspect
-	@Order(0)
-	static class FirstAspect extends RecordingAspect {
-
-		FirstAspect(RecordingLocks recorder) {
-			super(recorder, "aspect 0");
-		}
-
-	}
-
-	@Aspect
-	@Order(10)
-	static class SecondAspect extends RecordingAspect {
-
-		SecondAspect(RecordingLocks recorder) {
-			super(recorder, "aspect 10");
-		}
 
 	}
 

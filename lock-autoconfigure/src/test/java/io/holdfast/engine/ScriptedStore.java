@@ -1,22 +1,15 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
@@ -37,16 +30,12 @@ import static org.awaitility.Awaitility.await;
  * A store, and a clock, that do what a test says: each command is noted and stays
  * unanswered until the test answers it.
  */
-public final class ScriptedStore implements LeaseStore, Scheduler {
+public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	private final List<Command> commands = new CopyOnWriteArrayList<>();
 
-	private final PriorityQueue<Planned> planned = new PriorityQueue<>();
-
 	/** What is answered at once. */
 	private final Map<String, Consumer<Command>> answers = new HashMap<>();
-
-	private long now = 1_000_000_000_000L;
 
 	/** What others do while a command is on its way. */
 	public Consumer<String> whileSending = (line) -> {
@@ -54,14 +43,6 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	/** What happens while an instance starts. */
 	public Runnable whileStarting = () -> {
-	};
-
-	/** What happens, once, while a caller looks at the clock. */
-	public Runnable whileLookingAtTheClock = () -> {
-	};
-
-	/** What others do, once, while a caller gives way. */
-	public Runnable whileGivingWay = () -> {
 	};
 
 	/** What happens, once, right after the store has told whether it listens. */
@@ -81,9 +62,6 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	/** What happens, once, while the store is asked where a key is kept. */
 	public Runnable whileAskedForAPart = () -> {
 	};
-
-	/** What happens, once each, instead of planning an action. */
-	public final Queue<Runnable> insteadOfPlanning = new ArrayDeque<>();
 
 	/** Where keys are kept, if not in part 0. */
 	public final Map<String, Integer> parts = new HashMap<>();
@@ -111,21 +89,6 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 		return found;
 	}
 
-	public void elapse(long millis) {
-		long until = this.now + TimeUnit.MILLISECONDS.toNanos(millis);
-		while (!this.planned.isEmpty() && this.planned.peek().at - until <= 0) {
-			Planned next = this.planned.remove();
-			this.now = Math.max(this.now, next.at);
-			next.action.run();
-		}
-		this.now = until;
-	}
-
-	/** Let time pass without running what was due: the process stood still. */
-	public void pause(long millis) {
-		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
-	}
-
 	/** Fail as where the stack ends. */
 	public static void overflowStack() {
 		throw new StackOverflowError();
@@ -140,11 +103,6 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	/** Answer each such command at once. */
 	public void answerAtOnce(String line, Consumer<Command> answer) {
 		this.answers.put(line, answer);
-	}
-
-	/** How many actions are to run later. */
-	public int plannedCount() {
-		return this.planned.size();
 	}
 
 	/** Answer a renewal that another thread is about to send. */
@@ -311,38 +269,6 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	public void close() {
 	}
 
-	@Override
-	public long nanoTime() {
-		Runnable action = this.whileLookingAtTheClock;
-		this.whileLookingAtTheClock = () -> {
-		};
-		action.run();
-		return this.now;
-	}
-
-	@Override
-	public void giveWay(BooleanSupplier done, long nanos) {
-		Runnable action = this.whileGivingWay;
-		this.whileGivingWay = () -> {
-		};
-		if (!done.getAsBoolean()) {
-			action.run();
-		}
-	}
-
-	@Override
-	public Future<?> schedule(Runnable action, long delayNanos) {
-		Runnable instead = this.insteadOfPlanning.poll();
-		if (instead != null) {
-			instead.run();
-		}
-		Planned plan = new Planned(this.now + Math.max(0, delayNanos), action);
-		this.planned.add(plan);
-		CompletableFuture<?> timer = new CompletableFuture<>();
-		timer.whenComplete((never, cancelled) -> this.planned.remove(plan));
-		return timer;
-	}
-
 	public static final class Command {
 
 		private final String line;
@@ -436,15 +362,6 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 		public void fail(StoreCommandException failure) {
 			this.answer.completeExceptionally(failure);
-		}
-
-	}
-
-	private record Planned(long at, Runnable action) implements Comparable<Planned> {
-
-		@Override
-		public int compareTo(Planned other) {
-			return Long.compare(this.at, other.at);
 		}
 
 	}

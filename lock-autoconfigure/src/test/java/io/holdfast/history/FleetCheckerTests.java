@@ -1,17 +1,14 @@
 package io.holdfast.history;
 
 import java.util.List;
-import java.util.stream.Stream;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 /**
  * The judge of what a watcher is told. Times are in milliseconds here.
  */
-class FleetCheckerTests {
+class FleetCheckerTests extends CheckerTestCase {
 
 	private static final String KNOWN = "0 KNOWN by=a";
 
@@ -20,6 +17,10 @@ class FleetCheckerTests {
 
 	private static final String[] HELD = { "4000 ASKED by=b id=1 mode=EXCLUSIVE key=k lease=9000",
 			"4010 GRANTED id=1 fence=1 until=9000", "5200 RELEASING id=1" };
+
+	FleetCheckerTests() {
+		super(1_000_000);
+	}
 
 	@Test
 	@DisplayName("9: who is there is told of, in time")
@@ -90,30 +91,6 @@ class FleetCheckerTests {
 		accepts(and(over, part));
 		part[0] = part[0].replace("by=b", "by=a");
 		refuses(9, and(over, part));
-	}
-
-	private static String[] and(String[] some, String... more) {
-		return Stream.of(some, more).flatMap(Stream::of).toArray(String[]::new);
-	}
-
-	private static List<String> check(String... lines) {
-		return Checker.check(Stream.of(lines).map(FleetCheckerTests::event).toList(), 250_000_000, 100_000_000);
-	}
-
-	private static Event event(String line) {
-		Event event = Event.parse(line);
-		return Event.parse(event.at() * 1_000_000 + line.substring(line.indexOf(' ')))
-			.until(event.until() * 1_000_000)
-			.lease(event.lease() * 1_000_000);
-	}
-
-	private static void accepts(String... lines) {
-		assertThat(check(lines)).isEmpty();
-	}
-
-	private static void refuses(int property, String... lines) {
-		assertThat(check(lines)).isNotEmpty()
-			.allSatisfy((violation) -> assertThat(violation).startsWith("property " + property + ": "));
 	}
 
 }

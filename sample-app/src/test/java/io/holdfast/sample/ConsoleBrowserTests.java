@@ -5,95 +5,33 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
-import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.sample.Browser.Row;
 import io.holdfast.sample.Instances.Instance;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.Keys;
 
-import org.springframework.data.redis.connection.DataType;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
-import org.springframework.http.HttpMethod;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The console in a browser, for two instances. Run with {@code -Pbrowser}.
+ * What the console shows in a browser, for two instances. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
-class ConsoleBrowserTests {
+class ConsoleBrowserTests extends ConsoleTestCase {
 
 	private static final String FLEET = "holdfast:fleet";
 
 	private static final String DEAD = "0123456789abcdef0123456789abcdef";
-
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
-
-	private static Browser page;
-
-	@BeforeAll
-	static void start() {
-		page = new Browser();
-		instances = new Instances();
-		// So long that what is to be seen lasts longer than from one look to the next.
-		first = instances.start("--shop.quote-time=200ms");
-		second = instances.start("--shop.quote-time=200ms");
-	}
-
-	@AfterAll
-	static void stop() {
-		if (page != null) {
-			page.close();
-			instances.close();
-		}
-	}
-
-	@BeforeEach
-	void open() {
-		page.resize(Browser.DESKTOP, false);
-		page.open(first.port());
-	}
-
-	@AfterEach
-	void hasNoComplaints() {
-		assertThat(page.complaints()).isEmpty();
-	}
-
-	private static LockLease acquire(Instance instance, String key) {
-		return instance.context()
-			.getBean(LockService.class)
-			.acquireAsync(LockRequest.of(key).name("name of " + key))
-			.join();
-	}
-
-	private static CompletableFuture<LockLease> waitFor(Instance instance, String key) {
-		return instance.context()
-			.getBean(LockService.class)
-			.acquireAsync(LockRequest.of(key).waitTime(Duration.ofMinutes(2)));
-	}
-
-	private static void told(String announcement) {
-		page.until("that is told", () -> page.text("#announcement").equals(announcement));
-	}
 
 	@Test
 	@DisplayName("It shows all instances, which of them it asks, and of one that died when it was last seen")
@@ -237,27 +175,6 @@ class ConsoleBrowserTests {
 	}
 
 	@Test
-	@DisplayName("The limit of a semaphore can be raised: calls that wait go at once; and cleared again")
-	void raisesLimit() {
-		CompletableFuture<QuotesResult> quotes = CompletableFuture
-			.supplyAsync(() -> first.post("/quotes?orders=150", QuotesResult.class));
-		page.until("all permits are used, and calls wait", () -> {
-			Row carrier = page.semaphore("carrier");
-			return carrier.squares() == 3 && !carrier.queue().isEmpty();
-		});
-		assertThat(page.semaphore("carrier").note()).startsWith("3 of 3 permits used");
-		page.type("[aria-label='Limit of carrier']", "12");
-		page.click("[aria-label='Set the limit of carrier']");
-		page.until("waiting calls went", () -> page.semaphore("carrier").squares() == 12);
-		assertThat(page.semaphore("carrier").note()).isEqualTo("12 of 12 permits used · set by an operator");
-		told("The limit of ‘carrier’ is 12 now, at all instances.");
-		assertThat(quotes.join()).isNotNull();
-		page.click("[aria-label=\"Clear the operator's limit of carrier\"]");
-		told("The limit of ‘carrier’ is what is configured again.");
-		assertThat(first.send(HttpMethod.GET, "/quotes/limit", QuotesResult.Limit.class).setByOperator()).isFalse();
-	}
-
-	@Test
 	@DisplayName("A lock whose holder freezes is shown, and found, as one that is not renewed")
 	void tellsWhatIsNotRenewed() {
 		CompletableFuture<FreezeResult> frozen = CompletableFuture
@@ -270,125 +187,6 @@ class ConsoleBrowserTests {
 		assertThat(page.text("#locks-found")).startsWith("1 of ");
 		assertThat(frozen.join()).isNotNull();
 		renewed.release();
-	}
-
-	@Test
-	@DisplayName("A lock is released by force only after a question, and the focus stays where it was")
-	void releasesByForce() {
-		LockLease lease = acquire(second, "forced");
-		acquire(second, "a neighbour");
-		String release = "[aria-label='Release lock forced by force']";
-		page.until("the lock is shown", () -> page.lock("forced").isHeld());
-		page.click(release);
-		assertThat(page.text("#confirm-title")).isEqualTo("Release lock ‘forced’?");
-		page.press(Keys.ESCAPE);
-		page.until("the question is gone", () -> !page.isShown("#confirm"));
-		assertThat(lease.isHeld()).isTrue();
-		page.click(release);
-		page.click("#confirm [value=yes]");
-		told("Released lock ‘forced’ by force.");
-		page.until("it is free", () -> page.lock("forced").here().equals("free"));
-		long asked = asked(0, Double.MAX_VALUE);
-		page.until("it was asked often", () -> asked(0, Double.MAX_VALUE) > asked + 12);
-		assertThat(page.script("return document.activeElement.getAttribute('aria-label')"))
-			.isEqualTo("Release lock forced by force");
-		page.press(Keys.TAB);
-		page.until("the row is gone", () -> page.lock("forced").equals(Row.NONE));
-		first.context().getBean(LockService.class).admin().forceRelease("a neighbour");
-	}
-
-	@Test
-	@DisplayName("The question tells who holds the lock, and does not release it when it has another holder by now")
-	void releasesOnlyTheHolderThatWasSeen() {
-		LockLease seen = acquire(second, "seen");
-		page.until("the lock is shown", () -> page.lock("seen").isHeld());
-		page.click("[aria-label='Release lock seen by force']");
-		page.until("its holder is told", () -> page.text("#confirm-facts").contains("name of seen"));
-		assertThat(page.text("#confirm-facts")).contains("For", String.valueOf(seen.fencingToken()));
-		assertThat(page.text("#confirm-text")).startsWith("The next request gets it at once");
-		assertThat(page.violations()).isEmpty();
-		page.screenshot("console-question", false);
-		seen.release();
-		LockLease next = acquire(first, "seen");
-		page.until("the change is told", () -> page.isShown("#confirm-changed")
-				&& page.text("#confirm-changed").startsWith("The holder has changed since you saw it"));
-		assertThat(page.script("return document.getElementById('confirm-yes').disabled")).isEqualTo(true);
-		assertThat(page.violations()).isEmpty();
-		page.screenshot("console-question-changed", false);
-		page.press(Keys.ESCAPE);
-		assertThat(next.isHeld()).isTrue();
-		next.release();
-	}
-
-	@Test
-	@DisplayName("The lock of another client is found as such, and the question says that it would not notice a release")
-	void tellsWhatIsForeign() {
-		LockLease own = acquire(second, "own");
-		first.context()
-			.getBean(StringRedisTemplate.class)
-			.opsForValue()
-			.set("lock:foreign", "a token", Duration.ofMinutes(1));
-		page.until("both are shown", () -> page.lock("foreign").isHeld() && page.lock("own").isHeld());
-		page.choose("#locks-tools [name=filter]", "foreign");
-		page.until("it is found", () -> page.lock("foreign").isHeld() && !page.lock("own").isHeld());
-		assertThat(page.lock("foreign").note()).isEqualTo("exclusive");
-		page.click("[aria-label='Release lock foreign by force']");
-		assertThat(page.text("#confirm-facts")).contains("a foreign client").doesNotContain("Fencing token");
-		assertThat(page.text("#confirm-text")).contains("goes on and never notices");
-		page.click("#confirm-yes");
-		told("Released lock ‘foreign’ by force.");
-		own.release();
-	}
-
-	@Test
-	@DisplayName("After a change that was not answered it is told that its outcome is not known, until that is closed")
-	void tellsThatAnOutcomeIsNotKnown() {
-		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
-		semaphores.acquireAsync(SemaphoreRequest.of("unanswered", 2)).join();
-		page.until("the semaphore is shown", () -> page.semaphore("unanswered").isHeld());
-		first.context()
-			.getBean(StringRedisTemplate.class)
-			.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "PAUSE".getBytes(),
-					"4000".getBytes(), "ALL".getBytes()));
-		page.type("[aria-label='Limit of unanswered']", "9");
-		page.click("[aria-label='Set the limit of unanswered']");
-		page.until("that is told", () -> page.text("#announcement")
-			.startsWith("It is not known whether it was changed; look before you try again: "));
-		page.until("it was changed",
-				() -> page.semaphore("unanswered").note().equals("1 of 9 permits used · set by an operator"));
-		assertThat(page.violations()).isEmpty();
-		page.screenshot("console-unknown", false);
-		page.click("#dismiss");
-		assertThat(page.isShown("#announcement")).isFalse();
-		assertThat(page.complaints()).allMatch((complaint) -> complaint.contains(" 503 "));
-		semaphores.admin().clearLimit("unanswered");
-		semaphores.admin().forceRelease("unanswered");
-	}
-
-	@Test
-	@DisplayName("Where no limit is known none is offered, and limit 0, which stops all, is set only after a question")
-	void asksBeforeAllIsStopped() {
-		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
-		semaphores.acquireAsync(SemaphoreRequest.of("stopped", 3)).join();
-		page.until("the semaphore is shown", () -> page.semaphore("stopped").isHeld());
-		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
-		redis.keys("*stopped*")
-			.stream()
-			.filter((key) -> redis.type(key) == DataType.HASH)
-			.forEach((key) -> redis.opsForHash().put(key, "asked", "0"));
-		page.until("its limit is not known", () -> page.semaphore("stopped").note().equals("no limit known"));
-		String limit = "[aria-label='Limit of stopped']";
-		assertThat(page.script("return document.querySelector(arguments[0]).value", limit)).isEqualTo("");
-		page.type(limit, "0" + Keys.ENTER);
-		assertThat(page.text("#confirm-title")).isEqualTo("Stop all requests for permits of ‘stopped’?");
-		page.press(Keys.ESCAPE);
-		page.until("the question is gone", () -> !page.isShown("#confirm"));
-		assertThat(semaphores.status("stopped").limitSet()).isFalse();
-		page.type(limit, "0" + Keys.ENTER);
-		page.click("#confirm-yes");
-		told("The limit of ‘stopped’ is 0 now, at all instances: it stops all requests.");
-		semaphores.admin().clearLimit("stopped");
-		semaphores.admin().forceRelease("stopped");
 	}
 
 	@Test
@@ -406,41 +204,6 @@ class ConsoleBrowserTests {
 		LockLease turning = acquire(second, "turning \u202Eabc");
 		page.until("what turns the text around is shown", () -> page.lock("turning ‹U+202E›abc").isHeld());
 		turning.release();
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "a//b", "/a", "a/", "a/../b", "./a", "a;b" })
-	@DisplayName("Keys that no path could name can be seen in detail and released, too")
-	void releasesKeysThatPathsCannotName(String key) {
-		acquire(second, key);
-		page.type("#locks-tools [name=search]", key);
-		page.until("the lock is found", () -> page.lock(key).isHeld() && page.text("#locks-found").startsWith("1 of"));
-		page.click("#locks .open");
-		page.until("its detail is shown", () -> page.text("#detail-holders").contains("name of " + key));
-		page.press(Keys.ESCAPE);
-		page.click("[aria-label='Release lock " + key + " by force']");
-		page.click("#confirm [value=yes]");
-		told("Released lock ‘" + key + "’ by force.");
-		page.until("it is free", () -> !page.lock(key).isHeld());
-	}
-
-	@Test
-	@DisplayName("Where the endpoints may only be read no action is shown")
-	void showsNoActionsWhereThereAreNone() {
-		LockLease lease = acquire(first, "read only");
-		first.context().getBean(SemaphoreService.class).acquireAsync(SemaphoreRequest.of("read only", 2)).join();
-		Instance reader = instances.start("--management.endpoint.locks.access=read-only",
-				"--management.endpoint.semaphores.access=read-only");
-		page.open(reader.port());
-		page.until("the lock is shown", () -> page.lock("read only").isHeld() && page.semaphore("read only").isHeld());
-		assertThat(page.text("#rights")).startsWith("Read only: ");
-		assertThat(page.isShown("#locks .do button")).isFalse();
-		assertThat(page.isShown("#semaphores .do button")).isFalse();
-		page.open(first.port());
-		page.until("here it may be released", () -> page.isShown("[aria-label='Release lock read only by force']"));
-		reader.context().close();
-		lease.release();
-		first.context().getBean(SemaphoreService.class).admin().forceRelease("read only");
 	}
 
 	@Test
@@ -561,17 +324,6 @@ class ConsoleBrowserTests {
 		assertThat(shown - hidden).isGreaterThan(3_000);
 		assertThat(asked(hidden, shown)).isZero();
 		page.until("it asks again", () -> asked(shown, Double.MAX_VALUE) > 0);
-	}
-
-	/** How many requests the page began in a time, by the clock of its own. */
-	private static long asked(double from, double to) {
-		return ((Number) page.script(
-				"""
-						return performance.getEntriesByType('resource').filter((each) => /actuator.(locks|semaphores)/.test(each.name)
-							&& each.startTime > arguments[0] && each.startTime < arguments[1]).length;
-						""",
-				from, to))
-			.longValue();
 	}
 
 }

@@ -6,18 +6,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.observe.RecordingObserver;
-import io.holdfast.engine.request.EngineSettings;
-import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.HandOverLimits;
-import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.view.BlockingAcquirer;
 import org.junit.jupiter.api.Test;
 
@@ -28,47 +20,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * The rules of going before a thread that wakes up for what was released.
  */
-class BargingTests extends ScriptedEngine {
-
-	private static final SemaphoreRequest UNFAIR = SemaphoreRequest.of("k", 2)
-		.fair(false)
-		.waitTime(Duration.ofSeconds(10))
-		.leaseTime(Duration.ofSeconds(30));
-
-	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
-
-	BargingTests() {
-		super(EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5))));
-	}
-
-	/** Both permits are held here. */
-	private List<PermitLease> both() {
-		List<PermitLease> held = new ArrayList<>();
-		for (int number = 1; number <= 2; number++) {
-			CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(UNFAIR);
-			this.store.last("acquire " + number).granted(10 + number, 30_000);
-			held.add(answer.join());
-		}
-		this.store.sent();
-		return held;
-	}
-
-	/** A thread asks, and waits. */
-	private PendingAcquisition blocked(SemaphoreRequest request) {
-		PendingAcquisition acquisition = acquire(this.engine, List.of(ResolvedRequest.of(request, settings())),
-				new Thread(), LeaseContext.empty());
-		acquisition.markBlocked();
-		return acquisition;
-	}
-
-	private static boolean isCalled(PendingAcquisition waiting) {
-		return waiting.markBlocked().isDone() && !waiting.result().isDone();
-	}
-
-	private static PermitLease lease(PendingAcquisition acquisition) {
-		assertThat(acquisition.result()).isCompleted();
-		return (PermitLease) acquisition.result().join();
-	}
+class BargingTests extends OfferedPermits {
 
 	@Test
 	void aThreadIsCalledForWhatIsReleased() {
@@ -283,19 +235,6 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoLeavesItsPlaceInTheStoresQueueLeavesWhatIsOfferedToo() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		PendingAcquisition next = blocked(UNFAIR);
-		this.store.last("acquire 3").busy(30_000, 15);
-		this.store.sent();
-		held.get(0).release();
-		waiting.interrupt(new InterruptedException());
-		assertThat(this.store.sent()).isEmpty();
-		assertThat(isCalled(next)).isTrue();
-	}
-
-	@Test
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		List<PermitLease> held = both();
 		CompletableFuture<PermitLease> answer = CompletableFuture.supplyAsync(() -> this.semaphores.acquire(UNFAIR));
@@ -324,81 +263,6 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatTheCalledOneDoesNotComeForIsForTheNext() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		PendingAcquisition next = blocked(UNFAIR);
-		PendingAcquisition last = blocked(UNFAIR);
-		held.get(0).release();
-		waiting.interrupt(new InterruptedException());
-		assertThat(isCalled(next)).isTrue();
-		next.interrupt(new InterruptedException());
-		last.claimOffer();
-		assertThat(last.result()).isCompleted();
-	}
-
-	@Test
-	void whatTheOnlyOneThatWaitedDoesNotComeForIsReleased() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		this.store.last("acquire 3").busy(30_000, 15);
-		this.store.sent();
-		held.get(0).release();
-		assertThat(this.store.sent()).isEmpty();
-		waiting.interrupt(new InterruptedException());
-		assertThat(this.store.sent()).containsExactlyInAnyOrder("release 1", "release 3");
-		waiting.claimOffer();
-		held.get(1).releaseAsync();
-		assertThat(this.store.sent()).containsExactly("release 2");
-		this.store.last("release 1").released(true);
-		this.store.last("release 2").released(true);
-		this.store.last("release 3").released(true);
-		assertThat(isIdle()).isTrue();
-	}
-
-	@Test
-	void whatIsOfferedIsReleasedIfTheWaitIsOver() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
-		this.store.last("acquire 3").busy(30_000, 15);
-		held.get(0).release();
-		this.store.sent();
-		this.store.elapse(1000);
-		assertThat(waiting.result()).isCompletedExceptionally();
-		assertThat(this.store.sent()).contains("release 1", "release 3");
-	}
-
-	@Test
-	void whoComesAfterTheTurnOfItsInstanceStandsInTheQueueOnly() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		this.store.last("acquire 3").busy(30_000, 15);
-		this.store.sent();
-		held.get(0).release();
-		this.store.pause(6);
-		waiting.claimOffer();
-		assertThat(waiting.result()).isNotDone();
-		assertThat(this.store.sent()).containsExactly("release 1");
-		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 20, 5000);
-		assertThat(waiting.result()).isCompleted();
-	}
-
-	@Test
-	void whomTheStoreGrantsItIsNotWaitedFor() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		PendingAcquisition next = blocked(UNFAIR);
-		this.store.last("acquire 3").busy(30_000, 15);
-		held.get(0).release();
-		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 20, 5000);
-		assertThat(waiting.result()).isCompleted();
-		assertThat(isCalled(next)).isTrue();
-		waiting.claimOffer();
-		next.claimOffer();
-		assertThat(next.result()).isCompleted();
-	}
-
-	@Test
 	void noMoreContendWhileSomethingIsOffered() {
 		// The other permit is held by another instance.
 		CompletableFuture<PermitLease> held = this.semaphores.acquireAsync(UNFAIR);
@@ -412,36 +276,6 @@ class BargingTests extends ScriptedEngine {
 		blocked(UNFAIR);
 		this.store.last("acquire 2").busy(30_000, 15);
 		assertThat(this.store.sent()).isEmpty();
-	}
-
-	@Test
-	void aShutDownReleasesWhatIsOffered() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		PendingAcquisition next = blocked(UNFAIR);
-		this.store.last("acquire 3").busy(30_000, 15);
-		this.store.sent();
-		held.get(0).release();
-		this.engine.shutDown(Duration.ofSeconds(1));
-		assertThat(waiting.result()).isCompletedExceptionally();
-		assertThat(next.result()).isCompletedExceptionally();
-		waiting.claimOffer();
-		assertThat(this.store.sent()).containsExactlyInAnyOrder("release 3", "release 1");
-	}
-
-	@Test
-	void whatIsOfferedAndGoneInTheStoreIsNotPassedOn() {
-		List<PermitLease> held = both();
-		PendingAcquisition waiting = blocked(UNFAIR);
-		this.store.last("acquire 3").busy(30_000, 15);
-		this.store.sent();
-		CompletableFuture<Void> renewal = renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
-		held.get(0).release();
-		this.store.last("renew 1").renewed(false);
-		assertThat(renewal).isCompleted();
-		waiting.claimOffer();
-		assertThat(waiting.result()).isNotDone();
-		assertThat(this.store.sent()).containsExactly("renew 1 for 30000", "release 1");
 	}
 
 	@Test

@@ -1,0 +1,124 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.annotation.DistributedLock;
+import org.aspectj.lang.JoinPoint;
+import org.aspectj.lang.annotation.Aspect;
+import org.aspectj.lang.annotation.Before;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.EnableAspectJAutoProxy;
+import org.springframework.core.annotation.Order;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Where the lock stands among the aspects of an application.
+ */
+class AspectOrderTests {
+
+	@Test
+	@DisplayName("By default aspects with an order are outside of the lock, those without one inside")
+	void aspectsByOrder() {
+		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class)) {
+			context.bean(Shop.class).plain();
+			assertThat(context.locks().events()).containsExactly("aspect 0", "aspect 10", "lock", "aspect", "body",
+					"unlock");
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 1, 10 })
+	@DisplayName("The order can be set to a place between two aspects, also for a method that runs on another thread")
+	void betweenAspects(int order) {
+		try (LockedContext context = LockedContext.ordered(order, Aspects.class, Shop.class)) {
+			context.bean(Shop.class).plain();
+			assertThat(context.bean(Shop.class).later()).succeedsWithin(Duration.ofSeconds(10));
+			assertThat(context.locks().events()).containsExactly("aspect 0", "lock", "aspect 10", "aspect", "body",
+					"unlock", "aspect 0", "lock", "aspect 10", "aspect", "body", "unlock");
+		}
+	}
+
+	static class Shop extends Recorded {
+
+		@DistributedLock(name = "shop")
+		void plain() {
+			this.recorder.record("body");
+		}
+
+		@DistributedLock(name = "shop")
+		CompletableFuture<Void> later() {
+			this.recorder.record("body");
+			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAspectJAutoProxy
+	static class Aspects {
+
+		@Bean
+		RecordingAspect aspect(RecordingLocks recorder) {
+			return new RecordingAspect(recorder, "aspect");
+		}
+
+		@Bean
+		SecondAspect secondAspect(RecordingLocks recorder) {
+			return new SecondAspect(recorder);
+		}
+
+		@Bean
+		FirstAspect firstAspect(RecordingLocks recorder) {
+			return new FirstAspect(recorder);
+		}
+
+	}
+
+	@Aspect
+	static class RecordingAspect {
+
+		private final RecordingLocks recorder;
+
+		private final String event;
+
+		RecordingAspect(RecordingLocks recorder, String event) {
+			this.recorder = recorder;
+			this.event = event;
+		}
+
+		@Before("execution(* io.holdfast.aop.AspectOrderTests.Shop.plain()) || execution(* io.holdfast.aop.AspectOrderTests.Shop.later())")
+		void before(JoinPoint joinPoint) {
+			this.recorder.record(this.event);
+		}
+
+	}
+
+	@Aspect
+	@Order(0)
+	static class FirstAspect extends RecordingAspect {
+
+		FirstAspect(RecordingLocks recorder) {
+			super(recorder, "aspect 0");
+		}
+
+	}
+
+	@Aspect
+	@Order(10)
+	static class SecondAspect extends RecordingAspect {
+
+		SecondAspect(RecordingLocks recorder) {
+			super(recorder, "aspect 10");
+		}
+
+	}
+
+}

@@ -1,0 +1,94 @@
+package io.holdfast.engine;
+
+import java.util.ArrayDeque;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+import io.holdfast.engine.context.Scheduler;
+
+/**
+ * A clock that goes on when a test says so, and runs then what is due.
+ */
+abstract class ScriptedClock implements Scheduler {
+
+	private final PriorityQueue<Planned> planned = new PriorityQueue<>();
+
+	long now = 1_000_000_000_000L;
+
+	/** What happens, once, while a caller looks at the clock. */
+	public Runnable whileLookingAtTheClock = () -> {
+	};
+
+	/** What others do, once, while a caller gives way. */
+	public Runnable whileGivingWay = () -> {
+	};
+
+	/** What happens, once each, instead of planning an action. */
+	public final Queue<Runnable> insteadOfPlanning = new ArrayDeque<>();
+
+	public void elapse(long millis) {
+		long until = this.now + TimeUnit.MILLISECONDS.toNanos(millis);
+		while (!this.planned.isEmpty() && this.planned.peek().at - until <= 0) {
+			Planned next = this.planned.remove();
+			this.now = Math.max(this.now, next.at);
+			next.action.run();
+		}
+		this.now = until;
+	}
+
+	/** Let time pass without running what was due: the process stood still. */
+	public void pause(long millis) {
+		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
+	}
+
+	/** How many actions are to run later. */
+	public int plannedCount() {
+		return this.planned.size();
+	}
+
+	@Override
+	public long nanoTime() {
+		Runnable action = this.whileLookingAtTheClock;
+		this.whileLookingAtTheClock = () -> {
+		};
+		action.run();
+		return this.now;
+	}
+
+	@Override
+	public void giveWay(BooleanSupplier done, long nanos) {
+		Runnable action = this.whileGivingWay;
+		this.whileGivingWay = () -> {
+		};
+		if (!done.getAsBoolean()) {
+			action.run();
+		}
+	}
+
+	@Override
+	public Future<?> schedule(Runnable action, long delayNanos) {
+		Runnable instead = this.insteadOfPlanning.poll();
+		if (instead != null) {
+			instead.run();
+		}
+		Planned plan = new Planned(this.now + Math.max(0, delayNanos), action);
+		this.planned.add(plan);
+		CompletableFuture<?> timer = new CompletableFuture<>();
+		timer.whenComplete((never, cancelled) -> this.planned.remove(plan));
+		return timer;
+	}
+
+	private record Planned(long at, Runnable action) implements Comparable<Planned> {
+
+		@Override
+		public int compareTo(Planned other) {
+			return Long.compare(this.at, other.at);
+		}
+
+	}
+
+}

@@ -1,0 +1,282 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What every {@link LeaseStore} must do with exclusive locks that are held: their fences,
+ * their time, and whose they are.
+ */
+abstract class LeaseHoldingContract extends StoreContract {
+
+	@Test
+	@DisplayName("a free key is granted for the lease time, with a fence")
+	void grantsFreeKey() {
+		Granted granted = granted(this.a.acquire("1"));
+		assertThat(granted.fence()).isPositive();
+		assertThat(granted.ttlMillis()).isBetween(LEASE - 1000, LEASE);
+		KeyState state = this.b.inspect();
+		assertThat(state.owner()).isEqualTo(this.a.token("1"));
+		assertThat(state.ttlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(state.fence()).isEqualTo(granted.fence());
+		assertThat(state.waiting()).isZero();
+	}
+
+	@Test
+	@DisplayName("acquiring again by the same token is the same grant")
+	void acquireIsIdempotent() {
+		Granted first = granted(this.a.acquire("1"));
+		Granted second = granted(this.a.acquire("1"));
+		assertThat(second.fence()).isEqualTo(first.fence());
+		assertThat(this.a.release("1").released()).isTrue();
+		assertThat(this.b.inspect().owner()).isNull();
+	}
+
+	@Test
+	@DisplayName("acquiring again never shortens the lease")
+	void acquireNeverShortens() {
+		granted(this.a.acquire("1"));
+		Granted again = granted(this.a.acquireBriefly("1"));
+		assertThat(again.ttlMillis()).isGreaterThan(SHORT);
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(SHORT);
+	}
+
+	@Test
+	@DisplayName("fences grow with each grant, by more than what is given out inside one instance")
+	void fencesGrow() {
+		long last = 0;
+		for (int i = 0; i < 20; i++) {
+			Instance instance = (i % 2 == 0) ? this.a : this.b;
+			Granted granted = granted(instance.acquire("" + i));
+			assertThat(granted.fence()).isGreaterThanOrEqualTo(last + 64);
+			last = granted.fence();
+			instance.release("" + i);
+		}
+	}
+
+	@Test
+	@DisplayName("who may keep a lock without waiters has more fences to give, whatever is answered when")
+	void leavesFencesForThoseWhoKeepIt() {
+		Granted first = granted(this.a.acquire("01"));
+		assertThat(first.fences()).isEqualTo(1024);
+		assertThat(granted(this.a.acquire("01"))).extracting(Granted::fence, Granted::fences)
+			.containsExactly(first.fence(), 1024);
+		assertThat(this.b.inspect().fence()).isEqualTo(first.fence());
+		this.a.release("01");
+		Granted next = granted(this.b.acquire("1"));
+		assertThat(next.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(next.fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("however often in a row, fences do not get ahead of the clock by more than 64 with each grant")
+	void fencesStayNearTheClock() {
+		int count = 200;
+		Granted first = granted(this.a.acquire("01"));
+		this.a.release("01");
+		List<CompletableFuture<AcquireReply>> answers = new ArrayList<>();
+		// Without waiting for answers, so that the clock gets on by less than 1,024 each.
+		for (int i = 2; i < count; i++) {
+			AcquireCommand ask = AcquireCommand.forLock(this.a.token("0" + i), LEASE, CLAIM);
+			answers.add(this.a.store.acquire(lock(KEY), ask, true));
+			this.a.store.release(lock(KEY), ask, null);
+		}
+		List<Granted> grants = answers.stream().map((answer) -> granted(get(answer))).toList();
+		long clock = granted(this.a.acquire(lock("another"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)))
+			.fence();
+		long last = first.fence() + first.fences() - 1;
+		for (Granted grant : grants) {
+			assertThat(grant.fence()).isGreaterThan(last);
+			last = grant.fence() + grant.fences() - 1;
+		}
+		assertThat(last).isLessThan(clock + 64 * count + 2 * 1024);
+	}
+
+	@Test
+	@DisplayName("who follows within an instance has more fences to give as long as no other instance waits")
+	void leavesFencesForThoseWhoFollow() {
+		Granted first = granted(this.a.acquire("1"));
+		// So that the clock is ahead of the first one's fences.
+		elapse(Duration.ofMillis(2));
+		Granted second = granted(this.a.release("1", "02").next());
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(second.fences()).isEqualTo(1024);
+		Granted third = granted(this.a.release("02", "3").next());
+		assertThat(third.fence()).isGreaterThanOrEqualTo(second.fence() + second.fences());
+		assertThat(third.fences()).isEqualTo(64);
+		busy(this.b.acquire("1"));
+		busy(this.a.release("3", "04").next());
+		this.b.release("1");
+		assertThat(granted(this.a.acquire("04")).fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("who has waited for a lock has as many fences as all, as others may wait behind")
+	void leavesFewFencesForThoseWhoWaited() {
+		Granted first = granted(this.a.acquire("1"));
+		busy(this.b.acquire("01"));
+		this.a.release("1");
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		assertThat(wakeUp.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		Granted asked = granted(this.b.acquire("01"));
+		assertThat(asked.fence()).isEqualTo(wakeUp.fence());
+		assertThat(asked.fences()).isEqualTo(64);
+		this.b.release("01");
+		assertThat(granted(this.a.acquire("2")).fence()).isGreaterThanOrEqualTo(wakeUp.fence() + 64);
+	}
+
+	@Test
+	@DisplayName("who waits for a lock that was kept until its lease ended has as many fences as all")
+	void leavesFewFencesBehindThoseWhoKeptIt() {
+		Granted kept = granted(this.a.acquireBriefly("01"));
+		assertThat(kept.fences()).isEqualTo(1024);
+		busy(this.b.acquire("01"));
+		elapse(Duration.ofMillis(SHORT + 20));
+		Granted next = granted(this.b.acquire("01"));
+		assertThat(next.fence()).isGreaterThanOrEqualTo(kept.fence() + kept.fences());
+		assertThat(next.fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("the second request learns the owner's time and fence")
+	void tellsBusy() {
+		Granted granted = granted(this.a.acquire("1"));
+		Busy busy = busy(this.b.acquire("1"));
+		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(busy.fence()).isEqualTo(granted.fence());
+		assertThat(busy.foreign()).isFalse();
+	}
+
+	@Test
+	@DisplayName("two keys do not matter to each other")
+	void keysAreIndependent() {
+		granted(this.a.acquire("1"));
+		granted(this.b.acquire(lock("another"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+	}
+
+	@Test
+	@DisplayName("a foreign owner is told as such, and excludes until it ends")
+	void respectsForeignOwner() {
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
+		Busy busy = busy(this.a.acquire("1"));
+		assertThat(busy.foreign()).isTrue();
+		assertThat(busy.ownerTtlMillis()).isBetween(0L, SHORT);
+		assertThat(this.a.inspect().owner()).isEqualTo("stranger");
+		elapse(Duration.ofMillis(SHORT + 20));
+		granted(this.a.acquire("1"));
+	}
+
+	@Test
+	@DisplayName("the second request can tell old hand-offs by the fence, also behind a foreign owner")
+	void tellsAFenceBehindForeignOwner() {
+		Granted before = granted(this.a.acquire("1"));
+		this.a.release("1");
+		elapse(Duration.ofMillis(5));
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
+		Busy busy = busy(this.b.acquire("1"));
+		assertThat(busy.fence()).isGreaterThanOrEqualTo(before.fence());
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(granted(this.b.acquire("1")).fence()).isGreaterThan(busy.fence());
+	}
+
+	@Test
+	@DisplayName("S2 a foreign owner without end is told as such and left alone")
+	void leavesOwnerWithoutEndAlone() {
+		putForeign(KEY, this.a.id.substring(1) + "x:1", null);
+		Busy busy = busy(this.a.acquire("1"));
+		assertThat(busy.foreign()).isTrue();
+		assertThat(busy.ownerTtlMillis()).isEqualTo(-1);
+		assertThat(this.a.release("1").released()).isFalse();
+		assertThat(this.a.inspect().ttlMillis()).isEqualTo(-1);
+	}
+
+	@Test
+	@DisplayName("F43 a lease that ended is not renewed, and its release leaves the next owner alone")
+	void endsByTime() {
+		Granted first = granted(this.a.acquireBriefly("1"));
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(this.a.inspect().owner()).isNull();
+		assertThat(this.a.inspect().ttlMillis()).isZero();
+		Granted second = granted(this.b.acquire("1"));
+		assertThat(second.fence()).isGreaterThan(first.fence());
+		assertThat(this.a.renew("1", LEASE)).isFalse();
+		assertThat(this.a.release("1").released()).isFalse();
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("a release is true once")
+	void releasesOnce() {
+		granted(this.a.acquire("1"));
+		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(true, null));
+		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(false, null));
+		assertThat(this.b.release("1").released()).isFalse();
+	}
+
+	@Test
+	@DisplayName("a lease is renewed by lengthening, never by shortening")
+	void renewsByLengthening() {
+		granted(this.a.acquire("1"));
+		assertThat(this.a.renew("1", 2 * LEASE)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.renew("1", SHORT)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+	}
+
+	@Test
+	@DisplayName("a lease that is retained ends at the given time, sooner or later than it would")
+	void retains() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		assertThat(this.b.retain(lock(KEY), "1", 1, SHORT)).isFalse();
+		assertThat(this.a.retain(lock(KEY), "1", 1, 2 * LEASE)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.retain(lock(KEY), "1", 1, SHORT)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(this.a.retain(lock(KEY), "1", 1, LEASE)).isFalse();
+		granted(this.b.acquire("1"));
+	}
+
+	@Test
+	@DisplayName("many renewals are answered in their order, the lost among the kept")
+	void renewsManyInOrder() {
+		List<CompletableFuture<AcquireReply>> acquired = new ArrayList<>();
+		List<Renewal> renewals = new ArrayList<>();
+		List<Boolean> expected = new ArrayList<>();
+		for (int i = 0; i < 1100; i++) {
+			boolean kept = i % 7 != 0;
+			if (kept) {
+				acquired.add(this.a.store.acquire(lock("many" + i),
+						AcquireCommand.forLock(this.a.token("" + i), LEASE, CLAIM), true));
+			}
+			renewals.add(renewal("many" + i, this.a.token("" + i), LEASE));
+			expected.add(kept);
+		}
+		acquired.forEach(LeaseHoldingContract::get);
+		assertThat(this.a.renew(renewals)).isEqualTo(expected);
+	}
+
+	@Test
+	@DisplayName("no renewals are no trouble")
+	void renewsNothing() {
+		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
+	}
+
+}

@@ -1,0 +1,130 @@
+package io.holdfast.history;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The judge of histories refuses what ended for a reason that was not there, which is
+ * property 8.
+ */
+class ReasonCheckerTests extends CheckerTestCase {
+
+	ReasonCheckerTests() {
+		super(1);
+	}
+
+	@Test
+	@DisplayName("8: a limit that was set before the last one may be back when another server took over")
+	void limitsOfAnotherServer() {
+		String before = "0 LIMIT key=k limit=1 until=1";
+		String after = "2 LIMIT key=k limit=-1 until=3";
+		String asked = "50 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3";
+		String refused = "60 REFUSED id=1 why=EXCEEDS_LIMIT";
+		refuses(8, before, after, asked, refused);
+		// What was set last may be gone with the server.
+		accepts(before, after, "5 FAILED_OVER until=90", asked, refused);
+		refuses(8, before, after, "5 FAILED_OVER until=90", "7 LIMIT key=k limit=-1 until=8", asked, refused);
+	}
+
+	@Test
+	@DisplayName("8: what comes late out of one trouble may meet the next, and be stored after that")
+	void troublesInSequence() {
+		String[] before = { "0 ASKED by=b id=1 mode=EXCLUSIVE key=k lease=100", "1 GRANTED id=1 fence=1 until=101",
+				"20 RELEASING id=1", "21 RELEASED id=1 why=RELEASED",
+				"5000 ASKED by=a id=2 mode=EXCLUSIVE key=k lease=100 why=NOT_WAITING",
+				"5001 REFUSED id=2 why=TIMED_OUT" };
+		String first = "10 TROUBLE by=b until=2000";
+		String next = "1990 OUTAGE by=b until=4990";
+		refuses(8, before);
+		refuses(8, and(before, first));
+		refuses(8, and(before, next));
+		accepts(and(before, first, next));
+	}
+
+	@Test
+	@DisplayName("8: a refusal for a reason that was not is refused")
+	void reasons() {
+		String asked = "10 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u until=500";
+		String other = "0 ASKED by=b id=2 mode=EXCLUSIVE key=k";
+		refuses(8, asked, "100 REFUSED id=1 why=STORE");
+		accepts(asked, "100 REFUSED id=1 why=STORE", "50 TROUBLE by=a until=60");
+		refuses(8, asked, "100 REFUSED id=1 why=STORE", "50 TROUBLE by=b until=60");
+		String full = "50 FULL by=a mode=READ key=k";
+		accepts(asked, "100 REFUSED id=1 why=STORE", full);
+		accepts("10 ASKED by=a id=1 mode=EXCLUSIVE key=l why=PART", "100 REFUSED id=1 why=STORE", full);
+		refuses(8, "10 ASKED by=a id=1 mode=EXCLUSIVE key=l", "100 REFUSED id=1 why=STORE", full);
+		refuses(8, asked, "100 REFUSED id=1 why=STORE", "50 FULL by=b mode=READ key=k");
+		refuses(8, asked, "301 REFUSED id=1 why=STORE", full);
+		refuses(8, asked, "40 REFUSED id=1 why=STORE", full);
+		refuses(8, asked, "100 REFUSED id=1 why=INTERRUPTED");
+		refuses(8, asked, "100 REFUSED id=1 why=SHUTDOWN");
+		accepts(asked, "100 REFUSED id=1 why=SHUTDOWN", "50 SHUT_DOWN by=a");
+		refuses(8, asked, "100 REFUSED id=1 why=SELF_BLOCKED");
+		accepts(asked, "100 REFUSED id=1 why=SELF_BLOCKED", "0 ASKED by=a id=2 mode=READ key=k user=u",
+				"5 GRANTED id=2 fence=1", "105 RELEASING id=2");
+		refuses(8, asked, "100 REFUSED id=1 why=LOST");
+		accepts(asked, "100 REFUSED id=1 why=LOST", "0 ASKED by=a id=2 mode=EXCLUSIVE key=k", "1 GRANTED id=2 until=5",
+				"5 LOST id=2 until=5");
+		String before = "0 ASKED by=a id=2 mode=EXCLUSIVE key=k";
+		accepts(asked, "100 REFUSED id=1 why=LOST", before, "1 GRANTED id=2 until=200", "99 RELEASING id=2 until=99");
+		refuses(8, asked, "100 REFUSED id=1 why=LOST", before, "1 GRANTED id=2 until=200", "99 RELEASING id=2");
+		refuses(8, asked, "100 REFUSED id=1 why=NullPointerException");
+		refuses(8, "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3", "100 REFUSED id=1 why=EXCEEDS_LIMIT");
+		accepts("0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3", "100 REFUSED id=1 why=EXCEEDS_LIMIT",
+				"50 LIMIT key=k limit=1 until=51");
+		refuses(8, other, asked, "1 GRANTED id=2", "90 REFUSED id=2 why=STORE", "100 REFUSED id=1 why=TIMED_OUT");
+	}
+
+	@Test
+	@DisplayName("8: the store's trouble is not another owner")
+	void timeOuts() {
+		String asked = "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500";
+		String refused = "2500 REFUSED id=1 why=TIMED_OUT";
+		String[] other = { "1900 ASKED by=b id=2 mode=EXCLUSIVE key=k", "1910 GRANTED id=2", "2600 RELEASING id=2" };
+		refuses(8, asked, refused);
+		refuses(8, asked, refused, "0 ASKED by=b id=2 mode=EXCLUSIVE key=k", "1 GRANTED id=2", "2 RELEASING id=2");
+		accepts(and(other, asked, refused));
+		refuses(8, and(other, asked, refused, "1950 OUTAGE by=a until=2500"));
+		accepts(and(other, asked, refused, "1950 OUTAGE by=a until=2400"));
+		accepts(and(other, asked, refused, "1950 OUTAGE by=b until=2500"));
+	}
+
+	@Test
+	@DisplayName("8: who gave up may be granted it at the end of an outage, and has it for a lease")
+	void timeOutsAfterAnOutage() {
+		String[] after = { "0 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300", "5 REFUSED id=2 why=INTERRUPTED",
+				"4 INTERRUPTED id=2", "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500",
+				"2500 REFUSED id=1 why=TIMED_OUT" };
+		refuses(8, after);
+		accepts(and(after, "3 OUTAGE by=b until=1500"));
+		accepts(and(after, "3 TROUBLE by=b until=1500"));
+		refuses(8, and(after, "3 TROUBLE by=b until=1400"));
+		refuses(8, and(after, "3 OUTAGE by=b until=1400"));
+		refuses(8, and(after, "3 OUTAGE by=a until=1500"));
+		// It had given up before.
+		refuses(8, and(after, "6 OUTAGE by=b until=1500"));
+	}
+
+	@Test
+	@DisplayName("8: over before its release, and told to be released, is refused")
+	void toldToBeReleased() {
+		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
+		refuses(8, and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=RELEASED"));
+		refuses(8, and(held, "300 LOST id=1 until=300", "310 RELEASING id=1", "311 RELEASED id=1 why=RELEASED"));
+		accepts(and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=STORE"));
+	}
+
+	@Test
+	@DisplayName("8: held until its release, and told to be lost, is refused")
+	void toldToBeLost() {
+		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
+		refuses(8, and(held, "100 RELEASING id=1", "101 RELEASED id=1 why=LOST"));
+		accepts(and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=LOST"));
+		String[] late = and(held, "100 RELEASING id=1", "401 RELEASED id=1 why=LOST");
+		refuses(8, late);
+		accepts(and(late, "99 PAUSED by=a until=400"));
+		refuses(8, and(late, "99 PAUSED by=b until=400"));
+		refuses(8, and(held, "100 RELEASING id=1", "201 RELEASED id=1 why=LOST", "99 PAUSED by=a until=200"));
+	}
+
+}

@@ -1,0 +1,86 @@
+package io.holdfast.sample;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A test of the console in a browser, for two instances.
+ */
+abstract class ConsoleTestCase {
+
+	static Instances instances;
+
+	static Instance first;
+
+	static Instance second;
+
+	static Browser page;
+
+	@BeforeAll
+	static void start() {
+		page = new Browser();
+		instances = new Instances();
+		// So long that what is to be seen lasts longer than from one look to the next.
+		first = instances.start("--shop.quote-time=200ms");
+		second = instances.start("--shop.quote-time=200ms");
+	}
+
+	@AfterAll
+	static void stop() {
+		if (page != null) {
+			page.close();
+			instances.close();
+		}
+	}
+
+	@BeforeEach
+	void open() {
+		page.resize(Browser.DESKTOP, false);
+		page.open(first.port());
+	}
+
+	@AfterEach
+	void hasNoComplaints() {
+		assertThat(page.complaints()).isEmpty();
+	}
+
+	static LockLease acquire(Instance instance, String key) {
+		return instance.context()
+			.getBean(LockService.class)
+			.acquireAsync(LockRequest.of(key).name("name of " + key))
+			.join();
+	}
+
+	static CompletableFuture<LockLease> waitFor(Instance instance, String key) {
+		return instance.context()
+			.getBean(LockService.class)
+			.acquireAsync(LockRequest.of(key).waitTime(Duration.ofMinutes(2)));
+	}
+
+	static void told(String announcement) {
+		page.until("that is told", () -> page.text("#announcement").equals(announcement));
+	}
+
+	/** How many requests the page began in a time, by the clock of its own. */
+	static long asked(double from, double to) {
+		return ((Number) page.script(
+				"""
+						return performance.getEntriesByType('resource').filter((each) => /actuator.(locks|semaphores)/.test(each.name)
+							&& each.startTime > arguments[0] && each.startTime < arguments[1]).length;
+						""",
+				from, to))
+			.longValue();
+	}
+
+}
