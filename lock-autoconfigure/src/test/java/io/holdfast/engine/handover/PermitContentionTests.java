@@ -1,0 +1,223 @@
+package io.holdfast.engine.handover;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.ScriptedPermits;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.queue.PermitCoordinator;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.InstanceStore.Asked;
+import io.holdfast.engine.store.Resource.Kind;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The rules of which waiters for permits contend in the store, and which only wait within
+ * their instance.
+ */
+class PermitContentionTests extends ScriptedPermits {
+
+	@Test
+	void asManyContendAsCouldBeGrantedTogether() {
+		ask(LIMIT + 2, ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void oneWaiterContendsAlthoughAllIsHeldHereAsALimitMayBeRaised() {
+		all(ONE);
+		ask(2, ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire 5");
+	}
+
+	@Test
+	void aContenderThatGivesUpLetsTheNextAsk() {
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "release 4 next 5");
+		this.store.last("release 4").fail(false);
+		assertThat(this.store.sent()).containsExactly("release 5 next 6");
+	}
+
+	@Test
+	void whoGivesUpInTheStoresQueueLeavesItsPlaceThereToTheNext() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(1)).isCompleted();
+		assertThat(waiting.get(2)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 6");
+		waiting.get(2).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 6");
+		waiting.get(1).join().releaseAsync();
+		held.forEach(PermitLease::releaseAsync);
+		assertThat(this.store.sent()).containsExactly("release 4", "release 1", "release 2", "release 3");
+	}
+
+	@Test
+	void whoHasThePlaceOfAnotherIsToldOfByTheNumberThatThePlaceHasInTheStore() {
+		this.store.answerAtOnce("ask", (question) -> question.done(new Asked(List.of(), List.of())));
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
+		this.store.last("acquire 4").busy(30_000, 15);
+		waiting.get(0).cancel(false);
+		Place place = Place.of(ID + ":4", Kind.SEMAPHORE, 1, 0);
+		FleetReport report = this.engine.fleet().reports("k");
+		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
+		assertThat(report.inside(new Standing(SEMAPHORE, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place))))
+			.extracting((inside) -> inside.entry().number())
+			.containsExactly(6L);
+	}
+
+	@Test
+	void thePlaceOfOneWhoseWaitIsOverIsAskedForFurther() {
+		all(ONE);
+		CompletableFuture<PermitLease> first = ask(ONE.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<PermitLease> second = ask(ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		this.store.elapse(2499);
+		assertThat(first).isCompletedExceptionally();
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.elapse(7500);
+		assertThat(second).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 4");
+	}
+
+	@Test
+	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
+		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.autoRenew(false));
+		ask(ONE.permits(2));
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent())
+			.containsExactly("release 4 next " + (LIMIT + PermitCoordinator.MAX_CONTENDERS + 1));
+	}
+
+	@Test
+	void whoGivesUpSomethingElseMakesNoRoomForAnother() {
+		all(ONE);
+		ask(ONE);
+		CompletableFuture<PermitLease> other = ask(ONE.autoRenew(false));
+		ask(ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
+		other.cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 5");
+	}
+
+	@Test
+	void whatIsLostHereMakesRoomForAnother() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		renewer().renewNow(renewer().holds().subList(0, 2), 30_000);
+		this.store.last("renew").renewed(false, false);
+		assertThat(this.store.sent()).contains("acquire 5");
+	}
+
+	@Test
+	void whoAsksForSomethingElseHasItsOwnPlaceInTheStore() {
+		all(ONE);
+		ask(ONE);
+		ask(ONE.permits(2));
+		ask(ONE.autoRenew(false));
+		ask(ONE.leaseTime(Duration.ofSeconds(20)));
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5", "acquire 6", "acquire 7");
+	}
+
+	@Test
+	void whatIsNotRenewedIsNotPassedOnSoItsWaitersContendAsTheyCome() {
+		ask(LIMIT + 2, ONE.autoRenew(false));
+		assertThat(this.store.sent()).hasSize(LIMIT + 2);
+	}
+
+	@Test
+	void anUnfairRequestWaitsHereOnlyBehindItsLike() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		ask(2, ONE.fair(false));
+		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
+		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 6", "acquire 8 at once");
+	}
+
+	@Test
+	void whoPassesThoseThatWaitHereHasTheFirstOfThemAskBefore() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		all(unfair);
+		ask(4, unfair);
+		ask(ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		ask(2, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 9", "acquire 6", "acquire 10");
+		ask(2, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 7", "acquire 11", "acquire 8");
+	}
+
+	@Test
+	void whoOnlyTriesHasNoWaiterAsk() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
+		assertThat(this.store.sent()).containsExactly("acquire 6 at once");
+	}
+
+	@Test
+	void anUnfairRequestWaitsHereBehindItsLikeAlsoIfTheLastOneHasGivenUp() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		all(unfair);
+		List<CompletableFuture<PermitLease>> waiting = ask(4, unfair);
+		this.store.sent();
+		waiting.get(3).cancel(false);
+		waiting.get(2).cancel(false);
+		ask(2, unfair);
+		assertThat(this.store.sent()).isEmpty();
+		ask(ONE).cancel(false);
+		ask(unfair);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void unfairRequestsOfOneKindWaitHereAsOthersDo() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		List<PermitLease> held = all(unfair);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		held.get(0).release();
+		assertThat(waiting.get(0)).isCompleted();
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void anAttemptWithoutWaitingDoesNotPassThoseThatWaitHere() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		assertThat(this.semaphores.tryAcquireAsync(ONE.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+}
