@@ -30,7 +30,9 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 
 	private final SubscriptionOwner owner;
 
-	/** Completed by {@code null} if there is none, or if the end has not waited for it. */
+	/**
+	 * Completed by {@code null} if there is none, or if the end has not waited for it.
+	 */
 	private final CompletableFuture<@Nullable StatefulRedisPubSubConnection<byte[], byte[]>> connected = new CompletableFuture<>();
 
 	private volatile boolean closed;
