@@ -275,7 +275,6 @@ abstract class RequestWait implements PendingAcquisition {
 		return isBehindFirstQuestion(answerCount) && waitedNanos() >= this.context.settings.outagePatience().toNanos();
 	}
 
-	/** Return when the wait began. */
 	/** Note the number of the last request sent before it came. */
 	final void setLastSentBefore(long number) {
 		this.lastSentBefore = number;
@@ -285,6 +284,7 @@ abstract class RequestWait implements PendingAcquisition {
 		return this.lastSentBefore;
 	}
 
+	/** Return when the wait began. */
 	final long startedAt() {
 		return this.startedAt;
 	}
