@@ -47,6 +47,9 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** What it was asked for by: its terms may be others than those of its hold. */
 	private final ResolvedRequest request;
 
+	/** The lease time if it is renewed for as long as it is open, or {@link #DEPENDS}. */
+	private final long foreverMillis;
+
 	/** When it was granted or, of several together, when the last of them was. */
 	private volatile long openedAt;
 
@@ -61,6 +64,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
 		this.request = requester.request();
+		this.foreverMillis = (this.request.renewal() && this.request.maxHoldNanos() == ResolvedRequest.FOREVER)
+				? this.request.leaseMillis() : DEPENDS;
 		this.openedAt = now;
 		this.partial = requester.isPart();
 	}
@@ -90,6 +95,11 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	@Override
 	public final boolean isRenewed(long now) {
 		return this.partial || this.request.renewal() && now - this.openedAt < this.request.maxHoldNanos();
+	}
+
+	@Override
+	public final long foreverMillis() {
+		return this.foreverMillis;
 	}
 
 	@Override

@@ -16,6 +16,13 @@ public final class OpenLeases {
 	/** How many are open. Confined to the coordinator. */
 	private int count;
 
+	/**
+	 * The longest lease time, or {@link LeaseTerms#DEPENDS}. Noted here, as renewals ask
+	 * for it several times for each of many holds, of which the processor's cache has
+	 * nothing.
+	 */
+	private volatile long longestRenewed;
+
 	/** Return how many leases are open. */
 	public int count() {
 		return this.count;
@@ -25,6 +32,7 @@ public final class OpenLeases {
 		LeaseTerms[] more = Arrays.copyOf(this.leases, this.count + 1);
 		more[this.count] = lease;
 		this.leases = more;
+		this.longestRenewed = (this.count > 0) ? longestForever() : lease.foreverMillis();
 		this.count++;
 	}
 
@@ -32,6 +40,7 @@ public final class OpenLeases {
 		this.count--;
 		if (this.count > 0) {
 			this.leases = Arrays.stream(this.leases).filter((other) -> other != lease).toArray(LeaseTerms[]::new);
+			this.longestRenewed = longestForever();
 		}
 	}
 
@@ -47,6 +56,23 @@ public final class OpenLeases {
 
 	/** Return the longest lease time of those renewed, 0 if none is (any more). */
 	long longestRenewed(long now) {
+		long noted = this.longestRenewed;
+		return (noted != LeaseTerms.DEPENDS) ? noted : findLongestRenewed(now);
+	}
+
+	private long longestForever() {
+		long longest = 0;
+		for (LeaseTerms lease : this.leases) {
+			long millis = lease.foreverMillis();
+			if (millis == LeaseTerms.DEPENDS) {
+				return millis;
+			}
+			longest = Math.max(longest, millis);
+		}
+		return longest;
+	}
+
+	private long findLongestRenewed(long now) {
 		long longest = 0;
 		for (LeaseTerms lease : this.leases) {
 			if (lease.isRenewed(now)) {

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.PriorityQueue;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -22,6 +22,9 @@ final class RenewalQueue {
 	/** What is due later than that is not looked at before that. */
 	private static final long AHEAD = 20 * WINDOW;
 
+	/** What is due within some 4 ms is one group: the power of two, in nanoseconds. */
+	private static final int GROUP = 22;
+
 	/** Longer than any lease. */
 	private static final long NEVER = Long.MAX_VALUE / 2;
 
@@ -31,11 +34,14 @@ final class RenewalQueue {
 	private final int batch;
 
 	/**
-	 * The holds that were due soon at the last look at all. A hold that has ended, or was
-	 * put off, stays in here until that time; so there are never more than were held at
-	 * once.
+	 * The holds that were due soon at the last look at all, in groups, by their time
+	 * since then. A hold that has ended, or was put off, stays in here until it would
+	 * have been due; so there are never more than were held at once.
 	 */
-	private PriorityQueue<Due> soon = new PriorityQueue<>();
+	private TreeMap<Long, Group> soon = new TreeMap<>();
+
+	/** When all holds were looked at last. */
+	private long lookedAt;
 
 	/**
 	 * The commands that were sent since. Their holds are put back when they are answered,
@@ -76,17 +82,24 @@ final class RenewalQueue {
 		requeueSent(now);
 		List<Hold> due = new ArrayList<>(this.batch);
 		List<Hold> putOff = new ArrayList<>();
-		Due next = this.soon.peek();
-		while (next != null && (next.at() - now <= 0 || next.at() - now <= WINDOW && !isFull(due))) {
-			this.soon.remove();
-			Hold hold = next.hold();
-			if (hold.isHeld(now)) {
-				(isDue(hold, now) ? due : putOff).add(hold);
+		while (!this.soon.isEmpty()) {
+			Group next = this.soon.firstEntry().getValue();
+			boolean overdue = next.at - now <= 0;
+			if (!overdue && (next.at - now > WINDOW || isFull(due))) {
+				break;
 			}
-			else if (!hold.hasEnded()) {
-				onExpired.accept(hold);
+			while (!next.holds.isEmpty() && (overdue || !isFull(due))) {
+				Hold hold = next.holds.remove(next.holds.size() - 1);
+				if (hold.isHeld(now)) {
+					(isDue(hold, now) ? due : putOff).add(hold);
+				}
+				else if (!hold.hasEnded()) {
+					onExpired.accept(hold);
+				}
 			}
-			next = this.soon.peek();
+			if (next.holds.isEmpty()) {
+				this.soon.pollFirstEntry();
+			}
 		}
 		putOff.forEach((hold) -> requeue(hold, now));
 		return due;
@@ -128,8 +141,14 @@ final class RenewalQueue {
 	private void requeue(Hold hold, long now) {
 		long at = hold.dueAt(now);
 		if (at - this.othersAt < 0) {
-			this.soon.add(new Due(hold, at));
+			addSoon(hold, at);
 		}
+	}
+
+	private void addSoon(Hold hold, long at) {
+		Group group = this.soon.computeIfAbsent((at - this.lookedAt) >> GROUP, (key) -> new Group(at));
+		group.holds.add(hold);
+		group.at = earlier(group.at, at);
 	}
 
 	private void lookAtAll(long now) {
@@ -138,7 +157,8 @@ final class RenewalQueue {
 		this.othersAt = now + NEVER;
 		this.sent.clear();
 		long others = now + NEVER;
-		List<Due> soon = new ArrayList<>();
+		this.lookedAt = now;
+		this.soon = new TreeMap<>();
 		for (Hold hold : this.holds.values()) {
 			// Sooner than it is due if it is not renewed; mostly that is enough to know.
 			long at = hold.renewal.atOrBefore(hold.validUntil());
@@ -146,22 +166,24 @@ final class RenewalQueue {
 				at = hold.dueAt(now);
 			}
 			if (at - now <= AHEAD) {
-				soon.add(new Due(hold, at));
+				addSoon(hold, at);
 			}
 			else {
 				others = earlier(others, at);
 			}
 		}
-		this.soon = new PriorityQueue<>(soon);
 		this.othersAt = others;
 	}
 
 	/** Discard what has ended, as far as it would be due next. */
 	void discardEnded() {
-		Due first = this.soon.peek();
-		while (first != null && first.hold().hasEnded()) {
-			this.soon.remove();
-			first = this.soon.peek();
+		while (!this.soon.isEmpty()) {
+			Group first = this.soon.firstEntry().getValue();
+			first.holds.removeIf(Hold::hasEnded);
+			if (!first.holds.isEmpty()) {
+				return;
+			}
+			this.soon.pollFirstEntry();
 		}
 	}
 
@@ -170,8 +192,7 @@ final class RenewalQueue {
 	 * @return when, or nothing if nothing is to come
 	 */
 	OptionalLong nextAt(long now) {
-		Due first = this.soon.peek();
-		long next = (first != null) ? earlier(this.othersAt, first.at()) : this.othersAt;
+		long next = this.soon.isEmpty() ? this.othersAt : earlier(this.othersAt, this.soon.firstEntry().getValue().at);
 		for (Sent command : this.sent) {
 			next = earlier(next, command.lateAt());
 		}
@@ -193,17 +214,16 @@ final class RenewalQueue {
 
 	}
 
-	/**
-	 * A hold that is to be renewed.
-	 *
-	 * @param hold what
-	 * @param at when, as it was known
-	 */
-	private record Due(Hold hold, long at) implements Comparable<Due> {
+	/** Holds that are due at nearly the same time. */
+	private static final class Group {
 
-		@Override
-		public int compareTo(Due other) {
-			return Long.signum(this.at - other.at);
+		/** When the first of them is due, as it was known; not later. */
+		private long at;
+
+		private final List<Hold> holds = new ArrayList<>();
+
+		Group(long at) {
+			this.at = at;
 		}
 
 	}

@@ -66,14 +66,18 @@ public final class RenewalState {
 	boolean onSent() {
 		boolean silent = this.unanswered;
 		this.unanswered = true;
-		this.failing |= silent;
+		if (silent) {
+			this.failing = true;
+		}
 		return silent;
 	}
 
 	/** Note that a renewal was answered. */
 	void onAnswered() {
 		this.unanswered = false;
-		this.failing = false;
+		if (this.failing) {
+			this.failing = false;
+		}
 	}
 
 	/** Note that a renewal failed. */
@@ -84,7 +88,9 @@ public final class RenewalState {
 
 	/** Note that the store lengthened it by all that its leases ask for. */
 	void onRenewedInFull(long nextAt) {
-		this.claimed = false;
+		if (this.claimed) {
+			this.claimed = false;
+		}
 		this.at = nextAt;
 	}
 

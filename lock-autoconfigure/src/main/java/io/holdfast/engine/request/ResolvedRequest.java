@@ -36,7 +36,8 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
 		@Nullable String name) {
 
-	private static final long FOREVER = Long.MAX_VALUE / 4;
+	/** For a wait or a hold without end, in nanoseconds. */
+	public static final long FOREVER = Long.MAX_VALUE / 4;
 
 	/** Resolve a request for locks: one for each key, in the order of the keys. */
 	public static List<ResolvedRequest> of(LockRequest request, EngineSettings settings) {
