@@ -182,7 +182,8 @@ public final class LeaseRenewer {
 		if (silent) {
 			this.context.observers.failed(Command.RENEW);
 		}
-		batches(due).forEach((batch) -> this.upcoming.onSent(batch, renew(batch, now), now));
+		batches(due).forEach((batch) -> renew(batch, now));
+		this.upcoming.onSent(due, now);
 		this.upcoming.discardEnded();
 	}
 
@@ -239,19 +240,18 @@ public final class LeaseRenewer {
 		}).toArray(CompletableFuture[]::new));
 	}
 
-	private CompletableFuture<?> renew(List<Hold> batch, long sentAt) {
+	private void renew(List<Hold> batch, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
-		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals))
-			.whenComplete((owned, error) -> {
-				for (int i = 0; i < batch.size(); i++) {
-					if (error == null) {
-						onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
-					}
-					else {
-						onRenewalFailed(batch.get(i), error);
-					}
+		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
+			for (int i = 0; i < batch.size(); i++) {
+				if (error == null) {
+					onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
 				}
-			});
+				else {
+					onRenewalFailed(batch.get(i), error);
+				}
+			}
+		});
 	}
 
 	/** Note the answer to a renewal. */

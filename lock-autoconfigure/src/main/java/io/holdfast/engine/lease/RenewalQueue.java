@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -44,8 +43,8 @@ final class RenewalQueue {
 	private long lookedAt;
 
 	/**
-	 * The commands that were sent since. Their holds are put back when they are answered,
-	 * or late: then it is known when each is due again.
+	 * The commands that were sent since. Their holds are put back when an answer would be
+	 * late: mostly it is known by then when each is due again.
 	 */
 	private final List<Sent> sent = new ArrayList<>();
 
@@ -71,8 +70,8 @@ final class RenewalQueue {
 	}
 
 	/**
-	 * Take the holds to renew now: those that are due, and of those that soon will be
-	 * only as many as fill up their commands. The others are in time with the next ones.
+	 * Take the holds to renew now, as many as one command has: those that are due, and
+	 * those that soon will be. More may be due still.
 	 * @param onExpired what to do with holds whose validity is over
 	 */
 	List<Hold> takeDue(long now, Consumer<Hold> onExpired) {
@@ -82,13 +81,12 @@ final class RenewalQueue {
 		requeueSent(now);
 		List<Hold> due = new ArrayList<>(this.batch);
 		List<Hold> putOff = new ArrayList<>();
-		while (!this.soon.isEmpty()) {
+		while (due.size() < this.batch && !this.soon.isEmpty()) {
 			Group next = this.soon.firstEntry().getValue();
-			boolean overdue = next.at - now <= 0;
-			if (!overdue && (next.at - now > WINDOW || isFull(due))) {
+			if (next.at - now > WINDOW) {
 				break;
 			}
-			while (!next.holds.isEmpty() && (overdue || !isFull(due))) {
+			while (due.size() < this.batch && !next.holds.isEmpty()) {
 				Hold hold = next.holds.remove(next.holds.size() - 1);
 				if (hold.isHeld(now)) {
 					(isDue(hold, now) ? due : putOff).add(hold);
@@ -105,10 +103,6 @@ final class RenewalQueue {
 		return due;
 	}
 
-	private boolean isFull(List<Hold> due) {
-		return !due.isEmpty() && due.size() % this.batch == 0;
-	}
-
 	private static boolean isDue(Hold hold, long now) {
 		long left = hold.renewal.at() - now;
 		return left <= WINDOW && hold.renewalMillis(now) > 0
@@ -119,21 +113,24 @@ final class RenewalQueue {
 	 * Note that holds which were taken are renewed by a command. Each is to be renewed
 	 * again by the time that it has now, unless the answer changes that.
 	 */
-	void onSent(List<Hold> holds, CompletableFuture<?> answer, long now) {
+	void onSent(List<Hold> holds, long now) {
+		if (holds.isEmpty()) {
+			return;
+		}
 		long lateAt = now + NEVER;
 		for (Hold hold : holds) {
 			lateAt = earlier(lateAt, hold.renewal.atOrBefore(hold.validUntil()));
 		}
-		this.sent.add(new Sent(holds, answer, lateAt));
+		this.sent.add(new Sent(holds, lateAt));
 	}
 
 	private void requeueSent(long now) {
 		this.sent.removeIf((command) -> {
-			boolean over = command.answer().isDone() || command.lateAt() - now <= 0;
-			if (over) {
+			boolean late = command.lateAt() - now <= 0;
+			if (late) {
 				command.holds().forEach((hold) -> requeue(hold, now));
 			}
-			return over;
+			return late;
 		});
 	}
 
@@ -207,10 +204,9 @@ final class RenewalQueue {
 	 * A command that renews.
 	 *
 	 * @param holds what it renews
-	 * @param answer completed by its answer
 	 * @param lateAt when the first of them is renewed again without an answer
 	 */
-	private record Sent(List<Hold> holds, CompletableFuture<?> answer, long lateAt) {
+	private record Sent(List<Hold> holds, long lateAt) {
 
 	}
 

@@ -1,12 +1,16 @@
 package io.holdfast.engine.lease;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.ScriptedEngine;
 import org.junit.jupiter.api.Test;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -113,6 +117,37 @@ class RenewalBatchTests extends ScriptedEngine {
 		assertThat(renewed()).isEmpty();
 		this.store.elapse(1);
 		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
+	void whatEndsWithinAFewMillisecondsEndsAtItsTimeEach() {
+		List<String> ended = new ArrayList<>();
+		for (int millis : new int[] { 1002, 1001, 1000 }) {
+			CompletableFuture<LockLease> lease = this.service
+				.acquireAsync(LockRequest.of("k" + millis).leaseTime(Duration.ofMillis(millis)).autoRenew(false));
+			this.store.last("acquire").granted(100, millis);
+			lease.join().onLost(() -> ended.add("k" + millis));
+		}
+		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)) - 1);
+		assertThat(ended).isEmpty();
+		this.store.elapse(1);
+		assertThat(ended).containsExactly("k1000");
+		this.store.elapse(1);
+		assertThat(ended).containsExactly("k1000", "k1001");
+		this.store.elapse(1);
+		assertThat(ended).containsExactly("k1000", "k1001", "k1002");
+	}
+
+	@Test
+	void whatWasRenewedTogetherIsDueTogetherAgain() {
+		hold(3);
+		for (int i = 0; i < 3; i++) {
+			this.store.elapse(LEASE.toMillis() / 3 - 1);
+			assertThat(renewed()).isEmpty();
+			this.store.elapse(1);
+			assertThat(renewed()).containsExactly(3);
+			this.store.last("renew").renewed(true, true, true);
+		}
 	}
 
 }

@@ -170,6 +170,15 @@ class RenewalRulesTests extends ScriptedEngine {
 		assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(39));
 	}
 
+	@Test
+	void aShortLeaseInsideOfALongOneDoesNotShortenItsRenewals() {
+		LockLease outer = granted(REQUEST, 10);
+		nested(REQUEST.leaseTime(Duration.ofSeconds(1)).within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+	}
+
 	private LockLease shortLease(LockRequest request) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
 		this.store.last("acquire 1").granted(10, 1000);
