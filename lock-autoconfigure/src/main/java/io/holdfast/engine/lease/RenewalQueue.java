@@ -70,7 +70,7 @@ final class RenewalQueue {
 	}
 
 	/**
-	 * Take the holds to renew now, as many as one command has: those that are due, and
+	 * Take the holds to renew now, as many as one command has, if any is due: with it,
 	 * those that soon will be. More may be due still.
 	 * @param onExpired what to do with holds whose validity is over
 	 */
@@ -79,15 +79,15 @@ final class RenewalQueue {
 			lookAtAll(now);
 		}
 		requeueSent(now);
+		if (this.soon.isEmpty() || firstGroup().at - now > 0) {
+			return List.of();
+		}
 		List<Hold> due = new ArrayList<>(this.batch);
 		List<Hold> putOff = new ArrayList<>();
-		while (due.size() < this.batch && !this.soon.isEmpty()) {
-			Group next = this.soon.firstEntry().getValue();
-			if (next.at - now > WINDOW) {
-				break;
-			}
-			while (due.size() < this.batch && !next.holds.isEmpty()) {
-				Hold hold = next.holds.remove(next.holds.size() - 1);
+		while (due.size() < this.batch && !this.soon.isEmpty() && firstGroup().at - now <= WINDOW) {
+			List<Hold> holds = firstGroup().holds;
+			while (due.size() < this.batch && !holds.isEmpty()) {
+				Hold hold = holds.remove(holds.size() - 1);
 				if (hold.isHeld(now)) {
 					(isDue(hold, now) ? due : putOff).add(hold);
 				}
@@ -95,12 +95,16 @@ final class RenewalQueue {
 					onExpired.accept(hold);
 				}
 			}
-			if (next.holds.isEmpty()) {
+			if (holds.isEmpty()) {
 				this.soon.pollFirstEntry();
 			}
 		}
 		putOff.forEach((hold) -> requeue(hold, now));
 		return due;
+	}
+
+	private Group firstGroup() {
+		return this.soon.firstEntry().getValue();
 	}
 
 	private static boolean isDue(Hold hold, long now) {
@@ -175,9 +179,9 @@ final class RenewalQueue {
 	/** Discard what has ended, as far as it would be due next. */
 	void discardEnded() {
 		while (!this.soon.isEmpty()) {
-			Group first = this.soon.firstEntry().getValue();
-			first.holds.removeIf(Hold::hasEnded);
-			if (!first.holds.isEmpty()) {
+			List<Hold> holds = firstGroup().holds;
+			holds.removeIf(Hold::hasEnded);
+			if (!holds.isEmpty()) {
 				return;
 			}
 			this.soon.pollFirstEntry();

@@ -139,6 +139,21 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aLookForAnAnswerTakesNothingThatIsNotDue() {
+		hold(1);
+		this.store.elapse(5040);
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3 - 5040);
+		this.store.last("renew 1").renewed(true);
+		this.store.sent();
+		// An answer would be late a sixth of the lease later.
+		this.store.elapse(5039);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
 	void whatWasRenewedTogetherIsDueTogetherAgain() {
 		hold(3);
 		for (int i = 0; i < 3; i++) {
