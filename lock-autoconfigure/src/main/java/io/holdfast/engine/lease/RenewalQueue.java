@@ -193,7 +193,7 @@ final class RenewalQueue {
 	 * @return when, or nothing if nothing is to come
 	 */
 	OptionalLong nextAt(long now) {
-		long next = this.soon.isEmpty() ? this.othersAt : earlier(this.othersAt, this.soon.firstEntry().getValue().at);
+		long next = this.soon.isEmpty() ? this.othersAt : earlier(this.othersAt, firstGroup().at);
 		for (Sent command : this.sent) {
 			next = earlier(next, command.lateAt());
 		}
