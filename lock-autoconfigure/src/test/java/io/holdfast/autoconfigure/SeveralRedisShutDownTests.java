@@ -57,6 +57,16 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 		await("the beginning of the shut-down").atMost(SOON).until(() -> isRefused(locks));
 	}
 
+	private static void assertShutDownWaitsFor(LockLease lease, LockService locks,
+			ConfigurableApplicationContext context) {
+		CompletableFuture<Void> closing = closeInBackground(context);
+		awaitShuttingDown(locks);
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(closing).isNotDone();
+		lease.close();
+		assertThat(closing).succeedsWithin(SOON);
+	}
+
 	private static boolean isRefused(LockService locks) {
 		try {
 			locks.acquire(LockRequest.of("refused").waitTime(SOON)).close();
@@ -135,12 +145,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 		assertThat(context.getBeanNamesForType(LockService.class)).containsExactly("ordersLocks");
 		assertThat(context.getBeanNamesForType(SemaphoreService.class)).containsExactly("ordersSemaphores");
 		LockLease lease = ordersLocks(context).acquire("a");
-		CompletableFuture<Void> closing = closeInBackground(context);
-		awaitShuttingDown(ordersLocks(context));
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(closing).isNotDone();
-		lease.close();
-		assertThat(closing).succeedsWithin(SOON);
+		assertShutDownWaitsFor(lease, ordersLocks(context), context);
 	}
 
 	@Test
@@ -152,12 +157,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 		LockLease lease = locks.acquire("a");
 		assertThat(isLocked(this.second, "a")).isTrue();
 		assertThat(ordersLocks(context).tryAcquire("a")).isEmpty();
-		CompletableFuture<Void> closing = closeInBackground(context);
-		awaitShuttingDown(locks);
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(closing).isNotDone();
-		lease.close();
-		assertThat(closing).succeedsWithin(SOON);
+		assertShutDownWaitsFor(lease, locks, context);
 	}
 
 	@Test

@@ -7,10 +7,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -25,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The console in a browser, with many locks. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
-class ConsoleCrowdTests {
+class ConsoleCrowdTests extends BrowserTestCase {
 
 	/**
 	 * Locks as a dead instance holds them; each hundredth has waiters, more and more of
@@ -45,36 +42,12 @@ class ConsoleCrowdTests {
 					return 1""",
 			Long.class);
 
-	private static Instances instances;
-
 	private static Instance instance;
-
-	private static Browser page;
 
 	@BeforeAll
 	static void start() {
-		page = new Browser();
-		instances = new Instances();
 		// Without the job, whose lock would be counted now and then.
 		instance = instances.start("--shop.report-cron=-");
-	}
-
-	@AfterAll
-	static void stop() {
-		if (page != null) {
-			page.close();
-			instances.close();
-		}
-	}
-
-	@BeforeEach
-	void open() {
-		page.resize(Browser.DESKTOP, false);
-	}
-
-	@AfterEach
-	void hasNoComplaints() {
-		assertThat(page.complaints()).isEmpty();
 	}
 
 	private static void populate(int from, int to) {

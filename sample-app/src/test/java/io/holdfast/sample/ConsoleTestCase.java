@@ -7,52 +7,28 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-
-import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * A test of the console in a browser, for two instances.
  */
-abstract class ConsoleTestCase {
-
-	static Instances instances;
+abstract class ConsoleTestCase extends BrowserTestCase {
 
 	static Instance first;
 
 	static Instance second;
 
-	static Browser page;
-
 	@BeforeAll
 	static void start() {
-		page = new Browser();
-		instances = new Instances();
 		// So long that what is to be seen lasts longer than from one look to the next.
 		first = instances.start("--shop.quote-time=200ms");
 		second = instances.start("--shop.quote-time=200ms");
 	}
 
-	@AfterAll
-	static void stop() {
-		if (page != null) {
-			page.close();
-			instances.close();
-		}
-	}
-
 	@BeforeEach
 	void open() {
-		page.resize(Browser.DESKTOP, false);
 		page.open(first.port());
-	}
-
-	@AfterEach
-	void hasNoComplaints() {
-		assertThat(page.complaints()).isEmpty();
 	}
 
 	static LockLease acquire(Instance instance, String key) {

@@ -3,8 +3,6 @@ package io.holdfast.sample;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -20,41 +18,21 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The page of the shop in a browser, for two instances. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
-class ShopBrowserTests {
-
-	private static Instances instances;
+class ShopBrowserTests extends BrowserTestCase {
 
 	private static Instance first;
 
 	private static Instance second;
 
-	private static Browser page;
-
 	@BeforeAll
 	static void start() {
-		page = new Browser();
-		instances = new Instances();
 		first = instances.start("--shop.think-time=10ms", "--shop.quote-time=50ms");
 		second = instances.start("--shop.think-time=10ms", "--shop.quote-time=50ms");
 	}
 
-	@AfterAll
-	static void stop() {
-		if (page != null) {
-			page.close();
-			instances.close();
-		}
-	}
-
 	@BeforeEach
 	void open() {
-		page.resize(Browser.DESKTOP, false);
 		page.openShop(first.port());
-	}
-
-	@AfterEach
-	void hasNoComplaints() {
-		assertThat(page.complaints()).isEmpty();
 	}
 
 	@Test
