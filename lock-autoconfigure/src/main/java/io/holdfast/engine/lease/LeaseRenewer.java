@@ -182,8 +182,7 @@ public final class LeaseRenewer {
 		if (silent) {
 			this.context.observers.failed(Command.RENEW);
 		}
-		batches(due).forEach((batch) -> renew(batch, now));
-		this.upcoming.onSent(due, now);
+		batches(due).forEach((batch) -> this.upcoming.onSent(batch, renew(batch, now), now));
 		this.upcoming.discardEnded();
 	}
 
@@ -240,18 +239,19 @@ public final class LeaseRenewer {
 		}).toArray(CompletableFuture[]::new));
 	}
 
-	private void renew(List<Hold> batch, long sentAt) {
+	private CompletableFuture<?> renew(List<Hold> batch, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
-		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
-			for (int i = 0; i < batch.size(); i++) {
-				if (error == null) {
-					onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
+		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals))
+			.whenComplete((owned, error) -> {
+				for (int i = 0; i < batch.size(); i++) {
+					if (error == null) {
+						onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
+					}
+					else {
+						onRenewalFailed(batch.get(i), error);
+					}
 				}
-				else {
-					onRenewalFailed(batch.get(i), error);
-				}
-			}
-		});
+			});
 	}
 
 	/** Note the answer to a renewal. */

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -43,8 +44,9 @@ final class RenewalQueue {
 	private long lookedAt;
 
 	/**
-	 * The commands that were sent since. Their holds are put back when an answer would be
-	 * late: mostly it is known by then when each is due again.
+	 * The commands that were sent since. Their holds are put back when they are answered,
+	 * as long as they are in the processor's cache, or late: then it is known when each
+	 * is due again.
 	 */
 	private final List<Sent> sent = new ArrayList<>();
 
@@ -117,24 +119,21 @@ final class RenewalQueue {
 	 * Note that holds which were taken are renewed by a command. Each is to be renewed
 	 * again by the time that it has now, unless the answer changes that.
 	 */
-	void onSent(List<Hold> holds, long now) {
-		if (holds.isEmpty()) {
-			return;
-		}
+	void onSent(List<Hold> holds, CompletableFuture<?> answer, long now) {
 		long lateAt = now + NEVER;
 		for (Hold hold : holds) {
 			lateAt = earlier(lateAt, hold.renewal.atOrBefore(hold.validUntil()));
 		}
-		this.sent.add(new Sent(holds, lateAt));
+		this.sent.add(new Sent(holds, answer, lateAt));
 	}
 
 	private void requeueSent(long now) {
 		this.sent.removeIf((command) -> {
-			boolean late = command.lateAt() - now <= 0;
-			if (late) {
+			boolean over = command.answer().isDone() || command.lateAt() - now <= 0;
+			if (over) {
 				command.holds().forEach((hold) -> requeue(hold, now));
 			}
-			return late;
+			return over;
 		});
 	}
 
@@ -208,9 +207,10 @@ final class RenewalQueue {
 	 * A command that renews.
 	 *
 	 * @param holds what it renews
+	 * @param answer completed by its answer
 	 * @param lateAt when the first of them is renewed again without an answer
 	 */
-	private record Sent(List<Hold> holds, long lateAt) {
+	private record Sent(List<Hold> holds, CompletableFuture<?> answer, long lateAt) {
 
 	}
 
