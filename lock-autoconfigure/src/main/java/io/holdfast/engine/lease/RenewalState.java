@@ -2,6 +2,10 @@ package io.holdfast.engine.lease;
 
 /**
  * The renewal of a hold: when it is due, and how the last one went. Thread-safe.
+ *
+ * <p>
+ * What seldom changes is written only then: a volatile write costs a renewal more than
+ * the look before it.
  */
 public final class RenewalState {
 
