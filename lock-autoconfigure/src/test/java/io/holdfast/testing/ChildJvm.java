@@ -62,9 +62,11 @@ public final class ChildJvm extends ChildProcess {
 		return start(List.of(), classPath, main, args);
 	}
 
+	/** With as many processors as this JVM uses. */
 	private static ChildJvm start(List<String> options, String classPath, Class<?> main, String... args) {
 		String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-		Stream<String> small = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+		Stream<String> small = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+				"-XX:ActiveProcessorCount=" + Runtime.getRuntime().availableProcessors());
 		Stream<String> what = Stream.of("-cp", classPath, main.getName());
 		return new ChildJvm(Stream.of(small, options.stream(), what, Stream.of(args)).flatMap((part) -> part).toList());
 	}

@@ -12,6 +12,7 @@ import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.observe.MethodCallObservation;
+import io.holdfast.async.BlockingWait;
 import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -97,11 +98,11 @@ public final class CompletionStageInvocation {
 				acquired(methodLease.acquire());
 			}
 			catch (HoldfastException ex) {
-				this.held.forEach((each) -> each.discardAsync().join());
+				this.held.forEach((each) -> BlockingWait.awaitEnd(each.discardAsync()));
 				return observed(methodLease.instead(ex));
 			}
 			catch (Throwable ex) {
-				this.held.forEach((each) -> each.discardAsync().join());
+				this.held.forEach((each) -> BlockingWait.awaitEnd(each.discardAsync()));
 				throw ex;
 			}
 		}

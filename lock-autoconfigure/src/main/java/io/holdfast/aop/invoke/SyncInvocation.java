@@ -5,6 +5,7 @@ import java.util.List;
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.aop.observe.MethodCallObservation;
+import io.holdfast.async.BlockingWait;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -93,7 +94,7 @@ public final class SyncInvocation {
 
 	private void discard() {
 		for (int i = this.acquired - 1; i >= 0; i--) {
-			this.held[i].discardAsync().join();
+			BlockingWait.awaitEnd(this.held[i].discardAsync());
 		}
 	}
 

@@ -13,6 +13,8 @@ import io.holdfast.KeyNamespace;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.LeaseRequest;
 import io.holdfast.aop.ApplicationBean;
+import io.holdfast.async.BlockingWait;
+import io.holdfast.async.CallResult;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
@@ -137,9 +139,10 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 
 	/** Return the name of this host. First requests wait for it, but not for long. */
 	private static String host() {
-		return CompletableFuture.supplyAsync(LeaseEngineConfigurer::lookUpHost)
-			.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS)
-			.join();
+		// Not in the common pool, whose threads may all be waiting for the request.
+		return BlockingWait
+			.join(CompletableFuture.supplyAsync(LeaseEngineConfigurer::lookUpHost, CallResult::onNewThread)
+				.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
 	}
 
 	private static String lookUpHost() {

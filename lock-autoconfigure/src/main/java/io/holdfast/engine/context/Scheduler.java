@@ -3,9 +3,10 @@ package io.holdfast.engine.context;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+
+import io.holdfast.async.BlockingWait;
 
 /**
  * Time as the engine sees it: a monotonic clock, actions at a later time, and threads
@@ -28,8 +29,7 @@ public interface Scheduler {
 	Future<?> schedule(Runnable action, long delayNanos);
 
 	/**
-	 * Keep the current thread waiting, as {@link CompletableFuture#get(long, TimeUnit)}
-	 * does.
+	 * Keep the current thread waiting. It does nothing else in that time.
 	 * @param <T> what it waits for
 	 * @param future where that comes
 	 * @param until the end of the wait, by {@link #nanoTime()}
@@ -40,7 +40,7 @@ public interface Scheduler {
 	 */
 	default <T> T waitUntil(CompletableFuture<T> future, long until)
 			throws InterruptedException, ExecutionException, TimeoutException {
-		return future.get(until - nanoTime(), TimeUnit.NANOSECONDS);
+		return BlockingWait.get(future, until - nanoTime());
 	}
 
 	/**

@@ -18,6 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.fleet.FleetCatalog.Stretch;
@@ -333,7 +334,7 @@ public final class Fleet {
 		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
 			List<Standing> standings = new ArrayList<>();
 			for (int i = 0; i < looks.size(); i++) {
-				Standing standing = looks.get(i).join();
+				Standing standing = BlockingWait.join(looks.get(i));
 				if (finds.get(i).counts(standing)) {
 					standings.add(standing);
 				}

@@ -12,6 +12,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.request.EngineExceptions;
@@ -168,7 +169,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			return false;
 		}
 		// Not by the hold if that can be helped, which others may have open for longer.
-		return (end.isDone() && !end.isCompletedExceptionally()) ? end.join() != ReleaseResult.LOST
+		return (end.isDone() && !end.isCompletedExceptionally()) ? BlockingWait.join(end) != ReleaseResult.LOST
 				: !this.hold.isLost();
 	}
 

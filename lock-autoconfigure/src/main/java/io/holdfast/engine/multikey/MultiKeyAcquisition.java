@@ -10,6 +10,7 @@ import java.util.concurrent.Future;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
@@ -217,7 +218,8 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	public void endOverdue() {
 		Waiter overdue = current();
 		overdue.endOverdue();
-		fail(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null)).join());
+		fail(BlockingWait
+			.join(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null))));
 	}
 
 	/**

@@ -3,6 +3,7 @@ package io.holdfast.engine.store;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.async.BlockingWait;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -134,7 +135,7 @@ public interface LeaseStore extends AutoCloseable {
 					new AcquireCommand(holder.token(), holder.permits(), holder.permits(), true, null, 0, 0), null))
 			.toList();
 		return CompletableFuture.allOf(releases.toArray(CompletableFuture[]::new))
-			.thenApply((done) -> releases.stream().map((release) -> release.join().released()).toList());
+			.thenApply((done) -> releases.stream().map((release) -> BlockingWait.join(release).released()).toList());
 	}
 
 	/**

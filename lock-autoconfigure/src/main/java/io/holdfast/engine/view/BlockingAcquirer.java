@@ -20,6 +20,7 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.EngineExceptions;
@@ -122,12 +123,12 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 		catch (InterruptedException ex) {
 			acquisition.interrupt(ex);
-			if (acquisition.result().handle((lease, error) -> error != null).join()) {
+			if (BlockingWait.join(acquisition.result().handle((lease, error) -> error != null))) {
 				throw ex;
 			}
 			// Granted just before: the caller has the lease, and still its flag.
 			Thread.currentThread().interrupt();
-			return this.type.cast(acquisition.result().join());
+			return this.type.cast(BlockingWait.join(acquisition.result()));
 		}
 	}
 
@@ -188,6 +189,21 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private L await(PendingAcquisition acquisition) throws InterruptedException {
 		try {
+			awaitEnd(acquisition);
+		}
+		catch (InterruptedException ex) {
+			// The caller decides whether to go on.
+			throw ex;
+		}
+		catch (Throwable ex) {
+			giveUp(acquisition);
+			throw ex;
+		}
+		return outcome(acquisition);
+	}
+
+	private void awaitEnd(PendingAcquisition acquisition) throws InterruptedException {
+		try {
 			long until = acquisition.endsAt() + SLACK;
 			this.context.scheduler.waitUntil(acquisition.markBlocked(), until);
 			if (!acquisition.result().isDone()) {
@@ -196,19 +212,24 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			}
 		}
 		catch (ExecutionException ex) {
-			throw rethrown(ex);
+			// The outcome tells.
 		}
 		catch (TimeoutException ex) {
 			// The engine's own timer is late: this thread is not.
 			acquisition.endOverdue();
 		}
-		return outcome(acquisition);
+	}
+
+	/** End the wait of a thread that cannot take the lease, and release the lease. */
+	private static void giveUp(PendingAcquisition acquisition) {
+		acquisition.interrupt(null);
+		acquisition.result().thenAccept(Lease::discardAsync);
 	}
 
 	/** Return the lease of a wait that has ended, or throw why there is none. */
 	private L outcome(PendingAcquisition acquisition) {
 		try {
-			return this.type.cast(acquisition.result().join());
+			return this.type.cast(BlockingWait.join(acquisition.result()));
 		}
 		catch (CompletionException ex) {
 			throw rethrown(ex);

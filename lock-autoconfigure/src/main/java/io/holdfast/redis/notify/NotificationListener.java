@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
@@ -225,7 +226,7 @@ public final class NotificationListener
 		CompletableFuture<List<NotificationSubscription>> ended = CompletableFuture.supplyAsync(this::end,
 				this.thread::execute);
 		// What was not begun when the thread is closed is not done any more.
-		CompletableFuture.anyOf(ended, this.thread.awaitEnd()).join();
+		BlockingWait.join(CompletableFuture.anyOf(ended, this.thread.awaitEnd()));
 		close(ended.getNow(List.of()));
 	}
 

@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
+import io.holdfast.async.BlockingWait;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -129,9 +130,8 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 	 */
 	void close() {
 		this.closed = true;
-		StatefulRedisPubSubConnection<byte[], byte[]> connection = this.connected
-			.completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS)
-			.join();
+		StatefulRedisPubSubConnection<byte[], byte[]> connection = BlockingWait
+			.join(this.connected.completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS));
 		if (connection != null) {
 			close(connection);
 		}
