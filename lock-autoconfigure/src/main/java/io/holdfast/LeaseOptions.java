@@ -19,50 +19,57 @@ import org.jspecify.annotations.Nullable;
  * default
  * @param namespace what comes before the keys, which have it already, or {@code null} for
  * the application's
+ * @param forCode whether code runs under the lease until its release
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair,
-		@Nullable String namespace) {
+		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair, @Nullable String namespace,
+		boolean forCode) {
 
-	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, null);
+	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, null,
+			false);
 
 	LeaseOptions withWaitTime(String of, Duration waitTime) {
 		return new LeaseOptions(RequestChecks.checkWait("waitTime" + of, waitTime), this.leaseTime, this.maxHold,
-				this.minHold, this.autoRenew, this.name, this.fair, this.namespace);
+				this.minHold, this.autoRenew, this.name, this.fair, this.namespace, this.forCode);
 	}
 
 	LeaseOptions withLeaseTime(String of, Duration leaseTime) {
 		RequestChecks.checkBounds("leaseTime" + of, leaseTime, RequestChecks.MIN_LEASE, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace);
+				this.fair, this.namespace, this.forCode);
 	}
 
 	LeaseOptions withMaxHold(String of, Duration maxHold) {
 		RequestChecks.checkBounds("maxHold" + of, maxHold, RequestChecks.MIN_LEASE, RequestChecks.FOREVER);
 		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace);
+				this.fair, this.namespace, this.forCode);
 	}
 
 	LeaseOptions withMinHold(String of, Duration minHold) {
 		RequestChecks.checkBounds("minHold" + of, minHold, Duration.ZERO, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.autoRenew, this.name,
-				this.fair, this.namespace);
+				this.fair, this.namespace, this.forCode);
 	}
 
 	LeaseOptions withAutoRenew(boolean autoRenew) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, autoRenew, this.name,
-				this.fair, this.namespace);
+				this.fair, this.namespace, this.forCode);
 	}
 
 	LeaseOptions withName(String of, String name) {
 		RequestChecks.checkName("name" + of, name);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, name,
-				this.fair, this.namespace);
+				this.fair, this.namespace, this.forCode);
 	}
 
 	LeaseOptions withFair(boolean fair) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				fair, this.namespace);
+				fair, this.namespace, this.forCode);
+	}
+
+	LeaseOptions withCode() {
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
+				this.fair, this.namespace, true);
 	}
 
 	LeaseOptions withNamespace(String of, String namespace) {
@@ -83,7 +90,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 					+ "Use another character, such as '.'");
 		}
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, namespace);
+				this.fair, namespace, this.forCode);
 	}
 
 	/** Return a key in the namespace. */
@@ -96,7 +103,8 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 	public String toString() {
 		return "waitTime=" + (RequestChecks.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime="
 				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", autoRenew="
-				+ this.autoRenew + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair;
+				+ this.autoRenew + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair
+				+ (this.forCode ? ", for code" : "");
 	}
 
 }

@@ -117,6 +117,18 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
+	 * Say that code runs under the lease until its release. Annotated methods,
+	 * {@code withLock}, {@code withPermits} and their like say so by themselves. If a
+	 * shut-down does not wait until the code has ended, the lease is lost, but others are
+	 * kept out until its lease time is over. Other leases are released then, as nothing
+	 * tells whether they are used.
+	 * @return the changed request
+	 */
+	public R forCode() {
+		return with(this.options.withCode());
+	}
+
+	/**
 	 * Return how long to wait.
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
@@ -162,6 +174,14 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public Duration minHold() {
 		return this.options.minHold();
+	}
+
+	/**
+	 * Return whether code runs under the lease until its release.
+	 * @return whether it does
+	 */
+	public boolean isForCode() {
+		return this.options.forCode();
 	}
 
 	/**

@@ -173,7 +173,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withLock(LockRequest request, LeasedCall<T, E> call)
 			throws E {
-		return LeasedCalls.call(acquire(request.withinCurrent()), true, call);
+		return LeasedCalls.call(acquire(request.withinCurrent().forCode()), true, call);
 	}
 
 	/**
@@ -185,7 +185,7 @@ public interface LockService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> void withLock(LockRequest request, LeasedAction<E> action) throws E {
-		LeasedCalls.run(acquire(request.withinCurrent()), true, action);
+		LeasedCalls.run(acquire(request.withinCurrent().forCode()), true, action);
 	}
 
 	/**
@@ -233,7 +233,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(LockRequest request,
 			LeasedCall<T, E> call) throws E {
-		return LeasedCalls.callIfAcquired(tryAcquire(request.withinCurrent()), true, call);
+		return LeasedCalls.callIfAcquired(tryAcquire(request.withinCurrent().forCode()), true, call);
 	}
 
 	/**
@@ -246,7 +246,7 @@ public interface LockService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> boolean tryWithLock(LockRequest request, LeasedAction<E> action) throws E {
-		return LeasedCalls.runIfAcquired(tryAcquire(request.withinCurrent()), true, action);
+		return LeasedCalls.runIfAcquired(tryAcquire(request.withinCurrent().forCode()), true, action);
 	}
 
 	/**
@@ -277,7 +277,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(LockRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
-		return AsyncLeasedCall.always(code, true, acquireAsync(request.withinCurrent()));
+		return AsyncLeasedCall.always(code, true, acquireAsync(request.withinCurrent().forCode()));
 	}
 
 	/**
@@ -292,7 +292,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> tryWithLockAsync(LockRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
-		return AsyncLeasedCall.ifAcquired(code, true, tryAcquireAsync(request.withinCurrent()));
+		return AsyncLeasedCall.ifAcquired(code, true, tryAcquireAsync(request.withinCurrent().forCode()));
 	}
 
 	/**

@@ -95,7 +95,7 @@ public interface SemaphoreService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withPermits(SemaphoreRequest request,
 			LeasedCall<T, E> call) throws E {
-		return LeasedCalls.call(acquire(request), false, call);
+		return LeasedCalls.call(acquire(request.forCode()), false, call);
 	}
 
 	/**
@@ -107,7 +107,7 @@ public interface SemaphoreService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> void withPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
-		LeasedCalls.run(acquire(request), false, action);
+		LeasedCalls.run(acquire(request.forCode()), false, action);
 	}
 
 	/**
@@ -126,7 +126,7 @@ public interface SemaphoreService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithPermits(SemaphoreRequest request,
 			LeasedCall<T, E> call) throws E {
-		return LeasedCalls.callIfAcquired(tryAcquire(request), false, call);
+		return LeasedCalls.callIfAcquired(tryAcquire(request.forCode()), false, call);
 	}
 
 	/**
@@ -139,7 +139,7 @@ public interface SemaphoreService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> boolean tryWithPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
-		return LeasedCalls.runIfAcquired(tryAcquire(request), false, action);
+		return LeasedCalls.runIfAcquired(tryAcquire(request.forCode()), false, action);
 	}
 
 	/**
@@ -155,7 +155,7 @@ public interface SemaphoreService {
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withPermitsAsync(SemaphoreRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
-		return AsyncLeasedCall.always(code, false, acquireAsync(request));
+		return AsyncLeasedCall.always(code, false, acquireAsync(request.forCode()));
 	}
 
 	/**
@@ -170,7 +170,7 @@ public interface SemaphoreService {
 	 */
 	default <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> tryWithPermitsAsync(
 			SemaphoreRequest request, Supplier<? extends CompletionStage<T>> code) {
-		return AsyncLeasedCall.ifAcquired(code, false, tryAcquireAsync(request));
+		return AsyncLeasedCall.ifAcquired(code, false, tryAcquireAsync(request.forCode()));
 	}
 
 	/**

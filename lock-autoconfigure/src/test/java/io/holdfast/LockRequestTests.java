@@ -58,6 +58,7 @@ class LockRequestTests {
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
 				Named.of("name", (request) -> request.name("stock")), Named.of("fair", (request) -> request.fair(true)),
+				Named.of("forCode", LockRequest::forCode),
 				Named.of("within", (request) -> request.within(LeaseContext.empty())),
 				Named.of("only", (request) -> request.only("stock:2")));
 	}

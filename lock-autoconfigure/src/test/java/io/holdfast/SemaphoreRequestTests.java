@@ -82,8 +82,8 @@ class SemaphoreRequestTests {
 				Named.of("renewal", (request) -> request.autoRenew(false)),
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
-				Named.of("name", (request) -> request.name("calls")),
-				Named.of("fair", (request) -> request.fair(true)));
+				Named.of("name", (request) -> request.name("calls")), Named.of("fair", (request) -> request.fair(true)),
+				Named.of("forCode", SemaphoreRequest::forCode));
 	}
 
 	@ParameterizedTest

@@ -172,6 +172,16 @@ final class InstanceLifecycle {
 	 * of which that is told, and the command that keeps others out.
 	 */
 	private void endHold(Hold hold) {
+		if (hold.isForCode()) {
+			// No release follows either: once a loss has cancelled a future or a chain,
+			// its
+			// end does not prove that its work has ended.
+			long left = this.renewer.leave(hold, "this instance shut down before the code under it had ended");
+			if (left > 0) {
+				this.releases.leave(hold, left);
+			}
+			return;
+		}
 		long kept = hold.minHoldLeft(this.context.scheduler.nanoTime());
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 			// Just released by its user, which gets the store's answer to that.

@@ -230,8 +230,9 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Shut down in order: grant nothing new, keep renewing what is held until it ends,
-	 * release what is left when the time is over. Does not block.
+	 * Shut down in order: grant nothing new, keep renewing what is held until it ends.
+	 * When the time is over, leave to its lease time what code still runs under, and
+	 * release the rest. Does not block.
 	 * @param patience how long work in flight may take
 	 * @return completed when nothing is held any more, no release is without an answer,
 	 * and the store has stopped to receive wake-ups
@@ -256,6 +257,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	@Override
 	public void close() {
+		this.releases.beginClosing();
 		try {
 			Futures.await(this.context.scheduler, shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));

@@ -70,7 +70,7 @@ public final class ReactiveLockService {
 	 * @return the chain with its lock
 	 */
 	public <T> Mono<T> withLock(LockRequest request, Mono<T> chain) {
-		return holding(request).around(chain);
+		return holding(request.forCode()).around(chain);
 	}
 
 	/**
@@ -95,7 +95,7 @@ public final class ReactiveLockService {
 	 * @return the chain with its lock
 	 */
 	public <T> Flux<T> withLock(LockRequest request, Flux<T> chain) {
-		return holding(request).around(chain);
+		return holding(request.forCode()).around(chain);
 	}
 
 	/**

@@ -54,7 +54,7 @@ public final class ReactiveSemaphoreService {
 	 * @return the chain with its permits
 	 */
 	public <T> Mono<T> withPermits(SemaphoreRequest request, Mono<T> chain) {
-		return holding(request).around(chain);
+		return holding(request.forCode()).around(chain);
 	}
 
 	/**
@@ -68,7 +68,7 @@ public final class ReactiveSemaphoreService {
 	 * @return the chain with its permits
 	 */
 	public <T> Flux<T> withPermits(SemaphoreRequest request, Flux<T> chain) {
-		return holding(request).around(chain);
+		return holding(request.forCode()).around(chain);
 	}
 
 	/**

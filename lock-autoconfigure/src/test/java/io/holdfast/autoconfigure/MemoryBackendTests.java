@@ -318,6 +318,29 @@ class MemoryBackendTests {
 	}
 
 	@Test
+	@DisplayName("A context that is closed while code runs under a lock leaves it to its lease time")
+	void closedUnderCode() {
+		MemoryLeases shared = new MemoryLeases(System::nanoTime);
+		ApplicationContextRunner sharing = this.runner.withBean(MemoryLeases.class, () -> shared);
+		CompletableFuture<Boolean> end = new CompletableFuture<>();
+		sharing.run((context) -> {
+			LockService here = context.getBean(LockService.class);
+			sharing.withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=100ms").run((other) -> {
+				CompletableFuture<LockLease> running = new CompletableFuture<>();
+				LockService there = other.getBean(LockService.class);
+				begin(() -> there.withLock(LockRequest.of("a").leaseTime(Duration.ofSeconds(2)), () -> {
+					running.complete(LockLease.current());
+					return end.join();
+				}));
+				assertThat(running).succeedsWithin(SOON);
+			});
+			assertThat(here.tryAcquire("a")).isEmpty();
+			await("the end of its lease").atMost(SOON).until(() -> here.tryAcquire("a").isPresent());
+			end.complete(true);
+		});
+	}
+
+	@Test
 	@DisplayName("Contexts with the same MemoryLeases exclude each other, and one that stops lets the other go on")
 	void contextsThatShare() {
 		MemoryLeases shared = new MemoryLeases(System::nanoTime);

@@ -3,11 +3,13 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
@@ -15,6 +17,8 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
@@ -112,6 +116,118 @@ class LifecycleRulesTests {
 		this.store.last("release 1").released(true);
 		assertThat(first).isCompleted();
 		assertThat(second).isCompleted();
+	}
+
+	@Test
+	void codeThatOutlastsAShutDownIsToldOfTheLossAndKeepsOthersOutForTheLeaseTime() {
+		LockLease lease = granted(REQUEST.forCode(), 30_000);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(shutDown).isCompleted();
+		this.store.elapse(1000);
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		this.store.elapse(60_000);
+		assertThat(this.store.sent()).as("neither renewed nor released").isEmpty();
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void anyCodeKeepsWhatItSharesWithOthers() {
+		LockLease lease = granted(REQUEST, 30_000);
+		LockLease ofCode = this.service.acquireAsync(REQUEST.forCode().within(LeaseContext.empty().with(lease))).join();
+		this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(ofCode.isHeld()).isFalse();
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(ofCode.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void whatCodeHasReleasedIsReleasedThoughOthersStillHaveIt() {
+		LockLease lease = granted(REQUEST, 30_000);
+		LockLease ofCode = this.service.acquireAsync(REQUEST.forCode().within(LeaseContext.empty().with(lease))).join();
+		ofCode.releaseAsync();
+		this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void whatCodeHasOfAClaimOnlyBecomesAWholeLease() {
+		granted(REQUEST.forCode(), 5000);
+		this.store.elapse(1000);
+		shutDownNow();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "retain 1 for 30000");
+	}
+
+	@Test
+	void codeKeepsOthersOutUntilItsMinHoldIsOverIfThatIsLonger() {
+		granted(REQUEST.forCode().minHold(Duration.ofSeconds(40)), 30_000);
+		this.store.elapse(1000);
+		shutDownNow();
+		this.store.last("retain 1").retained(true);
+		this.store.elapse(60_000);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "retain 1 for 39000");
+	}
+
+	@Test
+	void codeKeepsOthersOutForItsLeaseTimeIfItsMinHoldIsShorter() {
+		granted(REQUEST.forCode().minHold(Duration.ofSeconds(10)), 30_000);
+		this.store.elapse(1000);
+		shutDownNow();
+		this.store.elapse(60_000);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void noWakeUpEndsWhatCodeKeeps() {
+		granted(REQUEST.forCode(), 30_000);
+		String token = this.engine.renewer.holds().get(0).token;
+		shutDownNow();
+		this.store.sent();
+		Resource lock = new Resource(Kind.LOCK, "k");
+		Objects.requireNonNull(this.store.wakeUps).granted(lock, token, 10, 30_000);
+		this.store.wakeUps.wanted(lock, token);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void codeOfTheInstanceBeforeKeepsOthersOut() {
+		LockLease lease = granted(REQUEST.forCode(), 30_000);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		this.store.sent();
+		this.engine.resume();
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void nothingIsSentToAStoreThatIsClosed() {
+		LockLease lease = granted(REQUEST, 30_000);
+		shutDownNow();
+		this.store.last("release 1").released(true);
+		this.engine.close();
+		this.store.sent();
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	private void shutDownNow() {
+		this.engine.shutDown(Duration.ZERO);
+		this.store.elapse(0);
+	}
+
+	private LockLease granted(LockRequest request, long ttlMillis) {
+		this.engine.resume();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last("acquire 1").granted(10, ttlMillis);
+		return answer.join();
 	}
 
 	@Test

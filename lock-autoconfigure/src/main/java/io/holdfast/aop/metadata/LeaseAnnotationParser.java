@@ -79,7 +79,8 @@ public final class LeaseAnnotationParser {
 		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		String purpose = purpose(attributes);
-		Function<LockRequest, LockRequest> terms = (request) -> times.applyTo(request.mode(mode).name(purpose));
+		Function<LockRequest, LockRequest> terms = (request) -> times
+			.applyTo(request.mode(mode).name(purpose).forCode());
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
 		return operation(attributes, LockNotAcquiredException.class, true, example::only,
@@ -96,7 +97,7 @@ public final class LeaseAnnotationParser {
 		int permits = permits(attributes, limit);
 		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
 		SemaphoreRequest example = times
-			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
+			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)).forCode());
 		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
 				(keys) -> example.only(keys.get(0)));
 	}

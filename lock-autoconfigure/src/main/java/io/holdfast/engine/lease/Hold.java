@@ -38,6 +38,9 @@ public final class Hold extends TokenGrant {
 	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
 	private boolean attached = true;
 
+	/** Whether the store is to end it, as code runs under it for longer than allowed. */
+	private volatile boolean leftToStore;
+
 	/** Whether its writer has asked for reading, too. Confined to the coordinator. */
 	private boolean nestedReader;
 
@@ -201,6 +204,27 @@ public final class Hold extends TokenGrant {
 	/** Return whether a lease on it reached its user. */
 	public boolean isUsed() {
 		return this.used;
+	}
+
+	/** Return whether code runs under one of its leases. */
+	public boolean isForCode() {
+		return this.leases.isAnyForCode();
+	}
+
+	/** Return how long it lasts without renewals, but for the first one of a claim. */
+	long lastsNanos(long now) {
+		long left = this.validUntil - now;
+		return this.renewal.isClaimed() ? Math.max(left, TimeUnit.MILLISECONDS.toNanos(renewalMillis(now))) : left;
+	}
+
+	/** Leave its end to the store. */
+	void leaveToStore() {
+		this.leftToStore = true;
+	}
+
+	/** Return whether the store is to end it, and no release is to be sent. */
+	public boolean isLeftToStore() {
+		return this.leftToStore;
 	}
 
 	/** Note that other instances want it. */

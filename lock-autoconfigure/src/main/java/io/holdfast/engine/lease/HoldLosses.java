@@ -42,12 +42,13 @@ public final class HoldLosses {
 	 * Report a hold that was just lost.
 	 * @param hold the hold
 	 * @param why the reason, in words
+	 * @param consequence the meaning for others, in words
 	 * @param actions what users want to be run
 	 */
-	void reportLost(Hold hold, String why, List<Runnable> actions) {
+	void reportLost(Hold hold, String why, String consequence, List<Runnable> actions) {
 		long now = this.context.scheduler.nanoTime();
 		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
-				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may hold it now";
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". " + consequence;
 		if (hold.hasRunOut(now)) {
 			// Perhaps as it was meant to: only its late release is warned of.
 			logger.debug(message);

@@ -124,6 +124,11 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	@Override
+	public final boolean isForCode() {
+		return this.request.forCode() && !this.partial;
+	}
+
+	@Override
 	public Stream<Hold> openHolds() {
 		return isReleased() ? Stream.empty() : Stream.of(this.hold);
 	}

@@ -28,6 +28,9 @@ public interface LeaseTerms {
 	/** Return whether the thread of the hold asked for it. */
 	boolean isOwn();
 
+	/** Return whether code runs under it until its release. */
+	boolean isForCode();
+
 	boolean isReleased();
 
 }

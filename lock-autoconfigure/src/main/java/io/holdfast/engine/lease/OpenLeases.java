@@ -108,6 +108,16 @@ public final class OpenLeases {
 		return false;
 	}
 
+	/** Return whether code runs under one whose release has not begun. */
+	boolean isAnyForCode() {
+		for (LeaseTerms lease : this.leases) {
+			if (lease.isForCode() && !lease.isReleased()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
 	/**
 	 * Return whether the thread of the hold has asked for one that is open; others enter
 	 * by a context. One whose release has begun does not count, though the coordinator

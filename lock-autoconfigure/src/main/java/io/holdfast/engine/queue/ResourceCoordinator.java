@@ -260,7 +260,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	private AfterRelease afterRelease(Hold hold, boolean held, @Nullable Waiter next, long now) {
-		if (this.parts.releases().isRetained(hold.token)) {
+		if (!held && this.parts.releases().isLeftToStore(hold)) {
 			return AfterRelease.LEFT_TO_SHUT_DOWN;
 		}
 		if (!held) {
@@ -379,7 +379,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	/** The decision on a hold whose last lease was released. */
 	private enum AfterRelease {
 
-		/** A shut-down has ended it, and it is not to be released yet. */
+		/** A shut-down has ended it, and the store ends it later. */
 		LEFT_TO_SHUT_DOWN,
 
 		/** It keeps others out until its least time is over. */

@@ -37,6 +37,9 @@ public final class TokenReleases implements ReleaseOwner {
 	/** Tokens that are over here, but keep others out for a while. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
 
+	/** Whether the store is about to be closed. */
+	private volatile boolean closing;
+
 	/**
 	 * Create the releases of an instance.
 	 * @param losses reports what a release found to be lost
@@ -101,6 +104,16 @@ public final class TokenReleases implements ReleaseOwner {
 		return this.retained.contains(token);
 	}
 
+	/** Return whether a hold that was lost ends in the store by itself. */
+	public boolean isLeftToStore(Hold lost) {
+		return this.closing || lost.isLeftToStore() || isRetained(lost.token);
+	}
+
+	/** Send no releases of what was lost any more, as the store is about to be closed. */
+	public void beginClosing() {
+		this.closing = true;
+	}
+
 	/** Return whether no token is to be released later. */
 	public boolean isEmpty() {
 		return this.retained.isEmpty();
@@ -113,13 +126,30 @@ public final class TokenReleases implements ReleaseOwner {
 	public void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
 		long endsAt = this.context.scheduler.nanoTime() + nanos;
 		this.retained.add(hold.token);
-		awaitAnswer(result);
 		// First, or another thread may send the release of a very short one before it.
-		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
+		sendRetain(hold, endsAt, result);
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
 			release(hold);
 		}, endsAt - this.context.scheduler.nanoTime());
+	}
+
+	/**
+	 * Leave the end of a hold to the store, as code goes on under it.
+	 * @param nanos how long it is to keep others out, which may be longer than it lasts
+	 */
+	public void leave(Hold hold, long nanos) {
+		long endsAt = this.context.scheduler.nanoTime() + nanos;
+		this.retained.add(hold.token);
+		if (endsAt - hold.validUntil() > 0) {
+			sendRetain(hold, endsAt, new CompletableFuture<>());
+		}
+		this.context.scheduler.schedule(() -> this.retained.remove(hold.token), nanos);
+	}
+
+	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result) {
+		awaitAnswer(result);
+		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
 	}
 
 	private void awaitAnswer(CompletableFuture<?> outcome) {

@@ -30,11 +30,12 @@ import org.jspecify.annotations.Nullable;
  * @param reentrant whether a thread that holds it gets a nested lease
  * @param minHoldNanos how long others are kept out at least
  * @param name what kind of thing it is, for events, or {@code null}
+ * @param forCode whether code runs under the lease until its release
  * @since 0.1.0
  */
 public record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
 		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
-		@Nullable String name) {
+		@Nullable String name, boolean forCode) {
 
 	/** For a wait or a hold without end, in nanoseconds. */
 	public static final long FOREVER = Long.MAX_VALUE / 4;
@@ -74,8 +75,8 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
 				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
 				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isAutoRenew(),
-				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, request.minHold().toNanos(),
-				request.name());
+				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, request.minHold().toNanos(), request.name(),
+				request.isForCode());
 	}
 
 	/** Return a default lease time that does not outlast the maxHold of a request. */
