@@ -53,8 +53,11 @@ final class Asking {
 		this.instance = instance;
 		this.use = use;
 		this.context = context;
-		this.locks = locks(use, context);
-		this.permits = permits(use, instance.simulation.plan);
+		boolean marked = use.isForCode() && instance.simulation.mutant != Mutant.UNMARKED_CODE;
+		LockRequest locks = locks(use, context);
+		SemaphoreRequest permits = permits(use, instance.simulation.plan);
+		this.locks = marked ? locks.forCode() : locks;
+		this.permits = marked ? permits.forCode() : permits;
 		this.requests = (use.mode() == What.PERMITS)
 				? List.of(ResolvedRequest.of(this.permits, SimulatedInstance.SETTINGS))
 				: ResolvedRequest.of(this.locks, SimulatedInstance.SETTINGS);

@@ -77,6 +77,9 @@ enum Mutant {
 	/** Copies of an instance go on with the id that it had. */
 	ONE_ID_OF_COPIES,
 
+	/** A shut-down is not told that code runs under leases. */
+	UNMARKED_CODE,
+
 	/** A store whose memory is full refuses those who wait in its queue, too. */
 	FULL_FOR_WAITERS
 

@@ -187,7 +187,7 @@ final class SimulatedUser {
 	private void granted(Use use, List<String> ids, Lease lease, String user, Runnable after) {
 		List<LeaseHandle> parts = (lease instanceof MultiKeyLease joint) ? joint.parts() : List.of((LeaseHandle) lease);
 		for (int i = 0; i < parts.size(); i++) {
-			opened(parts.get(i), ids.get(i));
+			opened(parts.get(i), ids.get(i), use.isForCode());
 		}
 		if (use.extra() != Extra.NONE) {
 			this.instance.at(use.extraAt() * Simulation.MILLI, () -> doBesides(use, lease, parts, user));
@@ -196,7 +196,7 @@ final class SimulatedUser {
 	}
 
 	/** It has a lease now. */
-	void opened(LeaseHandle lease, String id) {
+	void opened(LeaseHandle lease, String id, boolean forCode) {
 		this.simulation.granted++;
 		SimulatedInstance at = this.instance;
 		Hold hold = lease.hold;
@@ -224,6 +224,9 @@ final class SimulatedUser {
 			long renewable = hold.request.maxHoldNanos() - hold.request.leaseMillis() * Simulation.MILLI;
 			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt() < renewable;
 			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
+			if (forCode && lease.whyNotHeld().startsWith("this instance shut down")) {
+				record(Type.RETAINED, this.holds.getOrDefault(hold, id), (event) -> event.until(at.end(lease)));
+			}
 		});
 	}
 

@@ -89,6 +89,11 @@ sealed interface Step {
 					this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
 		}
 
+		/** Whether code runs under the lease, as under that of an annotated method. */
+		boolean isForCode() {
+			return !this.face.isView() && (this.user + this.gap) % 2 == 0;
+		}
+
 		/** How long a lease is that is asked for besides, perhaps by other terms. */
 		int extraLease() {
 			return (this.extraAt % 3 == 0) ? 2 * this.lease : this.lease;

@@ -363,7 +363,7 @@ final class ViewUse {
 			L lease = call.call();
 			checkInterrupt(null);
 			this.locked.push((LeaseHandle) lease);
-			this.user.opened((LeaseHandle) lease, id);
+			this.user.opened((LeaseHandle) lease, id, false);
 			return lease;
 		}
 		catch (InterruptedException | RuntimeException ex) {

@@ -229,7 +229,10 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		GONE,
 
-		/** It was released, but keeps others out: id; until. */
+		/**
+		 * It was released, or lost by a shut-down while code ran under it, but keeps
+		 * others out: id; until.
+		 */
 		RETAINED,
 
 		/**
