@@ -173,9 +173,8 @@ final class InstanceLifecycle {
 	 */
 	private void endHold(Hold hold) {
 		if (hold.isForCode()) {
-			// No release follows either: once a loss has cancelled a future or a chain,
-			// its
-			// end does not prove that its work has ended.
+			// Its end is left to the lease time, also if the code ends before: the end of
+			// a future or chain that the loss has cancelled proves nothing.
 			long left = this.renewer.leave(hold, "this instance shut down before the code under it had ended");
 			if (left > 0) {
 				this.releases.leave(hold, left);
