@@ -12,8 +12,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Code that returns a stage, and holds its lease until that is completed. One thread at a
- * time works at a call.
+ * Code that returns a stage, and holds its lease until that is completed, also if its
+ * caller has gone. One thread at a time works at a call.
  *
  * @param <T> the type of the stage's value
  * @param <R> the type of what the caller gets
@@ -46,7 +46,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	 * @param body the code
 	 * @param inTransaction whether the transaction of the caller keeps the lease
 	 * @param asked the lease to come
-	 * @return the value to come; cancel it to give up
+	 * @return the value to come; cancel it to end a wait
 	 */
 	static <T extends @Nullable Object> CompletableFuture<T> always(Supplier<? extends CompletionStage<T>> body,
 			boolean inTransaction, CompletableFuture<? extends Lease> asked) {
@@ -61,7 +61,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	 * @param body the code
 	 * @param inTransaction whether the transaction of the caller keeps the lease
 	 * @param asked the lease to come, or empty
-	 * @return the outcome to come; cancel it to give up
+	 * @return the outcome to come; cancel it to end a wait
 	 */
 	static <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> ifAcquired(
 			Supplier<? extends CompletionStage<T>> body, boolean inTransaction,
@@ -73,7 +73,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	private <G> CompletableFuture<R> start(CompletableFuture<G> asked, Function<G, Optional<? extends Lease>> lease,
 			Supplier<R> otherwise) {
 		this.result.followCaller();
-		this.result.await(asked);
+		this.result.waitsFor(asked);
 		asked.thenApply(lease).whenComplete((granted, failure) -> {
 			if (failure != null) {
 				this.result.future().completeExceptionally(CallResult.cause(failure));
@@ -107,7 +107,6 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 		finally {
 			scope.close();
 		}
-		this.result.await(stage);
 		stage.whenComplete((value, failure) -> end(lease, () -> {
 			if (failure != null) {
 				this.result.future().completeExceptionally(CallResult.cause(failure));

@@ -268,7 +268,8 @@ public interface LockService {
 	 * completed, and inside of a Spring transaction of the caller until that is, too.
 	 * Does not block. The code is called on a thread of Holdfast's that may block, within
 	 * the caller's {@link LeaseContext} and the lease. Cancelling the future, or
-	 * completing it otherwise, ends the wait, or cancels the code's stage.
+	 * completing it otherwise, ends the wait. Code that has begun goes on, and keeps the
+	 * lock.
 	 * @param <T> the type of the code's value
 	 * @param request what to lock, and how
 	 * @param code the code

@@ -146,7 +146,8 @@ public interface SemaphoreService {
 	 * Run asynchronous code with permits, which are held until the code's stage is
 	 * completed. Does not block. The code is called on a thread of Holdfast's that may
 	 * block, within the caller's {@link LeaseContext} and the lease. Cancelling the
-	 * future, or completing it otherwise, ends the wait, or cancels the code's stage.
+	 * future, or completing it otherwise, ends the wait. Code that has begun goes on, and
+	 * keeps the permits.
 	 * @param <T> the type of the code's value
 	 * @param request which, how many, and how
 	 * @param code the code

@@ -56,8 +56,9 @@ import org.springframework.core.annotation.AliasFor;
  * <p>
  * A method that returns a {@code CompletionStage}, a {@code CompletableFuture} or a
  * reactive type, such as {@code Mono} and {@code Flux}, has its lock until that is
- * completed, fails or is cancelled. No thread is blocked by the wait; the method is then
- * called on a thread of Holdfast's that may block, for a reactive type by each
+ * completed or fails, or a subscription is cancelled. A caller that cancels a future ends
+ * its wait, but not the method's own future. No thread is blocked by the wait; the method
+ * is then called on a thread of Holdfast's that may block, for a reactive type by each
  * subscription anew. It is refused on methods that return another {@code Future}, or a
  * type that cannot be made from these.
  *

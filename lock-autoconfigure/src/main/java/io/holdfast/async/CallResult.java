@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The result of an asynchronous call that acquires leases, runs code of the user, and
- * releases them. If the caller completes it, that ends what the call waits for. One
+ * releases them. A caller that completes it ends a wait for a lease, but not code that
+ * has begun: others may share its stage, and its work may go on after a cancellation. One
  * thread at a time works at a call, which begins on the thread of its caller.
  *
  * @param <R> the type of the value
@@ -20,39 +21,43 @@ public final class CallResult<R extends @Nullable Object> {
 	/** What the caller gets. */
 	private final CompletableFuture<R> future = new CompletableFuture<>();
 
-	/** What is to be cancelled if the caller gives up. */
-	private volatile @Nullable CompletableFuture<?> pending;
+	/** The lease that the call waits for, or has waited for. */
+	private volatile @Nullable CompletableFuture<?> asked;
 
 	/** Return the future of the caller. */
 	public CompletableFuture<R> future() {
 		return this.future;
 	}
 
-	/** Pass on what the caller does to the result to what the call waits for. */
+	/** Notice from now on that the caller completes the result. */
 	public void followCaller() {
-		this.future.whenComplete((value, failure) -> cancelPending());
+		this.future.whenComplete((value, failure) -> {
+			CompletableFuture<?> current = this.asked;
+			if (current != null) {
+				current.cancel(true);
+			}
+		});
 	}
 
-	/** Note that the call waits for a stage from now on. */
-	public void await(CompletionStage<?> stage) {
+	/** Note that the call waits for a lease from now on, until its caller goes. */
+	public void waitsFor(CompletableFuture<?> asked) {
+		this.asked = asked;
+		if (this.future.isDone()) {
+			asked.cancel(true);
+		}
+	}
+
+	/** Cancel a stage, if it can be. */
+	public static void cancel(CompletionStage<?> stage) {
+		CompletableFuture<?> future;
 		try {
-			this.pending = stage.toCompletableFuture();
+			future = stage.toCompletableFuture();
 		}
 		catch (RuntimeException ex) {
-			// It cannot be cancelled, most likely by an UnsupportedOperationException.
-			this.pending = null;
+			// Most likely an UnsupportedOperationException.
+			return;
 		}
-		if (this.future.isDone()) {
-			cancelPending();
-		}
-	}
-
-	/** Cancel what the call waits for. */
-	public void cancelPending() {
-		CompletableFuture<?> current = this.pending;
-		if (current != null) {
-			current.cancel(true);
-		}
+		future.cancel(true);
 	}
 
 	/**

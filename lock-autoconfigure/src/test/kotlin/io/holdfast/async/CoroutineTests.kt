@@ -12,9 +12,11 @@ import io.holdfast.testing.TestApplication
 import io.holdfast.testing.TestRedis
 import io.holdfast.testing.WithRedis
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
 import java.util.concurrent.Executors
 import java.util.concurrent.atomic.AtomicInteger
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.TimeoutCancellationException
@@ -27,6 +29,8 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.future.await
+import kotlinx.coroutines.future.future
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -162,6 +166,28 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
+    @DisplayName("A coroutine that is cancelled while it awaits a future goes on at once, and the lock lasts until its work has ended")
+    fun cancelledWhileAwaiting() = runBlocking<Unit>(Dispatchers.Default) {
+        val scope = CoroutineScope(Dispatchers.Default)
+        val calls = listOf<suspend (suspend CoroutineScope.() -> String) -> String>(
+            { work -> shops[0].later("a") { scope.future(block = work) }.await() },
+            { work -> instances[0].getBean(LockService::class.java).withLockAsync("stock:a") { scope.future(block = work) }.await() }
+        )
+        for (call in calls) {
+            val begun = CompletableDeferred<Unit>()
+            val go = CompletableDeferred<Unit>()
+            val awaiting = launch { call { begun.complete(Unit); go.await(); "done" } }
+            begun.await()
+            awaiting.cancelAndJoin()
+            val next = async { shops[1].sell("a") { go.isCompleted } }
+            await().atMost(SOON).until { waiting() == 1 }
+            go.complete(Unit)
+            assertThat(next.await()).isEqualTo(true)
+            awaitFree("stock:a")
+        }
+    }
+
+    @Test
     @DisplayName("withTimeout ends a wait and a function, each with its own exception")
     fun timeouts() = runBlocking<Unit>(Dispatchers.Default) {
         val other = locks.acquire("stock:a")
@@ -271,6 +297,9 @@ internal class CoroutineTests(private val redis: TestRedis) {
 
         @DistributedLock(key = "'stock:' + #sku", waitTime = "50ms")
         open suspend fun sellSoon(sku: String): String = sku
+
+        @DistributedLock(key = "'stock:' + #sku", waitTime = "20s")
+        open fun later(sku: String, work: () -> CompletableFuture<String>): CompletableFuture<String> = work()
 
         @Semaphore(name = "limited", limit = 3, waitTime = "20s")
         open suspend fun limited(work: suspend () -> Unit) = work()

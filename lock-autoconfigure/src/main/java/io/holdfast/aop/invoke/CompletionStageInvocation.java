@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A call of a method that returns a stage. What it needs is acquired without blocking the
  * caller; the method is called on the thread that completes the acquisition, one of
- * Holdfast's that may block. One thread at a time works at a call.
+ * Holdfast's that may block. Its leases are kept until its stage is completed, also if
+ * the caller has gone. One thread at a time works at a call.
  */
 public final class CompletionStageInvocation {
 
@@ -58,7 +59,7 @@ public final class CompletionStageInvocation {
 
 	/**
 	 * Call the method as soon as it may run. Does not block.
-	 * @return the result to come; cancel it to give up
+	 * @return the result to come; cancel it to end a wait
 	 */
 	public CompletableFuture<@Nullable Object> start() {
 		joinTransaction();
@@ -124,7 +125,7 @@ public final class CompletionStageInvocation {
 		catch (RuntimeException | Error ex) {
 			asked = CompletableFuture.failedFuture(ex);
 		}
-		this.result.await(asked);
+		this.result.waitsFor(asked);
 		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(() -> {
 			if (failure != null) {
 				notAcquired(methodLease, CallResult.cause(failure));
@@ -158,7 +159,6 @@ public final class CompletionStageInvocation {
 	private void instead(MethodLease methodLease, HoldfastException ex) {
 		try {
 			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
-			this.result.await(stage);
 			stage.whenComplete(this::complete);
 		}
 		catch (Throwable failure) {
@@ -183,10 +183,9 @@ public final class CompletionStageInvocation {
 			end(null, failure);
 			return;
 		}
-		this.result.await(stage);
 		this.held.stream()
 			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
-			.forEach((each) -> each.lease().onLost(() -> this.result.cancelPending()));
+			.forEach((each) -> each.lease().onLost(() -> CallResult.cancel(stage)));
 		stage.whenComplete((value, failure) -> end(value, (failure != null) ? CallResult.cause(failure) : null));
 	}
 
