@@ -1,5 +1,6 @@
 package io.holdfast;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -95,6 +96,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 			});
 			return;
 		}
+		this.result.runsUnder(List.of(lease));
 		CompletionStage<T> stage;
 		LeaseContext.Scope scope = this.context.with(lease).open();
 		try {
@@ -127,6 +129,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	}
 
 	private void end(Lease lease, Runnable then) {
+		this.result.ended();
 		if (this.transaction != null && this.transaction.tryLeave(lease)) {
 			then.run();
 		}

@@ -95,7 +95,8 @@ public record LockDescriptor(String key, String kind, @Nullable Long fencingToke
 	 * @param foreign whether it is none of Holdfast
 	 * @param mode how it holds it
 	 * @param ttlMillis how long from now if it is not renewed, -1 for no end
-	 * @param thread of one key only: which thread, if its instance told
+	 * @param thread of one key only: which thread, if its instance told; with a note if
+	 * the caller of an asynchronous method has gone, and the method goes on
 	 * @param name of one key only: the request's name, if its instance told and it has
 	 * one
 	 * @param since of one key only: since when, if its instance told

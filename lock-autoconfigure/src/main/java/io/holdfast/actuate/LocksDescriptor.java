@@ -28,7 +28,8 @@ public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, 
 	 * @param key the lock's key
 	 * @param mode how it holds it
 	 * @param name the request's name, if it has one
-	 * @param thread whose lease it is, absent if it was asked for asynchronously
+	 * @param thread whose lease it is, absent if it was asked for asynchronously; with a
+	 * note if the caller of an asynchronous method has gone, and the method goes on
 	 * @param since since when
 	 * @param ttlMillis how long from now if it is not renewed
 	 * @param fencingToken its fencing token

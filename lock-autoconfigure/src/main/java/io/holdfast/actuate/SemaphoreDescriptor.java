@@ -90,7 +90,8 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 	 * @param instance which instance, absent if it is none of Holdfast
 	 * @param permits how many
 	 * @param ttlMillis how long from now if they are not renewed
-	 * @param thread of one key only: which thread, if its instance told
+	 * @param thread of one key only: which thread, if its instance told; with a note if
+	 * the caller of an asynchronous method has gone, and the method goes on
 	 * @param name of one key only: the request's name, if its instance told and it has
 	 * one
 	 * @param since of one key only: since when, if its instance told

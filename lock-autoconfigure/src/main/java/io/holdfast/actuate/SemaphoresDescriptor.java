@@ -27,7 +27,8 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits
 	 * @param key the semaphore's key
 	 * @param permits how many permits
 	 * @param name the request's name, if it has one
-	 * @param thread whose lease it is, absent if it was asked for asynchronously
+	 * @param thread whose lease it is, absent if it was asked for asynchronously; with a
+	 * note if the caller of an asynchronous method has gone, and the method goes on
 	 * @param since since when
 	 * @param ttlMillis how long from now if it is not renewed
 	 */

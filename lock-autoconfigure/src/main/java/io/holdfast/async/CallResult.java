@@ -1,5 +1,6 @@
 package io.holdfast.async;
 
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -16,13 +17,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CallResult<R extends @Nullable Object> {
 
+	private static final Runnable NOTHING = () -> {
+	};
+
 	private final Thread caller = Thread.currentThread();
 
 	/** What the caller gets. */
 	private final CompletableFuture<R> future = new CompletableFuture<>();
 
-	/** The lease that the call waits for, or has waited for. */
-	private volatile @Nullable CompletableFuture<?> asked;
+	/** The consequence for the call if its caller goes before the end. */
+	private volatile Runnable onCallerGone = NOTHING;
 
 	/** Return the future of the caller. */
 	public CompletableFuture<R> future() {
@@ -31,20 +35,36 @@ public final class CallResult<R extends @Nullable Object> {
 
 	/** Notice from now on that the caller completes the result. */
 	public void followCaller() {
-		this.future.whenComplete((value, failure) -> {
-			CompletableFuture<?> current = this.asked;
-			if (current != null) {
-				current.cancel(true);
-			}
-		});
+		this.future.whenComplete((value, failure) -> this.onCallerGone.run());
 	}
 
 	/** Note that the call waits for a lease from now on, until its caller goes. */
 	public void waitsFor(CompletableFuture<?> asked) {
-		this.asked = asked;
+		ifCallerGoes(() -> asked.cancel(true));
+	}
+
+	/**
+	 * Note that the code runs from now on: if its caller goes, its leases are kept, and
+	 * marked.
+	 */
+	public void runsUnder(List<?> leases) {
+		ifCallerGoes(() -> leases.forEach((lease) -> {
+			if (lease instanceof CallerAware aware) {
+				aware.markCallerGone();
+			}
+		}));
+	}
+
+	private void ifCallerGoes(Runnable consequence) {
+		this.onCallerGone = consequence;
 		if (this.future.isDone()) {
-			asked.cancel(true);
+			consequence.run();
 		}
+	}
+
+	/** Note that the code has ended. */
+	public void ended() {
+		this.onCallerGone = NOTHING;
 	}
 
 	/** Cancel a stage, if it can be. */

@@ -90,6 +90,25 @@ class LocksEndpointTests {
 	}
 
 	@Test
+	@DisplayName("a lock whose caller has gone while its work goes on says so, in its instance and in the fleet")
+	void tellsOfGoneCallers() {
+		CompletableFuture<String> work = new CompletableFuture<>();
+		CompletableFuture<String> caller = this.ownLocks.withLockAsync("stock:1", () -> work);
+		await().until(() -> this.ownLocks.status("stock:1").isLocked());
+		assertThat(locks().held()).extracting(HeldLock::thread).containsOnlyNulls();
+		caller.cancel(true);
+		assertThat(locks().held()).extracting(HeldLock::key, HeldLock::thread)
+			.containsExactly(tuple("stock:1", "none (its caller has gone)"));
+		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(this.own.fleet().awaitMisfit(Duration.ofSeconds(10))).isNull();
+		assertThat(new LocksEndpoint(this.other).lock("stock:1").holders())
+			.extracting(LockDescriptor.LockHolder::thread)
+			.containsExactly("none (its caller has gone)");
+		work.complete("late");
+		await().until(() -> locks().held().isEmpty());
+	}
+
+	@Test
 	@DisplayName("a nested lease is not told twice, and who waits inside of this instance is told")
 	void tellsOfHoldsNotOfLeases() {
 		LockLease outer = this.ownLocks.acquire("stock:1");

@@ -3,6 +3,7 @@ package io.holdfast.actuate;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
@@ -51,6 +52,20 @@ class SemaphoresEndpointTests {
 	private CompletableFuture<PermitLease> waitFor(SemaphoreService semaphores, int permits, int limit) {
 		return semaphores.acquireAsync(
 				SemaphoreRequest.of("call/out", limit).permits(permits).name("call").waitTime(Duration.ofMinutes(1)));
+	}
+
+	@Test
+	@DisplayName("permits whose caller has gone while its work goes on are told as such")
+	void tellsOfGoneCallers() {
+		CompletableFuture<String> work = new CompletableFuture<>();
+		CompletableFuture<String> caller = this.ownSemaphores.withPermitsAsync(SemaphoreRequest.of("call/out", 3),
+				() -> work);
+		await().until(() -> !semaphores().held().isEmpty());
+		caller.orTimeout(1, TimeUnit.MILLISECONDS);
+		await().until(() -> "none (its caller has gone)".equals(semaphores().held().get(0).thread()));
+		assertThat(semaphores().fleet().semaphores().get(0).used()).isEqualTo(1);
+		work.complete("late");
+		await().until(() -> semaphores().held().isEmpty());
 	}
 
 	@Test

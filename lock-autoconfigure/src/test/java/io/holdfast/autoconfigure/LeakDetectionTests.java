@@ -1,6 +1,8 @@
 package io.holdfast.autoconfigure;
 
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
@@ -32,6 +34,8 @@ import static org.awaitility.Awaitility.await;
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeakDetectionTests extends RedisTestCase {
+
+	private static final String METHOD = Shop.class.getName() + ".sellUntil";
 
 	private ConfigurableApplicationContext start(String... properties) {
 		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
@@ -84,6 +88,41 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("A lease whose caller has gone while its method goes on is named, whether that was before the threshold or after it")
+	void callerGone(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
+			CompletableFuture<String> work = new CompletableFuture<>();
+			Shop shop = context.getBean(Shop.class);
+			LockService locks = context.getBean(LockService.class);
+			CompletableFuture<String> early = shop.sellUntil("early", work);
+			CompletableFuture<String> late = shop.sellUntil("late", work);
+			CompletableFuture<String> several = locks.withLockAsync(LockRequest.ofAll(List.of("a", "b")), () -> work);
+			await().until(() -> locks.status("early").isLocked() && locks.status("b").isLocked());
+			early.cancel(true);
+			await().until(() -> output.getOut().contains("Lock 'late' (" + METHOD + ") is still held after 500 ms")
+					&& output.getOut().contains("Lock 'a, b' is still held after 500 ms"));
+			assertThat(line(output, "Lock 'early' (" + METHOD + ") is still held after 500 ms"))
+				.contains(" at " + LeakDetectionTests.class.getName() + ".callerGone(")
+				.contains("Its caller has gone (it cancelled, or timed out), and the method goes on", "maxHold")
+				.doesNotContain("try-with-resources");
+			assertThat(line(output, "Lock 'late' (" + METHOD + ") is still held")).contains("try-with-resources")
+				.doesNotContain("caller has gone");
+			late.orTimeout(1, TimeUnit.MILLISECONDS);
+			several.complete("enough");
+			await().until(() -> output.getOut()
+				.contains("Lock 'late' (" + METHOD + ") is held for longer than 500 ms. Its caller has gone")
+					&& output.getOut().contains("Lock 'a, b' is held for longer than 500 ms. Its caller has gone"));
+			work.complete("sold");
+			await().until(() -> !locks.status("early").isLocked() && !locks.status("late").isLocked()
+					&& !locks.status("a").isLocked());
+		}
+	}
+
+	private static String line(CapturedOutput output, String part) {
+		return output.getOut().lines().filter((line) -> line.contains(part)).findFirst().orElseThrow();
+	}
+
+	@Test
 	@DisplayName("One that was released before is not")
 	void released(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
@@ -110,6 +149,11 @@ class LeakDetectionTests extends RedisTestCase {
 		@DistributedLock(name = "shop")
 		public void sell(Runnable work) {
 			work.run();
+		}
+
+		@DistributedLock(key = "#key")
+		public CompletableFuture<String> sellUntil(String key, CompletableFuture<String> end) {
+			return end;
 		}
 
 		@DistributedLock(name = "shop")

@@ -173,6 +173,7 @@ public final class CompletionStageInvocation {
 			discard(() -> this.observation.ended(null));
 			return;
 		}
+		this.result.runsUnder(this.held.stream().map(HeldMethodLease::lease).toList());
 		CompletionStage<?> stage;
 		try {
 			stage = stage(this.observation
@@ -199,6 +200,7 @@ public final class CompletionStageInvocation {
 
 	/** End what is held, the innermost first, and then tell the caller. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
+		this.result.ended();
 		HeldMethodLease innermost = this.held.poll();
 		if (innermost == null) {
 			complete(value, failure);

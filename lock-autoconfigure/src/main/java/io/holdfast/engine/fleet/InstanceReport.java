@@ -30,8 +30,8 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 * @param resource what is held or waited for
 	 * @param permits how many permits
 	 * @param name the request's name, or {@code null}
-	 * @param thread the name of the thread that asked, or {@code null} if it was asked
-	 * for asynchronously
+	 * @param thread the name of the thread that asked, {@code null} if it was asked for
+	 * asynchronously; with a note if the caller of the code under it has gone
 	 * @param threadId which thread, 0 if there is none
 	 * @param millis for how long by now
 	 * @param ttlMillis how long it is held from now if it is not renewed, as its holder

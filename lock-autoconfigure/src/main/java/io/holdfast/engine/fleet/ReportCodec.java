@@ -87,7 +87,7 @@ public final class ReportCodec {
 		long threadId = Long.parseLong(fields[4]);
 		Resource resource = new Resource(Kind.valueOf(fields[2]), fields[8]);
 		return new Entry(Long.parseLong(fields[1]), resource, Integer.parseInt(fields[3]),
-				fields[9].isEmpty() ? null : fields[9], (threadId != 0) ? fields[10] : null, threadId,
+				fields[9].isEmpty() ? null : fields[9], fields[10].isEmpty() ? null : fields[10], threadId,
 				Long.parseLong(fields[5]), Long.parseLong(fields[6]), Long.parseLong(fields[7]));
 	}
 

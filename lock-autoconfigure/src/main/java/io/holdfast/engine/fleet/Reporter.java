@@ -28,6 +28,8 @@ public final class Reporter {
 		.reversed()
 		.thenComparingLong(Entry::number);
 
+	private static final String CALLER_GONE = " (its caller has gone)";
+
 	private final EngineContext context;
 
 	private final LeaseRenewer renewer;
@@ -104,20 +106,21 @@ public final class Reporter {
 	}
 
 	private static Entry entry(Hold hold, long now) {
-		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread, hold.heldFor(now).toMillis(),
+		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread,
+				hold.leases.isAnyCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.numberInStore(), waiter.request, waiter.request.permits(), waiter.thread,
+		return entry(waiter.numberInStore(), waiter.request, waiter.request.permits(), waiter.thread, "",
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 
-	private static Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, long millis,
-			long ttlMillis, long fence) {
-		return new Entry(number, request.resource(), permits, request.name(),
-				(thread != null) ? thread.getName() : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis,
-				fence);
+	private static Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, String note,
+			long millis, long ttlMillis, long fence) {
+		String name = (thread != null) ? thread.getName() : note.isEmpty() ? null : "none";
+		return new Entry(number, request.resource(), permits, request.name(), (name != null) ? name + note : null,
+				(thread != null) ? thread.getId() : 0, millis, ttlMillis, fence);
 	}
 
 }

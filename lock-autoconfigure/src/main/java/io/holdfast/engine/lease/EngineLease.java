@@ -5,13 +5,14 @@ import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
+import io.holdfast.async.CallerAware;
 import io.holdfast.engine.observe.RequestObservation;
 import org.apache.commons.logging.LogFactory;
 
 /**
  * A lease of this engine: of one hold, or of several together.
  */
-public interface EngineLease extends Lease, RequestObservation.Fenced {
+public interface EngineLease extends Lease, CallerAware, RequestObservation.Fenced {
 
 	/** Return the holds that it is open on: none once it is released. */
 	Stream<Hold> openHolds();

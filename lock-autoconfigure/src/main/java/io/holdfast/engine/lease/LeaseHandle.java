@@ -15,6 +15,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.Resource;
@@ -58,6 +59,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	 * Whether other keys of its request are still waited for: it is renewed until then.
 	 */
 	private volatile boolean partial;
+
+	private volatile boolean callerGone;
 
 	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
 		this.context = hold.coordinator.context();
@@ -205,6 +208,20 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		if (!this.hold.onLost(this, action) && !isReleased()) {
 			this.context.call(action);
 		}
+	}
+
+	@Override
+	public void markCallerGone() {
+		this.callerGone = true;
+		RequestObservation observing = this.hold.observation;
+		if (observing != null) {
+			observing.callerGone();
+		}
+	}
+
+	@Override
+	public final boolean isCallerGone() {
+		return this.callerGone;
 	}
 
 	@Override

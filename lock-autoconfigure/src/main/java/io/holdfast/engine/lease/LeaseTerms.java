@@ -33,4 +33,7 @@ public interface LeaseTerms {
 
 	boolean isReleased();
 
+	/** Return whether the caller of the code under it has gone. */
+	boolean isCallerGone();
+
 }

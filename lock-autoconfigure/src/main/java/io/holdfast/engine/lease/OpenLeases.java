@@ -118,6 +118,16 @@ public final class OpenLeases {
 		return false;
 	}
 
+	/** Return whether the code under any of them goes on although its caller has gone. */
+	public boolean isAnyCallerGone() {
+		for (LeaseTerms lease : this.leases) {
+			if (lease.isCallerGone()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
 	/**
 	 * Return whether the thread of the hold has asked for one that is open; others enter
 	 * by a context. One whose release has begun does not count, though the coordinator

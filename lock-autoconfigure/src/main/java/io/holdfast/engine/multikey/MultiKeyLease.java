@@ -136,6 +136,11 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
+	public void markCallerGone() {
+		this.parts.forEach(LeaseHandle::markCallerGone);
+	}
+
+	@Override
 	public ReleaseResult release() {
 		return Futures.await(this.context.scheduler, releaseParts(LeaseHandle::startRelease),
 				this.context.releasePatience(), (error) -> (error instanceof LeaseStoreException trouble) ? trouble

@@ -96,6 +96,13 @@ public interface EngineObserver {
 		}
 
 		/**
+		 * The caller of asynchronous code under it has gone, and the code goes on. Called
+		 * once for each of its keys.
+		 */
+		default void callerGone() {
+		}
+
+		/**
 		 * It is not held any more.
 		 * @param end how that came
 		 */

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -28,6 +29,9 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 		.compile("(java|jdk|javax|kotlin|kotlinx|reactor|io\\.reactivex|io\\.smallrye\\.mutiny|org\\.springframework"
 				+ "|org\\.aopalliance)\\..*|.*\\$\\$.*"
 				+ "|io\\.holdfast\\.(engine|aop|reactive)\\..*|io\\.holdfast\\.\\w*(Service|Calls?)");
+
+	private static final String CALLER_GONE = ". Its caller has gone (it cancelled, or timed out), and the method goes"
+			+ " on: the lease ends when the future of the method is completed, or with its maxHold if it has one";
 
 	private final Duration threshold;
 
@@ -74,6 +78,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private volatile boolean warned;
 
+		private final AtomicBoolean callerGone = new AtomicBoolean();
+
 		WatchedLease(ObservedRequest request, AcquirePlace place) {
 			this.request = request;
 			this.place = place;
@@ -89,10 +95,23 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private void warn() {
 			this.warned = true;
-			logger.warn(describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
-					+ " ms (holdfast.leak-detection-threshold). It was acquired by thread " + this.place.thread + " at "
-					+ this.place.user() + ". If its work takes as long as that, raise the threshold; if it, or a lease"
-					+ " nested in it, is never released, use try-with-resources or withLock", this.place);
+			logger.warn(
+					describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
+							+ " ms (holdfast.leak-detection-threshold). It was acquired by thread " + this.place.thread
+							+ " at " + this.place.user()
+							+ (this.callerGone.get() ? CALLER_GONE
+									: ". If its work takes as long as that, raise the threshold; if it, or a lease"
+											+ " nested in it, is never released, use try-with-resources or withLock"),
+					this.place);
+		}
+
+		@Override
+		public void callerGone() {
+			if (!this.callerGone.getAndSet(true) && this.warned && !LeakDetector.this.timer.isShutdown()) {
+				// The caller may be an event loop, which logging would block.
+				LeakDetector.this.timer.execute(() -> logger.warn(describe() + " is held for longer than "
+						+ LeakDetector.this.threshold.toMillis() + " ms" + CALLER_GONE));
+			}
 		}
 
 		@Override

@@ -151,6 +151,17 @@ public final class RequestObservation {
 		}
 	}
 
+	/** Tell that the code under its lease goes on although its caller has gone. */
+	public void callerGone() {
+		this.guard.run(this::tellCallerGone);
+	}
+
+	private synchronized void tellCallerGone() {
+		if (this.state == RequestState.GRANTED) {
+			tell(RequestObserver::callerGone);
+		}
+	}
+
 	/** Tell that one of its holds has ended, and with it the whole. */
 	public void ended(HoldEnd end) {
 		this.guard.run(() -> tellEnded(end));

@@ -45,6 +45,14 @@ class ReportCodecTests {
 	}
 
 	@Test
+	@DisplayName("a hold without a thread may have a note in its place")
+	void readsNotes() {
+		Entry note = new Entry(7, new Resource(Kind.LOCK, "k"), 1, null, "none (its caller has gone)", 0, 1, 1, 1);
+		InstanceReport report = new InstanceReport("0123abcd", List.of(note), List.of(), false);
+		assertThat(ReportCodec.read(ReportCodec.of(report))).isEqualTo(report);
+	}
+
+	@Test
 	@DisplayName("a later version may tell more")
 	void readsLaterVersions() {
 		String text = ReportCodec.of(new InstanceReport("0123abcd", List.of(HOLD), List.of(), false)) + "\u001fmore";
