@@ -26,7 +26,7 @@ public final class LeaseContext {
 
 	private static final LeaseContext EMPTY = new LeaseContext(List.of());
 
-	private static final ThreadLocal<LeaseContext> CURRENT = new ThreadLocal<>();
+	private static final ThreadLocal<Scope> CURRENT = new ThreadLocal<>();
 
 	private final List<Lease> leases;
 
@@ -48,8 +48,19 @@ public final class LeaseContext {
 	 * none was {@linkplain #open() opened}
 	 */
 	public static LeaseContext current() {
-		LeaseContext current = CURRENT.get();
-		return (current != null) ? current : EMPTY;
+		Scope current = CURRENT.get();
+		return (current != null) ? current.context : EMPTY;
+	}
+
+	/**
+	 * Return the owner of the current thread's context. Code that knows its own coroutine
+	 * is not under the leases of another one that has resumed it on this thread.
+	 * @return the owner that the innermost scope was {@linkplain #open(Object) opened
+	 * with}, or {@code null} if it has none, or there is no scope
+	 */
+	public static @Nullable Object currentOwner() {
+		Scope current = CURRENT.get();
+		return (current != null) ? current.owner : null;
 	}
 
 	/**
@@ -120,9 +131,18 @@ public final class LeaseContext {
 	 * @return what puts the former context back
 	 */
 	public Scope open() {
-		LeaseContext former = CURRENT.get();
-		CURRENT.set(this);
-		return new Scope(former);
+		return new Scope(this, null);
+	}
+
+	/**
+	 * Make this the context of the current thread for a coroutine, while that runs on the
+	 * thread. Suspending functions and flows of another coroutine, which may be resumed
+	 * within the scope, are not under its leases.
+	 * @param owner what opens the scope: an element of the coroutine's context
+	 * @return what puts the former context back
+	 */
+	public Scope open(Object owner) {
+		return new Scope(this, owner);
 	}
 
 	@Override
@@ -135,10 +155,17 @@ public final class LeaseContext {
 	 */
 	public static final class Scope implements AutoCloseable {
 
-		private final @Nullable LeaseContext former;
+		private final LeaseContext context;
 
-		private Scope(@Nullable LeaseContext former) {
-			this.former = former;
+		private final @Nullable Object owner;
+
+		private final @Nullable Scope former;
+
+		private Scope(LeaseContext context, @Nullable Object owner) {
+			this.context = context;
+			this.owner = owner;
+			this.former = CURRENT.get();
+			CURRENT.set(this);
 		}
 
 		/**

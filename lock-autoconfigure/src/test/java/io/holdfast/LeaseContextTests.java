@@ -89,6 +89,22 @@ class LeaseContextTests {
 	}
 
 	@Test
+	@DisplayName("A scope may name its owner, which is that of the thread's context until the next scope")
+	void owners() {
+		assertThat(LeaseContext.currentOwner()).isNull();
+		try (LeaseContext.Scope owned = this.context.open("owner")) {
+			assertThat(LeaseContext.current()).isSameAs(this.context);
+			assertThat(LeaseContext.currentOwner()).isEqualTo("owner");
+			try (LeaseContext.Scope plain = LeaseContext.current().open()) {
+				assertThat(LeaseContext.currentOwner()).isNull();
+				assertThat(plain).isNotSameAs(owned);
+			}
+			assertThat(LeaseContext.currentOwner()).isEqualTo("owner");
+		}
+		assertThat(LeaseContext.currentOwner()).isNull();
+	}
+
+	@Test
 	@DisplayName("A scope is closed also if what ran in it failed")
 	void scopeOfFailure() {
 		assertThatIllegalStateException().isThrownBy(() -> {

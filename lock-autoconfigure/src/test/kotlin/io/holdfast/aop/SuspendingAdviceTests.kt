@@ -3,13 +3,20 @@ package io.holdfast.aop
 import io.holdfast.HoldfastException
 import io.holdfast.LeaseLostException
 import io.holdfast.LeaseStoreException
+import io.holdfast.PermitLease
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.OnLoss
 import io.holdfast.annotation.OnStoreFailure
 import io.holdfast.annotation.Semaphore
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.runBlocking
+import org.aopalliance.intercept.MethodInterceptor
+import org.aopalliance.intercept.MethodInvocation
 import org.assertj.core.api.Assertions.assertThat
 import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
@@ -81,6 +88,16 @@ internal class SuspendingAdviceTests {
         assertThat(locks.events()).containsExactly("permit", "permit", "return", "return")
     }
 
+    @Test
+    @DisplayName("A coroutine that advice between two proxies wakes is no part of the call, and takes a permit of its own")
+    fun wokenBetweenProxies() = runBlocking<Unit> {
+        val inner = context.bean("inner", Limited::class.java)
+        val woken = CoroutineScope(Dispatchers.Unconfined).async { context.bean(Between::class.java).reached.await(); inner.call(null) }
+        assertThat(context.bean("outer", Limited::class.java).plain()).isEqualTo(1)
+        assertThat(woken.await()).isEqualTo(1)
+        assertThat(locks.events()).containsExactlyInAnyOrder("permit", "permit", "return", "return")
+    }
+
     open class Shop(private val recorder: RecordingLocks) {
 
         @DistributedLock(name = "notifying")
@@ -139,6 +156,8 @@ internal class SuspendingAdviceTests {
 
         suspend fun call(other: Limited?): Int
 
+        fun plain(): Int
+
     }
 
     open class Permitted : Limited {
@@ -146,7 +165,23 @@ internal class SuspendingAdviceTests {
         @Semaphore(name = "s", limit = 2)
         override suspend fun call(other: Limited?): Int {
             delay(1)
+            assertThat(PermitLease.current()).isNotNull
             return if (other != null) 1 + other.call(null) else 1
+        }
+
+        @Semaphore(name = "s", limit = 2)
+        override fun plain(): Int = 1
+
+    }
+
+    /** Advice between the two proxies. */
+    class Between : MethodInterceptor {
+
+        val reached = CompletableDeferred<Unit>()
+
+        override fun invoke(invocation: MethodInvocation): Any? {
+            reached.complete(Unit)
+            return invocation.proceed()
         }
 
     }
@@ -162,7 +197,11 @@ internal class SuspendingAdviceTests {
         open fun inner(): Limited = Permitted()
 
         @Bean
-        open fun outer(@Qualifier("inner") inner: Limited): Limited = ProxyFactory(inner).proxy as Limited
+        open fun between() = Between()
+
+        @Bean
+        open fun outer(@Qualifier("inner") inner: Limited, between: Between): Limited =
+            ProxyFactory(inner).apply { addAdvice(between) }.proxy as Limited
 
     }
 

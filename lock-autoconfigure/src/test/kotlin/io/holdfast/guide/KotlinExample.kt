@@ -13,7 +13,9 @@ import kotlin.time.toJavaDuration
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.ThreadContextElement
 import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.MutableStateFlow
 import kotlinx.coroutines.flow.flowOn
+import kotlinx.coroutines.runBlocking
 import org.springframework.stereotype.Service
 
 /* What docs/async.md shows, and what it takes for given. The plugin kotlin-spring is not here to open the classes. */
@@ -41,6 +43,20 @@ class Shop(private val locks: LockService, private val locked: Locked, private v
 
     fun clear() = locks.withLock<RuntimeException>(LockRequest.of("count").waitTime(5.seconds.toJavaDuration())) { stock.clear() }
 
+    @DistributedLock(key = "'report'")
+    suspend fun write(state: MutableStateFlow<Int>) {
+        state.value = 1
+        LeaseContext.empty().open().use { state.value = 2 }
+        runBlocking(Leases(LeaseContext.current())) {
+            locked.withLock("report") { stock.take("a", 1) }
+        }
+    }
+
+    @DistributedLock(key = "'report'")
+    fun print() = runBlocking {
+        locked.withLock("report") { stock.take("a", 1) }
+    }
+
 }
 
 /** Locks by hand, also for code that suspends. */
@@ -57,7 +73,7 @@ class Leases(private val leases: LeaseContext) : AbstractCoroutineContextElement
 
     companion object : CoroutineContext.Key<Leases>
 
-    override fun updateThreadContext(context: CoroutineContext) = leases.open()
+    override fun updateThreadContext(context: CoroutineContext) = leases.open(this)
 
     override fun restoreThreadContext(context: CoroutineContext, oldState: LeaseContext.Scope) = oldState.close()
 

@@ -3,13 +3,16 @@ package io.holdfast.aop.invoke;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 
 import io.holdfast.LeaseContext;
 import kotlin.Unit;
 import kotlin.coroutines.AbstractCoroutineContextElement;
 import kotlin.coroutines.Continuation;
+import kotlin.coroutines.ContinuationInterceptor;
 import kotlin.coroutines.CoroutineContext;
 import kotlin.coroutines.EmptyCoroutineContext;
+import kotlinx.coroutines.CoroutineDispatcher;
 import kotlinx.coroutines.Job;
 import kotlinx.coroutines.ThreadContextElement;
 import kotlinx.coroutines.channels.BufferOverflow;
@@ -84,10 +87,49 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	 * Return a flow that goes on when its collector has done with an element, as a flow
 	 * without a publisher does. Else it would end, and its leases with it, while the
 	 * collector still works on what was buffered.
+	 * @param flow makes the flow for the leases of a collector
 	 */
-	static Flow<?> inStep(Object flow) {
-		Flow<?> elements = FlowKt.buffer((Flow<?>) flow, Channel.RENDEZVOUS, BufferOverflow.SUSPEND);
-		return FlowKt.map(elements, (element, continuation) -> (element != NULL) ? element : null);
+	static Flow<Object> inStep(Function<LeaseContext, Object> flow) {
+		return (collector, continuation) -> {
+			Flow<?> elements = (Flow<?>) flow.apply(leases(continuation));
+			return FlowKt
+				.<@Nullable Object, @Nullable Object>map(
+						FlowKt.buffer(elements, Channel.RENDEZVOUS, BufferOverflow.SUSPEND),
+						(element, each) -> (element != NULL) ? element : null)
+				.collect(collector, continuation);
+		};
+	}
+
+	/** Return the leases of the coroutine that calls a suspending function. */
+	static LeaseContext callerLeases(MethodInvocation call) {
+		@Nullable Object[] arguments = call.getArguments();
+		return (arguments[arguments.length - 1] instanceof Continuation<?> continuation) ? leases(continuation)
+				: LeaseContext.current();
+	}
+
+	/**
+	 * Return the leases of a coroutine. Those of its thread may be the leases of other
+	 * code, which has resumed it and waits for its next suspension.
+	 */
+	private static LeaseContext leases(Continuation<?> continuation) {
+		CoroutineContext coroutine = continuation.getContext();
+		CoroutineBody body = coroutine.get(KEY);
+		if (body != null) {
+			return body.leases;
+		}
+		Object owner = LeaseContext.currentOwner();
+		boolean own = (owner instanceof CoroutineContext.Element element) ? coroutine.get(element.getKey()) == element
+				: owner == null && isDispatched(coroutine);
+		return own ? LeaseContext.current() : LeaseContext.empty();
+	}
+
+	/**
+	 * Return whether a coroutine never runs within the code that resumes it. Blocking
+	 * code whose leases its thread has then waits for it, by {@code runBlocking}.
+	 */
+	private static boolean isDispatched(CoroutineContext coroutine) {
+		return coroutine.get(ContinuationInterceptor.Key) instanceof CoroutineDispatcher dispatcher
+				&& dispatcher.isDispatchNeeded(coroutine);
 	}
 
 	/**
@@ -115,7 +157,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 		if (this.job.get() == null) {
 			this.job.compareAndSet(null, context.get(Job.Key));
 		}
-		return this.leases.open();
+		return this.leases.open(this);
 	}
 
 	@Override

@@ -5,6 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
+import org.springframework.core.KotlinDetector;
 
 /**
  * Tells the second half of a call from a call of its own where a bean's proxy is the
@@ -46,12 +47,15 @@ public final class NestedProxy {
 	}
 
 	/**
-	 * Take note that a call has reached the proxy that it is meant for.
+	 * Take note that a call has reached the proxy that it is meant for. Suspending
+	 * functions know this by their coroutine: another one may be resumed between the two
+	 * proxies.
 	 * @return whether it has, and so has what it needs; once for each call
 	 */
 	public static boolean takeReached(MethodInvocation invocation) {
 		Object next = NEXT.get();
-		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next) {
+		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next
+				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
 			return false;
 		}
 		// What the method calls are calls of their own.

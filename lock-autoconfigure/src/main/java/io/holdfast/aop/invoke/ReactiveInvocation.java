@@ -47,8 +47,6 @@ public final class ReactiveInvocation {
 
 	private final ReactiveAdapter adapter;
 
-	private final LeaseContext context = LeaseContext.current();
-
 	/**
 	 * The leases under which the method was called, and what waits for the end of what it
 	 * does.
@@ -105,9 +103,17 @@ public final class ReactiveInvocation {
 	public Object under(List<MethodLease> methodLeases, @Nullable ReactiveObservation observation) {
 		Flux<Object> chain = (observation != null) ? observation.around((call) -> chain(methodLeases, call))
 				: chain(methodLeases, MethodCallObservation.NONE);
-		// What the subscriber runs under comes before what the caller ran under.
-		return returned(chain.contextWrite(
-				(outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, this.context)));
+		if (this.flow) {
+			return CoroutineBody.inStep((collector) -> published(within(collector, chain)));
+		}
+		return published(
+				within(this.suspending ? CoroutineBody.callerLeases(this.invocation) : LeaseContext.current(), chain));
+	}
+
+	/** Put what the caller ran under below what the subscriber runs under. */
+	private static Flux<Object> within(LeaseContext caller, Flux<Object> chain) {
+		return chain
+			.contextWrite((outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, caller));
 	}
 
 	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation) {
@@ -138,12 +144,11 @@ public final class ReactiveInvocation {
 	 * @return what fails when it is subscribed to
 	 */
 	public Object failing(Throwable failure) {
-		return returned(Flux.error(failure));
+		return published(Flux.error(failure));
 	}
 
-	private Object returned(Flux<Object> chain) {
-		Object returned = this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
-		return this.flow ? CoroutineBody.inStep(returned) : returned;
+	private Object published(Flux<Object> chain) {
+		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
 	}
 
 	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {
