@@ -10,7 +10,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * The wait of one thread for a future, during which the thread does nothing else. A
  * worker of a {@link ForkJoinPool} that waits by {@link CompletableFuture#get} or
- * {@link CompletableFuture#join} runs other tasks of its pool meanwhile: inside of the
+ * {@link CompletableFuture#join} runs other tasks of its pool in that time: inside of the
  * locks that the worker holds, and for longer than the wait time.
  */
 public final class BlockingWait implements ForkJoinPool.ManagedBlocker {

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The lease of a thread whose wait is ended by an exception: nobody would release it.
+ * The lease of a thread whose wait is ended by an exception: no code would release it.
  */
 class FailedWaitTests {
 
