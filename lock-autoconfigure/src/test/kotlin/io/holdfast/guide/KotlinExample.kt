@@ -43,17 +43,21 @@ class Shop(private val locks: LockService, private val locked: Locked, private v
 
     fun clear() = locks.withLock<RuntimeException>(LockRequest.of("count").waitTime(5.seconds.toJavaDuration())) { stock.clear() }
 
+}
+
+@Service
+class Reports(private val locked: Locked, private val stock: Stock) {
+
     @DistributedLock(key = "'report'")
     suspend fun write(state: MutableStateFlow<Int>) {
-        state.value = 1
-        LeaseContext.empty().open().use { state.value = 2 }
-        runBlocking(Leases(LeaseContext.current())) {
+        LeaseContext.empty().open().use { state.value = 1 }       // futures and Monos of coroutines that this wakes wait, too
+        runBlocking(Leases(LeaseContext.current())) {             // without Leases, it waits for this function
             locked.withLock("report") { stock.take("a", 1) }
         }
     }
 
     @DistributedLock(key = "'report'")
-    fun print() = runBlocking {
+    fun print() = runBlocking {                                   // nested; with Dispatchers.Unconfined, it waits
         locked.withLock("report") { stock.take("a", 1) }
     }
 
