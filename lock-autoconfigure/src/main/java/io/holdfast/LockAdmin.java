@@ -11,8 +11,9 @@ public interface LockAdmin {
 	/**
 	 * Release a key in the name of its owner, and pass it to the next waiter; one that is
 	 * locked by readers in all their names. For administrators: it breaks the exclusion
-	 * until the owner notices, which is at its next renewal. Logged as a warning. Blocks
-	 * until the store answers.
+	 * until the owner's instance is told, which is soon; at the owner's next renewal if
+	 * that message is lost. Logged as a warning. Blocks until the store answers. If it
+	 * does not, an owner in this instance has lost its lease all the same.
 	 * @param key what to release
 	 * @return whether it had an owner
 	 * @throws IllegalArgumentException if the key is not allowed

@@ -37,8 +37,9 @@ public interface SemaphoreAdmin {
 	/**
 	 * Release all permits of a semaphore in their holders' names; waiters are granted
 	 * what fits. For administrators: there are more holders than the limit until the
-	 * former ones notice, which is at their next renewals. Logged as a warning. Blocks
-	 * until the store answers.
+	 * instances of the former ones are told, which is soon; at their next renewals if
+	 * that message is lost. Logged as a warning. Blocks until the store answers. If it
+	 * does not, holders in this instance have lost their leases all the same.
 	 * @param key which semaphore
 	 * @return whether there was a holder
 	 * @throws IllegalArgumentException if the key is not allowed

@@ -7,6 +7,7 @@ import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.queue.Contender;
 import io.holdfast.engine.queue.CoordinatorRegistry;
 import io.holdfast.engine.queue.ResourceCoordinator;
+import io.holdfast.engine.release.ForcedRelease;
 import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.Resource;
@@ -92,6 +93,19 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	private AcquireCommand unknown(String token) {
 		return AcquireCommand.unknown(token, this.context.settings.handoffTimeout().toMillis());
+	}
+
+	@Override
+	public void ended(String token, long nextFence) {
+		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
+		Contender contender = this.coordinators.contender(token);
+		if (contender != null) {
+			contender.coordinator.execute(() -> {
+				if (!contender.onEnded(nextFence)) {
+					this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
+				}
+			});
+		}
 	}
 
 	@Override

@@ -29,8 +29,13 @@ final class MemoryFence {
 		return copy;
 	}
 
+	/** Return what the next one would be. */
+	long next(long nowMicros) {
+		return Math.max(this.last + this.room, nowMicros);
+	}
+
 	long advance(long nowMicros) {
-		this.last = Math.max(this.last + this.room, nowMicros);
+		this.last = next(nowMicros);
 		this.room = this.stride;
 		return this.last;
 	}

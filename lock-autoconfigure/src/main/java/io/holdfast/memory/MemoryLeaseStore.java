@@ -109,6 +109,13 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
+		return answer(() -> (resource.kind() == Kind.LOCK)
+				? this.leases.lock(resource.key(), (lock) -> tokens.stream().map(lock::force).toList())
+				: this.leases.permits(resource, (permits) -> permits.force(tokens)));
+	}
+
+	@Override
 	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return answer(() -> this.leases.permits(resource, (permits) -> permits.shrink(held.token(), kept)));
 	}

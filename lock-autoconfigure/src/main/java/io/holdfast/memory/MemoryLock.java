@@ -156,6 +156,15 @@ final class MemoryLock implements ExclusiveLock {
 		return new ReleaseReply(released, reply, released || this.server.grace() == 0);
 	}
 
+	boolean force(String token) {
+		boolean held = token.equals(this.owner);
+		if (held) {
+			this.server.tellEnded(token, this.fence.next(this.server.now()));
+			release(token, null, false);
+		}
+		return held;
+	}
+
 	boolean renew(String token, long leaseMillis) {
 		if (this.server.grace() > 0) {
 			endReservation();

@@ -133,6 +133,19 @@ final class MemoryPermits {
 		return new ReleaseReply(released, null, certain);
 	}
 
+	List<Boolean> force(List<String> tokens) {
+		endReservation();
+		List<Boolean> held = tokens.stream().map((token) -> this.holders.remove(token) != null).toList();
+		for (int i = 0; i < tokens.size(); i++) {
+			if (held.get(i)) {
+				this.server.tellEnded(tokens.get(i), this.fence.next(this.server.now()));
+			}
+		}
+		settle("");
+		mark("");
+		return held;
+	}
+
 	boolean shrink(String token, int kept) {
 		endReservation();
 		StoredHolder held = this.holders.find(token);

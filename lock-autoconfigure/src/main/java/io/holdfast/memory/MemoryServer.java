@@ -146,6 +146,17 @@ final class MemoryServer {
 		return listener == null || !listener.isCounted();
 	}
 
+	/**
+	 * Tell the instance of a token that its lease was released by force, after this
+	 * command.
+	 */
+	void tellEnded(String token, long nextFence) {
+		ListeningInstance listener = listener(token);
+		if (listener != null && listener.reachable().getAsBoolean()) {
+			this.messages.add(() -> listener.notifications().ended(token, nextFence));
+		}
+	}
+
 	/** Tell an instance that others want what its token holds, after this command. */
 	void tellWanted(Resource resource, String token) {
 		ListeningInstance listener = listener(token);

@@ -65,6 +65,12 @@ final class LockCommands {
 		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
+	/** End tokens in their names: one, as a lock has one owner. */
+	CompletableFuture<List<Boolean>> force(Resource lock, List<String> tokens) {
+		return this.resources.send(StoreScripts::endLock, lock, 0,
+				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
+	}
+
 	CompletableFuture<KeyState> inspect(Resource lock) {
 		String key = this.resources.options().keyOf(lock);
 		return this.resources.executor().execute(Script.INSPECT, () -> {

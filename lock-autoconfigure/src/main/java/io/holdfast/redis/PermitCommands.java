@@ -88,10 +88,9 @@ final class PermitCommands {
 		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
-	CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
+	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
 		return change(StoreScripts::endPermits, resource, 0,
-				(reply) -> reply.stream().map(ScriptReplies::flag).toList(),
-				holders.stream().map(PermitHolder::token).toArray());
+				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {

@@ -263,8 +263,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
-		return this.permits.releaseAll(resource, holders);
+	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
+		return (resource.kind() == Kind.LOCK) ? this.locks.force(resource, tokens)
+				: this.permits.force(resource, tokens);
 	}
 
 	@Override

@@ -13,8 +13,12 @@ local function integer(number)
 end
 
 -- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
+local function nextFence()
+  return math.max(fence + (tonumber(room) or STRIDE), now)
+end
+
 local function advanceFence()
-  fence = math.max(fence + (tonumber(room) or STRIDE), now)
+  fence = nextFence()
   room = nil
   redis.call('SET', fenceKey, integer(fence), 'PX', retention + math.max(0, math.ceil((fence - now) / 1000)))
 end

@@ -10,6 +10,11 @@ local function send(instance, message)
   end
 end
 
+-- Tells an instance that leases were released by force: all that these tokens were granted with a lower fence than the next.
+local function tellEnded(instance, nextFence, tokens)
+  send(instance, 'E ' .. nextFence .. ' ' .. table.concat(tokens, ' '))
+end
+
 -- Whether the subscription of a waiter's instance is certainly not at this server. To be asked before a message is sent: replicas
 -- hear what is published, too, and a grant that is taken back must reach no subscriber there.
 local function isAbsent(instance, mode)

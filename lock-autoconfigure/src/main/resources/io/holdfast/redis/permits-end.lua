@@ -1,4 +1,4 @@
--- Ends tokens that hold permits, of whichever instances, as permits-release.lua does with one.
+-- Releases permits by force, in the names of the tokens that hold them, and tells the instances of these.
 --
 -- ARGV, further: the tokens.
 -- Returns for each whether it held any (0 or 1).
@@ -9,10 +9,21 @@ if excluded or not used or not lastEnd then
 end
 dropEnded()
 
-local ended = {}
+local ended, ofInstance = {}, {}
 for i = 3, #ARGV do
-  local saidOfIt = redis.call('HGET', stateKey, ARGV[i])
-  ended[i - 2] = endHold(ARGV[i], permitsOf(saidOfIt), saidOfIt) and 1 or 0
+  local token = ARGV[i]
+  local saidOfIt = redis.call('HGET', stateKey, token)
+  local held = endHold(token, permitsOf(saidOfIt), saidOfIt)
+  ended[i - 2] = held and 1 or 0
+  if held then
+    local instance = string.match(token, '^%x+')
+    ofInstance[instance] = ofInstance[instance] or {}
+    table.insert(ofInstance[instance], token)
+  end
+end
+-- Before others hear of their grants.
+for instance, tokens in pairs(ofInstance) do
+  tellEnded(instance, integer(nextFence()), tokens)
 end
 settle()
 save()

@@ -13,9 +13,13 @@ local function keepUntil(millis)
   changed = true
 end
 
-local function advanceFence()
+local function nextFence()
   -- The stride is that of the exclusive lock, whose fence this is.
-  fence = math.max(fence + (isLock and 64 or 1), micros)
+  return math.max(fence + (isLock and 64 or 1), micros)
+end
+
+local function advanceFence()
+  fence = nextFence()
   changed, advanced = true, true
 end
 

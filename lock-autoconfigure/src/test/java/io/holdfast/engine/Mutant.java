@@ -65,6 +65,9 @@ enum Mutant {
 	/** A forced release releases nothing, and says that it did. */
 	FORCE_IN_VAIN,
 
+	/** An instance does not heed that its lease was released by force. */
+	UNHEARD_FORCE,
+
 	/** The answer to a release never counts as certain. */
 	UNNOTICED_LOSS,
 

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.InstanceInfo;
@@ -208,6 +209,11 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
+		return send("force " + tokens.stream().map(ScriptedStore::number).collect(Collectors.joining(" ")));
+	}
+
+	@Override
 	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return send("shrink " + number(held.token()) + " to " + kept);
 	}
@@ -315,6 +321,11 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), waiting));
 		}
 
+		public void held(String token, int permits) {
+			this.answer.complete(
+					new PermitState(null, permits, permits, 1, List.of(new PermitHolder(token, permits, 1000)), 0));
+		}
+
 		public void released(boolean released) {
 			this.answer.complete(new ReleaseReply(released, null));
 		}
@@ -326,6 +337,10 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 		public void rejected(int limit) {
 			this.answer.complete(new Rejected(limit));
+		}
+
+		public void forced(boolean held) {
+			this.answer.complete(List.of(held));
 		}
 
 		public void shrunk(boolean held) {

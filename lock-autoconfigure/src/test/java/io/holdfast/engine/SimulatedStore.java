@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
@@ -166,6 +167,16 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 			@Override
+			public void ended(String token, long nextFence) {
+				SimulatedStore.this.connection.wakeUp(() -> {
+					tellEnded(token, nextFence);
+					if (SimulatedStore.this.simulation.mutant != Mutant.UNHEARD_FORCE) {
+						wakeUps.ended(token, nextFence);
+					}
+				});
+			}
+
+			@Override
 			public void wanted(Resource resource, String token) {
 				SimulatedStore.this.connection.wakeUp(() -> wakeUps.wanted(resource, token));
 			}
@@ -181,6 +192,15 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 		});
+	}
+
+	/** Note that the instance hears of a lease that was released by force. */
+	private void tellEnded(String token, long nextFence) {
+		Hold hold = this.instance.engine.renewer.find(token);
+		String lease = lease(token);
+		if (lease != null && (hold == null || hold.fence < nextFence)) {
+			this.simulation.record(Event.of(now(), Type.ENDED, this.instance.name).id(lease));
+		}
 	}
 
 	@Override
@@ -288,9 +308,6 @@ final class SimulatedStore implements LeaseStore {
 		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
 		}
-		if (ended.leaseMillis() == 0) {
-			return force(resource, ended);
-		}
 		return this.connection.send("release " + resource + ((next != null) ? " for another" : ""), ended.token(),
 				resource, () -> {
 					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
@@ -302,17 +319,26 @@ final class SimulatedStore implements LeaseStore {
 				});
 	}
 
-	/** In the name of another owner. */
-	private CompletableFuture<ReleaseReply> force(Resource resource, AcquireCommand ended) {
+	@Override
+	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
 		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
-			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
+			return CompletableFuture.completedFuture(tokens.stream().map((token) -> true).toList());
 		}
-		return this.connection.send("force " + resource, ended.token(), resource,
-				() -> this.store.release(resource, ended, null).thenApply((reply) -> {
-					if (reply.released()) {
-						this.simulation.forced(resource, this.simulation.leaseOf(ended.token()));
+		// What this instance has is lost already, whatever becomes of the command.
+		tokens.stream()
+			.filter((token) -> token.startsWith(this.instance.id()))
+			.map(this.leases::get)
+			.filter(Objects::nonNull)
+			.forEach((lease) -> this.simulation.forced(resource, lease));
+		String token = (tokens.size() == 1) ? tokens.get(0) : "";
+		return this.connection.send("force " + resource, token, resource,
+				() -> this.store.force(resource, tokens).thenApply((released) -> {
+					for (int i = 0; i < tokens.size(); i++) {
+						if (released.get(i)) {
+							this.simulation.forced(resource, this.simulation.leaseOf(tokens.get(i)));
+						}
 					}
-					return reply;
+					return released;
 				}));
 	}
 

@@ -38,7 +38,6 @@ import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.store.LeaseStore;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
@@ -359,14 +358,13 @@ final class Simulation {
 	private void force(String key) {
 		String owner = this.operator.inspect(new Resource(Kind.LOCK, key)).join().owner();
 		if (owner != null && !owner.isEmpty()) {
-			this.operator.release(new Resource(Kind.LOCK, key), AcquireCommand.unknown(owner, 1), null);
+			this.operator.force(new Resource(Kind.LOCK, key), List.of(owner));
 			forced(new Resource(Kind.LOCK, key), "");
 		}
 		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
 			Resource resource = new Resource(kind, key);
 			List<LeaseStore.PermitHolder> holders = this.operator.inspectPermits(resource, 100).join().holders();
-			holders
-				.forEach((holder) -> this.operator.release(resource, AcquireCommand.unknown(holder.token(), 1), null));
+			this.operator.force(resource, holders.stream().map(LeaseStore.PermitHolder::token).toList());
 			if (!holders.isEmpty()) {
 				forced(resource, "");
 			}

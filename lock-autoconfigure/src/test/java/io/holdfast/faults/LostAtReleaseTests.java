@@ -52,13 +52,10 @@ class LostAtReleaseTests {
 
 	private final Instance instance;
 
-	private final Instance operator;
-
 	LostAtReleaseTests(TestRedis redis) {
 		this.server = redis.startServer();
 		this.fleet = Fleet.on(redis, this.server);
 		this.instance = this.fleet.start(Application.class);
-		this.operator = this.fleet.start();
 	}
 
 	@BeforeEach
@@ -68,7 +65,7 @@ class LostAtReleaseTests {
 
 	enum Loss {
 
-		DEL, FLUSHALL, FORCED, RESTART
+		DEL, FLUSHALL, RESTART
 
 	}
 
@@ -76,11 +73,6 @@ class LostAtReleaseTests {
 		switch (loss) {
 			case DEL -> this.fleet.observer().delete(this.fleet.observer().keys("*" + KEY + "*"));
 			case FLUSHALL -> this.fleet.onServer((connection) -> connection.serverCommands().flushAll());
-			case FORCED -> {
-				this.operator.locks().admin().forceRelease(KEY);
-				this.operator.locks().admin().forceRelease(KEY + "2");
-				this.operator.semaphores().admin().forceRelease(KEY);
-			}
 			case RESTART -> {
 				this.server.restart();
 				// Connected again: what is cut on its way may have been carried out.

@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.driver.ClusterNodes;
 import io.holdfast.testing.HalfOpenProxy;
@@ -220,6 +221,24 @@ class ShardedWakeUpTests {
 		Instance other = start();
 		awaitSharded(instance, other);
 		awaitSharded(other, instance);
+	}
+
+	@Test
+	@DisplayName("A forced release is told to one master only")
+	void forcedRelease() {
+		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		Instance instance = start();
+		Instance other = start();
+		awaitSharded(instance, other);
+		awaitSharded(other, instance);
+		this.bus.clear();
+		for (String key : keys()) {
+			LockLease held = instance.acquire(request(key));
+			assertThat(other.locks().admin().forceRelease(key)).isTrue();
+			await("loss").atMost(SOON).until(() -> !held.isHeld());
+			assertThat(held.release()).isEqualTo(ReleaseResult.LOST);
+		}
+		assertThat(this.bus).noneMatch((message) -> message.startsWith("E "));
 	}
 
 	@Test

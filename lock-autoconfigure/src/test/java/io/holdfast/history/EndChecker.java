@@ -46,6 +46,7 @@ final class EndChecker {
 				this.history.violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
+		judgeForced(request);
 		if (request.answers.stream().filter((answer) -> answer.why().equals("RELEASED")).count() > 1) {
 			this.history.violated(3, "released twice: " + request);
 		}
@@ -61,6 +62,21 @@ final class EndChecker {
 					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())
 					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {
 				this.history.violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
+			}
+		}
+	}
+
+	/**
+	 * From when its instance is told that it was released by force, a lease is lost, and
+	 * not passed on any more.
+	 */
+	private void judgeForced(Request request) {
+		for (Event ended : this.history.all(Type.ENDED)) {
+			Request told = this.history.requests().get(ended.id());
+			boolean mine = told != null && request.isHold() && (told.root == request || request.before == told.root);
+			if (mine && request.holdEnd > Math.max(ended.at(), request.begin())) {
+				this.history.violated(3,
+						"held although its instance knows that it was released by force: " + ended + " of " + request);
 			}
 		}
 	}

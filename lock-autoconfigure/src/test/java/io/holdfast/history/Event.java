@@ -278,6 +278,9 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		FORCED,
 
+		/** Its instance was told that it was released by force: by, id. */
+		ENDED,
+
 		/**
 		 * A semaphore's limit was set: key, limit, -1 to remove it; until when that was
 		 * answered.

@@ -17,7 +17,7 @@ import io.holdfast.history.Event.Type;
 final class History {
 
 	private static final Set<Type> ABOUT_NO_REQUEST = EnumSet.of(Type.RENEWAL, Type.REPEATED, Type.INQUIRED,
-			Type.INQUIRY_ANSWERED, Type.REPORTED, Type.FORCED);
+			Type.INQUIRY_ANSWERED, Type.REPORTED, Type.FORCED, Type.ENDED);
 
 	private final long slack;
 
@@ -121,6 +121,7 @@ final class History {
 				Request before = this.requests.get(event.why());
 				if (before != null) {
 					request.first = before.root.first;
+					request.before = before.root;
 					before.root.passedOnAt = event.at();
 				}
 				else {

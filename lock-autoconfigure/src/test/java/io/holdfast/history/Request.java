@@ -34,6 +34,9 @@ final class Request {
 	/** Whom the store granted what was passed on to it; itself if nothing was. */
 	Request first = this;
 
+	/** From whom it was passed on; {@code null} if it was not. */
+	@Nullable Request before;
+
 	/**
 	 * When the store granted what was passed on to it from a part of a request that never
 	 * was granted as a whole: nothing else is told of that.

@@ -97,8 +97,8 @@ class ScriptMutantTests {
 				"redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
 		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
-		List.of("reads", "clock", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next",
-				"release")
+		List.of("reads", "clock", "owner", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next",
+				"release", "end")
 			.forEach((file) -> tests.put("lock-" + file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));

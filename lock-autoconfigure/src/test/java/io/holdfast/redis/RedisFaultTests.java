@@ -288,6 +288,8 @@ class RedisFaultTests extends OwnServerTestCase {
 				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
 		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.force(lock("key"), List.of(OTHER + ":1")))).containsExactly(true);
+		assertThat(get(store.inspect(lock("key"))).owner()).isNull();
 		assertThat(store.isListening()).isFalse();
 	}
 
@@ -323,7 +325,12 @@ class RedisFaultTests extends OwnServerTestCase {
 			.isInstanceOf(Busy.class);
 		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
 			.isInstanceOf(Granted.class);
+		assertThat(get(store.acquire(lock("third"), AcquireCommand.forLock(INSTANCE + ":6", LEASE, CLAIM), true)))
+			.isInstanceOf(Granted.class);
+		assertThat(get(store.acquire(lock("third"), AcquireCommand.forLock(OTHER + ":6", LEASE, CLAIM), true)))
+			.isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
+		assertThat(get(store.force(lock("third"), List.of(INSTANCE + ":6")))).containsExactly(true);
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(
 					() -> get(store.acquire(lock("new"), AcquireCommand.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
@@ -347,6 +354,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			.isInstanceOf(Granted.class);
 		configure("maxmemory", "0");
 		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.inspect(lock("third"))).owner()).isEqualTo(OTHER + ":6");
 	}
 
 	@Test

@@ -88,7 +88,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 4), 3))).isTrue();
 		assertThat(release(store, OTHER + ":1", 2)).isFalse();
 		assertThat(release(store, INSTANCE + ":1", 3)).isTrue();
-		assertThat(get(store.release(READ_WRITE, ask(INSTANCE + ":3", 1), null)).released()).isTrue();
+		assertThat(get(store.force(READ_WRITE, List.of(INSTANCE + ":3")))).containsExactly(true);
+		assertThat(get(store.release(READ_WRITE, ask(INSTANCE + ":3", 1), null)).released()).isFalse();
 		configure("maxmemory", "0");
 		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
 		assertThat(state(store).holders()).extracting(PermitHolder::token)
@@ -263,6 +264,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
 			assertThat(get(store.inspectPermits(resource, 9)).holders()).extracting(PermitHolder::token)
 				.containsExactly(OTHER + ":1");
+			assertThat(get(store.force(resource, List.of(OTHER + ":1")))).containsExactly(true);
+			assertThat(get(store.inspectPermits(resource, 9)).holders()).isEmpty();
 		}
 		assertThat(store.isListening()).isFalse();
 	}

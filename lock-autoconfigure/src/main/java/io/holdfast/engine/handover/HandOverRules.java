@@ -110,8 +110,8 @@ public final class HandOverRules {
 	 */
 	private static boolean isSound(Hold hold, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.request.renewal() && !hold.renewal.isFailing() && left > hold.request.claimMillis() / 2
-				&& left <= hold.request.leaseMillis();
+		return hold.request.renewal() && !hold.isLost() && !hold.renewal.isFailing()
+				&& left > hold.request.claimMillis() / 2 && left <= hold.request.leaseMillis();
 	}
 
 }

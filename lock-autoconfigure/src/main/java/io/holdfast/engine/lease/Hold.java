@@ -175,7 +175,8 @@ public final class Hold extends TokenGrant {
 		return (known != null) ? known : whyExpired(now);
 	}
 
-	boolean isLost() {
+	/** Return whether it is known that the store does not have it any more. */
+	public boolean isLost() {
 		return this.loss != null;
 	}
 

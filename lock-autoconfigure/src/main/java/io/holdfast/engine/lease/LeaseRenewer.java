@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
@@ -314,19 +315,62 @@ public final class LeaseRenewer {
 	 * @param why in words
 	 */
 	public void onTokenLost(String token, String why) {
+		onTokenLost(token, Long.MAX_VALUE, why);
+	}
+
+	/**
+	 * Lose the hold of a token that has nothing in the store any more of its grants up to
+	 * some time.
+	 * @param token the token
+	 * @param nextFence above the fences of these grants
+	 * @param why in words
+	 */
+	public void onTokenLost(String token, long nextFence, String why) {
 		Hold hold = this.holds.get(token);
-		if (hold == null) {
+		if (hold == null || hold.fence >= nextFence) {
 			return;
 		}
 		lose(hold, why);
 		hold.coordinator.execute(() -> {
 			// Just handed over, or kept warm.
 			Hold next = this.holds.get(token);
-			if (next != null && next.hasEnded()) {
+			if (next == null || next.fence >= nextFence) {
+				return;
+			}
+			if (next.hasEnded()) {
 				hold.coordinator.releaseUnused();
 			}
-			else if (next != null) {
+			else {
 				lose(next, why);
+			}
+		});
+	}
+
+	/**
+	 * Lose the holds of tokens of one resource which the store is about to take away, and
+	 * send the command for that. Nothing is handed over here in between.
+	 * @param tokens the tokens, of any instance
+	 * @param why in words
+	 * @param command sends the command
+	 */
+	public void loseBefore(List<String> tokens, String why, Runnable command) {
+		Hold any = tokens.stream().map(this.holds::get).filter(Objects::nonNull).findFirst().orElse(null);
+		if (any == null) {
+			command.run();
+			return;
+		}
+		any.coordinator.execute(() -> {
+			try {
+				for (String token : tokens) {
+					Hold hold = this.holds.get(token);
+					if (hold != null && !lose(hold, why)) {
+						// Kept warm, or offered: not to be taken over.
+						hold.markLost(why);
+					}
+				}
+			}
+			finally {
+				command.run();
 			}
 		});
 	}

@@ -283,6 +283,10 @@ public final class Contender {
 
 	private void onGranted(Granted granted, long sentAt, HandOver way) {
 		long now = this.context.scheduler.nanoTime();
+		if (this.answers.hasEnded(granted.fence())) {
+			// It has asked again, when it learnt of that.
+			return;
+		}
 		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
 			passGrant(granted, sentAt, way, now);
 		}
@@ -364,6 +368,20 @@ public final class Contender {
 		this.wanted |= granted.fences() <= HandOverLimits.STRIDE
 				&& (this.answers.isBusy() || way != HandOver.ASKED_AGAIN);
 		this.waiter.onGranted(granted, sentAt, way, now);
+	}
+
+	/**
+	 * Note that its token was released by force, before it has learnt of the grant.
+	 * @param nextFence above the fences of the grants that have ended
+	 * @return false if nothing waits by this any more
+	 */
+	public boolean onEnded(long nextFence) {
+		if (!isOpen()) {
+			return false;
+		}
+		this.answers.onEnded(nextFence);
+		sendAcquire();
+		return true;
 	}
 
 	/** Ask again, as notifications may have been missed. */

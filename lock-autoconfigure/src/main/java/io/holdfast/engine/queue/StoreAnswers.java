@@ -33,6 +33,9 @@ final class StoreAnswers {
 	/** The highest fence of the BUSY answers; only grants above it are news. */
 	private long busyFence;
 
+	/** Above the fences of all grants that were released by force. */
+	private long endedBelow;
+
 	private @Nullable Throwable trouble;
 
 	/** Whether the store was silent to the contender before, and has been since. */
@@ -78,6 +81,16 @@ final class StoreAnswers {
 		}
 		this.busy = true;
 		this.busyFence = Math.max(this.busyFence, fence);
+	}
+
+	/** Note that grants with lower fences were released by force. */
+	void onEnded(long nextFence) {
+		this.endedBelow = Math.max(this.endedBelow, nextFence);
+	}
+
+	/** Return whether a grant of this fence is known to have been released by force. */
+	boolean hasEnded(long fence) {
+		return fence < this.endedBelow;
 	}
 
 	/** Note that a command failed, which may have run all the same. */
@@ -136,7 +149,7 @@ final class StoreAnswers {
 
 	/** Return whether the store has told of a grant of this fence, or a later one. */
 	boolean isOldNews(long fence) {
-		return this.busy && fence <= this.busyFence;
+		return this.busy && fence <= this.busyFence || hasEnded(fence);
 	}
 
 	/**

@@ -1,12 +1,12 @@
 package io.holdfast.engine.release;
 
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.observe.EngineObserver.Command;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.Resource;
 
@@ -15,6 +15,9 @@ import io.holdfast.engine.store.Resource;
  * Thread-safe.
  */
 public final class ForcedRelease {
+
+	/** The reason of the loss, in words. */
+	public static final String FORCED = "it was released by force";
 
 	/** So that one script does not keep the store from serving others for long. */
 	private static final int BATCH = 1000;
@@ -36,7 +39,7 @@ public final class ForcedRelease {
 	 */
 	public int releaseAll(Resource resource, Predicate<PermitHolder> selection) {
 		// All before the first is released: each release lets others in.
-		List<PermitHolder> holders = this.context
+		List<String> tokens = this.context
 			.awaitAnswer(
 					this.context.send(Command.INSPECT,
 							() -> this.context.store.inspectPermits(resource, Integer.MAX_VALUE)),
@@ -44,26 +47,13 @@ public final class ForcedRelease {
 			.holders()
 			.stream()
 			.filter(selection)
+			.map(PermitHolder::token)
 			.toList();
 		int all = 0;
-		for (int from = 0; from < holders.size(); from += BATCH) {
-			all += release(resource, holders.subList(from, Math.min(from + BATCH, holders.size())));
+		for (int from = 0; from < tokens.size(); from += BATCH) {
+			all += release(resource, tokens.subList(from, Math.min(from + BATCH, tokens.size())));
 		}
 		return all;
-	}
-
-	private int release(Resource resource, List<PermitHolder> holders) {
-		List<Boolean> released = this.context.awaitAnswerToChange(
-				this.context.send(Command.RELEASE, () -> this.context.store.releaseAll(resource, holders)), resource,
-				"The forced release");
-		int count = 0;
-		for (int i = 0; i < holders.size(); i++) {
-			if (released.get(i)) {
-				this.renewer.onTokenLost(holders.get(i).token(), "it was released by force");
-				count++;
-			}
-		}
-		return count;
 	}
 
 	/**
@@ -71,16 +61,36 @@ public final class ForcedRelease {
 	 * @return whether the token held it
 	 */
 	public boolean release(Resource resource, String token) {
-		AcquireCommand ended = AcquireCommand.unknown(token, 0);
-		boolean released = this.context
-			.awaitAnswerToChange(
-					this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
-					resource, "The forced release")
-			.released();
-		if (released) {
-			this.renewer.onTokenLost(token, "it was released by force");
+		return release(resource, List.of(token)) == 1;
+	}
+
+	private int release(Resource resource, List<String> tokens) {
+		CompletableFuture<List<Boolean>> answer = new CompletableFuture<>();
+		// Others may have the leases as soon as the command runs.
+		this.renewer.loseBefore(tokens, FORCED, () -> send(resource, tokens, answer));
+		List<Boolean> released = this.context.awaitAnswerToChange(answer, resource, "The forced release");
+		int count = 0;
+		for (int i = 0; i < tokens.size(); i++) {
+			if (released.get(i)) {
+				// Granted to a waiter here, which had not learnt of it before.
+				this.renewer.onTokenLost(tokens.get(i), FORCED);
+				count++;
+			}
 		}
-		return released;
+		return count;
+	}
+
+	private void send(Resource resource, List<String> tokens, CompletableFuture<List<Boolean>> answer) {
+		CompletableFuture<List<Boolean>> sent = this.context.send(Command.RELEASE,
+				() -> this.context.store.force(resource, tokens));
+		sent.whenComplete((released, error) -> {
+			if (error == null) {
+				answer.complete(released);
+			}
+			else {
+				answer.completeExceptionally(error);
+			}
+		});
 	}
 
 }

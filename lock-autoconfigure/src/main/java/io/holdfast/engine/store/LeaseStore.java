@@ -3,7 +3,6 @@ package io.holdfast.engine.store;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.async.BlockingWait;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -124,19 +123,14 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
 
 	/**
-	 * End tokens that hold permits, in their names. What they held passes to the waiters.
+	 * End the leases of tokens of any instance, and tell their instances, see
+	 * {@link StoreNotifications#ended}. The leases pass to the waiters. A repeated
+	 * command ends nothing more, but a token that waits goes on waiting.
 	 * @param resource the resource
-	 * @param holders the tokens, and what they hold
-	 * @return for each, in order, whether it held any
+	 * @param tokens the tokens; of an exclusive lock one
+	 * @return for each, in order, whether it held anything
 	 */
-	default CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
-		List<CompletableFuture<ReleaseReply>> releases = holders.stream()
-			.map((holder) -> release(resource,
-					new AcquireCommand(holder.token(), holder.permits(), holder.permits(), true, null, 0, 0), null))
-			.toList();
-		return CompletableFuture.allOf(releases.toArray(CompletableFuture[]::new))
-			.thenApply((done) -> releases.stream().map((release) -> BlockingWait.join(release).released()).toList());
-	}
+	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens);
 
 	/**
 	 * Give back some of the permits that a token holds, and keep the others.

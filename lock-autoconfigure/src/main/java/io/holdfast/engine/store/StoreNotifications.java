@@ -30,6 +30,16 @@ public interface StoreNotifications {
 	}
 
 	/**
+	 * A lease of this instance was released by force: the token has nothing in the store
+	 * any more of all that it was granted before.
+	 * @param token the token that held it
+	 * @param nextFence above the fencing tokens of all grants before, and not above those
+	 * of later ones
+	 */
+	default void ended(String token, long nextFence) {
+	}
+
+	/**
 	 * Others want what a token of this instance holds. Told of tokens with a number that
 	 * begins with 0 only, and whenever the first waiter asks.
 	 * @param resource what

@@ -15,6 +15,9 @@ final class NotificationText {
 	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
 	private static final Pattern GRANT = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
 
+	/** The next fence, and the tokens whose leases were released by force. */
+	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
+
 	/** That others want what a token holds, and its key. */
 	private static final Pattern WANTED = Pattern.compile("W (\\S+) (.+)", Pattern.DOTALL);
 
@@ -33,6 +36,7 @@ final class NotificationText {
 			case 'L' -> tellGrant(text, Kind.LOCK, notifications);
 			case 'R' -> tellGrant(text, Kind.READ_WRITE, notifications);
 			case 'S' -> tellGrant(text, Kind.SEMAPHORE, notifications);
+			case 'E' -> tellEnded(text, notifications);
 			case 'W' -> tellWanted(text, notifications);
 			default -> tellReport(text, notifications);
 		};
@@ -45,6 +49,18 @@ final class NotificationText {
 		}
 		notifications.granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
 				Long.parseLong(grant.group(3)));
+		return true;
+	}
+
+	private static boolean tellEnded(String text, StoreNotifications notifications) {
+		Matcher ended = ENDED.matcher(text);
+		if (!ended.matches()) {
+			return false;
+		}
+		long nextFence = Long.parseLong(ended.group(1));
+		for (String token : ended.group(2).split(" ")) {
+			notifications.ended(token, nextFence);
+		}
 		return true;
 	}
 

@@ -22,6 +22,11 @@ public record UnconfirmedNotifications(StoreNotifications notifications) impleme
 	}
 
 	@Override
+	public void ended(String token, long nextFence) {
+		this.notifications.ended(token, nextFence);
+	}
+
+	@Override
 	public void wanted(Resource resource, String token) {
 		this.notifications.wanted(resource, token);
 	}

@@ -14,16 +14,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param acquire asks for an exclusive lock
  * @param release ends a token of an exclusive lock
+ * @param endLock ends a token that has a lock, and tells its instance
  * @param renew lengthens leases of exclusive locks
  * @param acquirePermits asks for permits
  * @param releasePermits ends a token that has or wants permits
- * @param endPermits ends tokens that have permits
+ * @param endPermits ends tokens that have permits, and tells their instances
  * @param shrinkPermits gives back some permits of a token
  * @param limitPermits sets the limit of a semaphore
  * @param renewPermits lengthens leases of permits
  */
-public record StoreScripts(Script acquire, Script release, Script renew, Script acquirePermits, Script releasePermits,
-		Script endPermits, Script shrinkPermits, Script limitPermits, Script renewPermits) {
+public record StoreScripts(Script acquire, Script release, Script endLock, Script renew, Script acquirePermits,
+		Script releasePermits, Script endPermits, Script shrinkPermits, Script limitPermits, Script renewPermits) {
 
 	/**
 	 * What the scripts of an instance without a fail-over grace have instead of
@@ -53,6 +54,8 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 						"notify.lua", "lock-shared.lua", "lock-acquire.lua"),
 				of(settings, grace, "lock-reads.lua", "lock-release-free.lua", "lock-clock.lua", "notify.lua",
 						"lock-release-next.lua", "lock-grant.lua", "lock-shared.lua", "lock-release.lua"),
+				of(settings, grace, "lock-reads.lua", "lock-clock.lua", "lock-owner.lua", "lock-grant.lua",
+						"notify.lua", "lock-shared.lua", "lock-end.lua"),
 				of(settings, grace, "renew.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "permits-acquire-free.lua", "notify.lua",
 						"permits-shared.lua", "permits-ask.lua", "permits-acquire.lua"),

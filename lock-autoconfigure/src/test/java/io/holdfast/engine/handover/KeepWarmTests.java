@@ -251,7 +251,7 @@ class KeepWarmTests extends ScriptedEngine {
 	void whatIsReleasedByForceWhileItIsKeptIsNotGivenToAnybody() {
 		kept();
 		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":01"));
-		this.store.answerAtOnce("release 1", (command) -> command.released(true));
+		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
 		assertThat(this.service.forceRelease("k")).isTrue();
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		assertThat(second).isNotDone();

@@ -86,7 +86,8 @@ class LossEventTests extends ScriptedEngine {
 	void aForcedReleaseIsALossAlsoOfALeaseWithoutRenewal() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
-		this.store.answerAtOnce("release 1", (command) -> command.released(true));
+		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
+		this.store.answerAtOnce("release 1", (command) -> command.released(false));
 		assertThat(this.service.forceRelease("k")).isTrue();
 		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
 			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ZERO, "it was released by force"));

@@ -1,6 +1,7 @@
 package io.holdfast.engine.store;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -100,6 +101,57 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		assertThat(granted.fence()).isEqualTo(wakeUp.fence());
 		assertThat(granted.ttlMillis()).isGreaterThan(CLAIM);
 		assertThat(this.b.inspect().ttlMillis()).isGreaterThan(CLAIM);
+	}
+
+	private boolean force(Instance by, String token) {
+		return get(by.store.force(lock(KEY), List.of(token))).get(0);
+	}
+
+	@Test
+	@DisplayName("a key that is released by force goes to those who wait, and its owner's instance is told")
+	void releasesByForce() {
+		Granted former = granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		assertThat(force(this.c, this.b.token("1"))).as("a waiter").isFalse();
+		assertThat(force(this.c, this.a.token("1"))).isTrue();
+		WakeUp next = this.b.awaitWakeUp();
+		assertThat(this.a.awaitEnded("1")).isBetween(former.fence() + former.fences(), next.fence());
+		assertThat(next.ttlMillis()).isEqualTo(CLAIM);
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+			.containsExactly(this.b.token("1"), 1);
+		assertThat(force(this.c, this.a.token("1"))).as("a copy").isFalse();
+		assertThat(this.a.renew("1", LEASE)).isFalse();
+		assertThat(force(this.c, this.b.token("1"))).isTrue();
+		assertThat(this.b.awaitEnded("1")).isBetween(next.fence() + 1, this.c.awaitWakeUp().fence());
+		assertThat(this.a.ended).containsOnlyKeys(this.a.token("1"));
+		assertThat(this.b.ended).containsOnlyKeys(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("a key that is released by force is free if there are no waiters, or all of them are gone")
+	void isFreeWhenReleasedByForce() {
+		Granted many = granted(this.a.acquire("01"));
+		if (seesWhoIsGone()) {
+			busy(this.b.acquire("1"));
+			leave(this.b);
+		}
+		assertThat(force(this.a, this.a.token("01"))).as("by its own instance").isTrue();
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
+		long next = this.a.awaitEnded("01");
+		assertThat(next).isGreaterThanOrEqualTo(many.fence() + many.fences());
+		assertThat(granted(this.c.acquire("1")).fence()).isGreaterThanOrEqualTo(next);
+	}
+
+	@Test
+	@DisplayName("the key of another client is released by force for those who wait")
+	void releasesForeignOwnerByForce() {
+		putForeign(KEY, "0123:01", null);
+		busy(this.b.acquire("1"));
+		assertThat(force(this.c, "0123:01")).isTrue();
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(force(this.c, "0123:01")).isFalse();
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
 	}
 
 	@Test

@@ -6,7 +6,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import org.junit.jupiter.api.DisplayName;
@@ -272,21 +271,28 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("tokens that are ended together, of whichever instances, pass what they held to those who wait")
+	@DisplayName("tokens that are released by force, of whichever instances, pass what they held to those who wait, and their instances are told")
 	void endsTogether() {
 		granted(acquire(this.a, "1", 1));
 		granted(acquire(this.a, "2", 2));
-		granted(acquire(this.b, "1", 2));
+		long last = granted(acquire(this.b, "1", 2)).fence();
 		busy(acquire(this.c, "1", 4));
 		busy(acquire(this.c, "2", 1));
-		List<PermitHolder> all = List.of(new PermitHolder(this.a.token("2"), 2, 0),
-				new PermitHolder(this.b.token("9"), 1, 0), new PermitHolder(this.b.token("1"), 2, 0));
-		assertThat(get(this.b.store.releaseAll(SEMAPHORE, all))).containsExactly(true, false, true);
+		List<String> all = List.of(this.a.token("2"), this.b.token("9"), this.b.token("1"));
+		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(true, false, true);
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.a.token("1") + " 1", this.c.token("1") + " 4");
 		assertThat(state().waiting()).isEqualTo(1);
-		assertThat(get(this.b.store.releaseAll(SEMAPHORE, all))).containsExactly(false, false, false);
+		long next = this.a.awaitEnded("2");
+		assertThat(this.b.awaitEnded("1")).isEqualTo(next);
+		WakeUp granted = this.c.awaitWakeUp();
+		assertThat(next).as("above the former ones, not above the next")
+			.isGreaterThan(last)
+			.isLessThanOrEqualTo(granted.fence());
+		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(false, false, false);
 		assertThat(release(this.a, "1", 1)).isTrue();
 		assertThat(state().used()).isEqualTo(5);
+		assertThat(this.a.ended).containsOnlyKeys(this.a.token("2"));
+		assertThat(this.b.ended).containsOnlyKeys(this.b.token("1"));
 	}
 
 }

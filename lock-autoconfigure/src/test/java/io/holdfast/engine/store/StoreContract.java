@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -158,6 +159,9 @@ public abstract class StoreContract {
 		/** Keys and tokens that others want what they hold. */
 		public final List<String> wanted = new CopyOnWriteArrayList<>();
 
+		/** Tokens whose leases were released by force, and the next fence of each. */
+		public final Map<String, Long> ended = new ConcurrentHashMap<>();
+
 		public final List<String> reportsWanted = new CopyOnWriteArrayList<>();
 
 		public final AtomicInteger listenings = new AtomicInteger();
@@ -251,6 +255,16 @@ public abstract class StoreContract {
 		@Override
 		public void granted(Resource resource, String token, long fence, long ttlMillis) {
 			this.wakeUps.add(new WakeUp(resource, token, fence, ttlMillis));
+		}
+
+		@Override
+		public void ended(String token, long nextFence) {
+			this.ended.put(token, nextFence);
+		}
+
+		public long awaitEnded(String n) {
+			await().pollDelay(Duration.ZERO).until(() -> this.ended.containsKey(token(n)));
+			return this.ended.get(token(n));
 		}
 
 		@Override
