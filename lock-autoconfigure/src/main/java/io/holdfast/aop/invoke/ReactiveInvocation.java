@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
@@ -34,7 +35,9 @@ public final class ReactiveInvocation {
 
 	private static final String FLOW = "kotlinx.coroutines.flow.Flow";
 
-	private static final Supplier<CompletableFuture<@Nullable Void>> NOTHING = () -> CompletableFuture
+	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
+
+	private static final Function<Boolean, CompletableFuture<@Nullable Void>> NOTHING = (lost) -> CompletableFuture
 		.completedFuture(null);
 
 	private final MethodInvocation invocation;
@@ -45,13 +48,15 @@ public final class ReactiveInvocation {
 
 	private final boolean flow;
 
+	private final boolean deferred;
+
 	private final ReactiveAdapter adapter;
 
 	/**
 	 * The leases under which the method was called, and what waits for the end of what it
-	 * does.
+	 * does, given whether it is to end with its lease.
 	 */
-	private final Map<Lease, Supplier<CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
+	private final Map<Lease, Function<Boolean, CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
 
 	/** Create the invocation of a method that returns a publisher, or suspends. */
 	public ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method) {
@@ -60,6 +65,7 @@ public final class ReactiveInvocation {
 		this.suspending = method.isSuspending();
 		this.adapter = adapter(type(method));
 		this.flow = this.adapter.getReactiveType().getName().equals(FLOW);
+		this.deferred = this.adapter.getReactiveType().getName().equals(DEFERRED);
 	}
 
 	/**
@@ -155,14 +161,18 @@ public final class ReactiveInvocation {
 		// The innermost are those of this call.
 		List<Lease> leases = current.leases().subList(0, methodLeases);
 		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current, this.invocation) : null;
-		Supplier<CompletableFuture<@Nullable Void>> end = (body != null) ? body::ended : NOTHING;
+		Function<Boolean, CompletableFuture<@Nullable Void>> end = (body != null) ? (lost) -> body.ended() : NOTHING;
 		leases.forEach((lease) -> this.used.put(lease, end));
 		LeaseContext.Scope scope = current.open();
 		try {
 			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
 			MethodInvocation call = (body != null && this.suspending)
 					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
-			return publisher(observation.run(() -> NestedProxy.proceed(call)), body, "");
+			Object returned = observation.run(() -> NestedProxy.proceed(call));
+			if (this.deferred && returned != null) {
+				leases.forEach((lease) -> this.used.put(lease, (lost) -> CoroutineBody.ended(returned, lost)));
+			}
+			return publisher(returned, body, "");
 		}
 		catch (Throwable ex) {
 			return Mono.error(ex);
@@ -237,8 +247,10 @@ public final class ReactiveInvocation {
 			}
 			// Perhaps a lease inside of it came to nothing, and the method was not
 			// called.
-			Supplier<CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used.remove(held.lease());
-			return (body != null) ? body.get().thenCompose((ended) -> held.endAsync(failure))
+			Function<Boolean, CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used
+				.remove(held.lease());
+			boolean lost = endsOnLoss(held) && !held.lease().isHeld();
+			return (body != null) ? body.apply(lost).thenCompose((ended) -> held.endAsync(failure))
 					: held.discardAsync().thenApply((done) -> failure);
 		}
 
