@@ -45,24 +45,6 @@ class Shop(private val locks: LockService, private val locked: Locked, private v
 
 }
 
-@Service
-class Reports(private val locked: Locked, private val stock: Stock) {
-
-    @DistributedLock(key = "'report'")
-    suspend fun write(state: MutableStateFlow<Int>) {
-        LeaseContext.empty().open().use { state.value = 1 }       // futures and Monos of coroutines that this wakes wait, too
-        runBlocking(Leases(LeaseContext.current())) {             // without Leases, it waits for this function
-            locked.withLock("report") { stock.take("a", 1) }
-        }
-    }
-
-    @DistributedLock(key = "'report'")
-    fun print() = runBlocking {                                   // nested; with Dispatchers.Unconfined, it waits
-        locked.withLock("report") { stock.take("a", 1) }
-    }
-
-}
-
 /** Locks by hand, also for code that suspends. */
 @Service
 class Locked {
@@ -80,6 +62,24 @@ class Leases(private val leases: LeaseContext) : AbstractCoroutineContextElement
     override fun updateThreadContext(context: CoroutineContext) = leases.open(this)
 
     override fun restoreThreadContext(context: CoroutineContext, oldState: LeaseContext.Scope) = oldState.close()
+
+}
+
+@Service
+class Reports(private val locked: Locked, private val stock: Stock) {
+
+    @DistributedLock(key = "'report'")
+    suspend fun write(state: MutableStateFlow<Int>) {
+        LeaseContext.empty().open().use { state.value = 1 }       // futures and Monos of coroutines that this wakes wait, too
+        runBlocking(Leases(LeaseContext.current())) {             // without Leases, it waits for this function
+            locked.withLock("report") { stock.take("a", 1) }
+        }
+    }
+
+    @DistributedLock(key = "'report'")
+    fun print() = runBlocking {                                   // nested; with Dispatchers.Unconfined, it waits
+        locked.withLock("report") { stock.take("a", 1) }
+    }
 
 }
 
