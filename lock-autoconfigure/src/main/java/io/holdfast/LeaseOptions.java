@@ -1,11 +1,14 @@
 package io.holdfast;
 
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options that requests for locks and for permits have in common.
+ * The options that requests for locks and for permits have in common. Those that differ
+ * in {@code forCode} only ask for the same, and are equal.
  *
  * @param waitTime how long to wait, or {@code null} for the service's default
  * @param leaseTime how long a lease lasts when it is not renewed, or {@code null} for the
@@ -99,12 +102,26 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 		return RequestChecks.check(what, apart ? this.namespace + ":" + RequestChecks.check(what, key) : key);
 	}
 
+	private List<?> asked() {
+		return Arrays.asList(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
+				this.fair, this.namespace);
+	}
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof LeaseOptions that && asked().equals(that.asked());
+	}
+
+	@Override
+	public int hashCode() {
+		return asked().hashCode();
+	}
+
 	@Override
 	public String toString() {
 		return "waitTime=" + (RequestChecks.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime="
 				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", autoRenew="
-				+ this.autoRenew + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair
-				+ (this.forCode ? ", for code" : "");
+				+ this.autoRenew + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair;
 	}
 
 }

@@ -121,7 +121,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * {@code withLock}, {@code withPermits} and their like say so by themselves. If a
 	 * shut-down does not wait until the code has ended, the lease is lost, but others are
 	 * kept out until its lease time is over. Other leases are released then, as nothing
-	 * tells whether they are used.
+	 * tells whether they are used. The changed request is equal to this one.
 	 * @return the changed request
 	 */
 	public R forCode() {

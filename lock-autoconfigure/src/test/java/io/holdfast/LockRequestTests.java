@@ -58,9 +58,19 @@ class LockRequestTests {
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
 				Named.of("name", (request) -> request.name("stock")), Named.of("fair", (request) -> request.fair(true)),
-				Named.of("forCode", LockRequest::forCode),
 				Named.of("within", (request) -> request.within(LeaseContext.empty())),
 				Named.of("only", (request) -> request.only("stock:2")));
+	}
+
+	@ParameterizedTest
+	@MethodSource("changes")
+	@DisplayName("That code runs under the lease is kept by each change, and makes no other request")
+	void forCode(UnaryOperator<LockRequest> change) {
+		LockRequest request = REQUEST.forCode();
+		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
+		assertThat(REQUEST.isForCode()).isFalse();
+		assertThat(change.apply(request).isForCode()).isTrue();
+		assertThat(request.namespace("tenant").isForCode()).isTrue();
 	}
 
 	@ParameterizedTest

@@ -82,8 +82,19 @@ class SemaphoreRequestTests {
 				Named.of("renewal", (request) -> request.autoRenew(false)),
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
-				Named.of("name", (request) -> request.name("calls")), Named.of("fair", (request) -> request.fair(true)),
-				Named.of("forCode", SemaphoreRequest::forCode));
+				Named.of("name", (request) -> request.name("calls")),
+				Named.of("fair", (request) -> request.fair(true)));
+	}
+
+	@ParameterizedTest
+	@MethodSource("changes")
+	@DisplayName("That code runs under the lease is kept by each change, and makes no other request")
+	void forCode(UnaryOperator<SemaphoreRequest> change) {
+		SemaphoreRequest request = REQUEST.forCode();
+		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
+		assertThat(REQUEST.isForCode()).isFalse();
+		assertThat(change.apply(request).isForCode()).isTrue();
+		assertThat(request.namespace("tenant").isForCode()).isTrue();
 	}
 
 	@ParameterizedTest

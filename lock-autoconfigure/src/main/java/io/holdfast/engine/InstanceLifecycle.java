@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -172,16 +173,12 @@ final class InstanceLifecycle {
 	 * of which that is told, and the command that keeps others out.
 	 */
 	private void endHold(Hold hold) {
+		long now = this.context.scheduler.nanoTime();
 		if (hold.isForCode()) {
-			// Its end is left to the lease time, also if the code ends before: the end of
-			// a future or chain that the loss has cancelled proves nothing.
-			long left = this.renewer.leave(hold, "this instance shut down before the code under it had ended");
-			if (left > 0) {
-				this.releases.leave(hold, left);
-			}
+			leaveHold(hold, now + hold.lastsNanos(now), now);
 			return;
 		}
-		long kept = hold.minHoldLeft(this.context.scheduler.nanoTime());
+		long kept = hold.minHoldLeft(now);
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 			// Just released by its user, which gets the store's answer to that.
 			return;
@@ -191,6 +188,18 @@ final class InstanceLifecycle {
 		}
 		else {
 			this.releases.release(hold);
+		}
+	}
+
+	/**
+	 * End a hold that code runs under, but leave its end in the store to its lease time.
+	 * It is not released with the code either: if the loss has cancelled a future or a
+	 * chain, work that it began may go on.
+	 */
+	private void leaveHold(Hold hold, long until, long now) {
+		if (this.renewer.lose(hold, "this instance shut down before the code under it had ended",
+				"Others are kept out for " + TimeUnit.NANOSECONDS.toMillis(until - now) + " ms from now")) {
+			this.releases.leave(hold, until);
 		}
 	}
 

@@ -62,7 +62,6 @@ class ComposedAnnotationTests {
 		assertThat(this.jobs.usual(1)).isEqualTo("ran");
 		assertThat(this.locks.lastRequest()).isEqualTo(LockRequest.of("job")
 			.name("job")
-			.forCode()
 			.waitTime(Duration.ZERO)
 			.minHold(Duration.ofSeconds(30))
 			.maxHold(Duration.ofHours(1)));
@@ -80,7 +79,6 @@ class ComposedAnnotationTests {
 		assertThat(this.locks.requests()).isEmpty();
 		assertThat(others.lastRequest()).isEqualTo(LockRequest.of("other")
 			.name("other")
-			.forCode()
 			.waitTime(Duration.ZERO)
 			.minHold(Duration.ofHours(2))
 			.maxHold(Duration.ofHours(2)));
@@ -113,7 +111,7 @@ class ComposedAnnotationTests {
 		RecordingSemaphores semaphores = this.context.semaphores();
 		assertThat(this.jobs.limited(1)).isEqualTo("ran");
 		assertThat(semaphores.lastRequest())
-			.isEqualTo(SemaphoreRequest.of("rate", 10).name("rate").minHold(Duration.ofSeconds(1)).forCode());
+			.isEqualTo(SemaphoreRequest.of("rate", 10).name("rate").minHold(Duration.ofSeconds(1)));
 		assertThat(this.jobs.limited(0)).isEqualTo("ran");
 		assertThat(semaphores.requests()).hasSize(1);
 		semaphores.busy();

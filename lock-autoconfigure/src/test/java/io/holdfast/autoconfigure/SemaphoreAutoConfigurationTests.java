@@ -82,7 +82,7 @@ class SemaphoreAutoConfigurationTests extends RedisTestCase {
 			assertThat(context.getBean(Client.class).call()).isEqualTo("called");
 			ArgumentCaptor<SemaphoreRequest> request = ArgumentCaptor.captor();
 			Mockito.verify(context.getBean(SemaphoreService.class)).acquire(request.capture());
-			assertThat(request.getValue()).isEqualTo(SemaphoreRequest.of("client", 7).name("client").forCode());
+			assertThat(request.getValue()).isEqualTo(SemaphoreRequest.of("client", 7).name("client"));
 		});
 	}
 

@@ -74,7 +74,7 @@ class ReactiveLockServiceTests {
 				Mono.fromSupplier(() -> events.add("chain") ? "value" : "none"));
 		assertThat(this.requests).isEmpty();
 		chain.subscribe(events::add, (error) -> events.add("error"), () -> events.add("complete"));
-		assertThat(this.requests).containsExactly(REQUEST.forCode());
+		assertThat(this.requests).containsExactly(REQUEST);
 		assertThat(events).isEmpty();
 		grant();
 		assertThat(events).containsExactly("chain");
@@ -353,7 +353,7 @@ class ReactiveLockServiceTests {
 		StepVerifier.create(this.locks.withLock(REQUEST, Mono.delay(Duration.ofMillis(1)).then(inner)))
 			.assertNext((context) -> assertThat(context.leases()).containsExactly(this.lease, this.lease))
 			.verifyComplete();
-		assertThat(this.requests.get(0)).isEqualTo(REQUEST.forCode());
+		assertThat(this.requests.get(0)).isEqualTo(REQUEST);
 		assertThat(this.requests.get(1).context()).isNotNull()
 			.satisfies((context) -> assertThat(context.leases()).containsExactly(this.lease));
 	}

@@ -212,14 +212,17 @@ public final class Hold extends TokenGrant {
 		return this.leases.isAnyForCode();
 	}
 
-	/** Return how long it lasts without renewals, but for the first one of a claim. */
-	long lastsNanos(long now) {
-		long left = this.validUntil - now;
-		return this.renewal.isClaimed() ? Math.max(left, TimeUnit.MILLISECONDS.toNanos(renewalMillis(now))) : left;
+	/**
+	 * Return how long it is to keep others out without renewals, in nanoseconds: for a
+	 * whole lease time if it is a claim, and until its minHold is over.
+	 */
+	public long lastsNanos(long now) {
+		long claimed = this.renewal.isClaimed() ? TimeUnit.MILLISECONDS.toNanos(renewalMillis(now)) : 0;
+		return Math.max(Math.max(claimed, minHoldLeft(now)), this.validUntil - now);
 	}
 
 	/** Leave its end to the store. */
-	void leaveToStore() {
+	public void leaveToStore() {
 		this.leftToStore = true;
 	}
 

@@ -94,7 +94,14 @@ public final class LeaseRenewer {
 		return lose(hold, why, "Another owner may hold it now");
 	}
 
-	private boolean lose(Hold hold, String why, String consequence) {
+	/**
+	 * End a hold by loss, unless it has ended.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @param consequence the meaning for others, in words
+	 * @return whether it had not ended
+	 */
+	public boolean lose(Hold hold, String why, String consequence) {
 		List<Runnable> actions = hold.lose(why);
 		if (actions == null) {
 			return false;
@@ -102,24 +109,6 @@ public final class LeaseRenewer {
 		stopRenewing(hold);
 		this.losses.reportLost(hold, why, consequence, actions);
 		return true;
-	}
-
-	/**
-	 * End a hold by loss, unless it has ended, but leave its end in the store to the
-	 * lease time: code goes on under it.
-	 * @param hold the hold
-	 * @param why the reason, in words
-	 * @return how long it keeps others out, in nanoseconds; 0 if it had ended
-	 */
-	public long leave(Hold hold, String why) {
-		long now = this.context.scheduler.nanoTime();
-		long nanos = Math.max(hold.lastsNanos(now), hold.minHoldLeft(now));
-		String consequence = "Others are kept out for " + TimeUnit.NANOSECONDS.toMillis(nanos) + " ms from now";
-		if (!lose(hold, why, consequence)) {
-			return 0;
-		}
-		hold.leaveToStore();
-		return nanos;
 	}
 
 	/** Return the hold of a token, or {@code null} if there is none. */

@@ -135,16 +135,17 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	/**
-	 * Leave the end of a hold to the store, as code goes on under it.
-	 * @param nanos how long it is to keep others out, which may be longer than it lasts
+	 * Leave the end of a hold that was lost to the store, as code goes on under it.
+	 * @param until the end, which may be after that of its lease
 	 */
-	public void leave(Hold hold, long nanos) {
-		long endsAt = this.context.scheduler.nanoTime() + nanos;
+	public void leave(Hold hold, long until) {
+		hold.leaveToStore();
 		this.retained.add(hold.token);
-		if (endsAt - hold.validUntil() > 0) {
-			sendRetain(hold, endsAt, new CompletableFuture<>());
+		if (until - hold.validUntil() > 0) {
+			sendRetain(hold, until, new CompletableFuture<>());
 		}
-		this.context.scheduler.schedule(() -> this.retained.remove(hold.token), nanos);
+		this.context.scheduler.schedule(() -> this.retained.remove(hold.token),
+				until - this.context.scheduler.nanoTime());
 	}
 
 	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result) {
