@@ -109,9 +109,9 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 		finally {
 			scope.close();
 		}
-		stage.whenComplete((value, failure) -> end(lease, () -> {
+		CallResult.follow(stage).whenComplete((value, failure) -> end(lease, () -> {
 			if (failure != null) {
-				this.result.future().completeExceptionally(CallResult.cause(failure));
+				this.result.future().completeExceptionally(failure);
 			}
 			else {
 				this.result.future().complete(this.answer.apply(value));

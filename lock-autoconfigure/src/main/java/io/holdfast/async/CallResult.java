@@ -67,6 +67,29 @@ public final class CallResult<R extends @Nullable Object> {
 		this.onCallerGone = NOTHING;
 	}
 
+	/**
+	 * Follow a stage to its end, which comes once, also from a stage that refuses to be
+	 * followed: what is held until then must not be lost.
+	 * @return completed as the stage is, or by the exception with which it refused
+	 */
+	public static <T extends @Nullable Object> CompletableFuture<T> follow(CompletionStage<T> stage) {
+		CompletableFuture<T> end = new CompletableFuture<>();
+		try {
+			stage.whenComplete((value, failure) -> {
+				if (failure != null) {
+					end.completeExceptionally(cause(failure));
+				}
+				else {
+					end.complete(value);
+				}
+			});
+		}
+		catch (Throwable ex) {
+			end.completeExceptionally(ex);
+		}
+		return end;
+	}
+
 	/** Cancel a stage, if it can be. */
 	public static void cancel(CompletionStage<?> stage) {
 		CompletableFuture<?> future;

@@ -8,6 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 
 import io.holdfast.LockLease;
@@ -206,6 +207,25 @@ class GoneCallerTests {
 	}
 
 	@ParameterizedTest
+	@EnumSource(Hostility.class)
+	@DisplayName("A stage that throws when it is asked for its end, or tells it twice, frees the lock and fails its caller")
+	void hostileStage(Hostility hostility) {
+		String key = "hostile " + hostility;
+		CompletionStage<String> stage = new HostileStage(hostility);
+		List<CompletableFuture<?>> callers = List.of(shop(first).given(key, stage).toCompletableFuture(),
+				shop(first).asyncGiven(key, stage).toCompletableFuture(),
+				locks(first).withLockAsync(LockRequest.of(key).waitTime(SOON), () -> stage),
+				semaphores(first).withPermitsAsync(SemaphoreRequest.of(key, 1).waitTime(SOON), () -> stage));
+		callers.forEach((caller) -> soon().until(caller::isDone));
+		if (hostility != Hostility.TOLD_TWICE) {
+			assertThat(callers).allSatisfy((caller) -> assertThat(caller).failsWithin(SOON)
+				.withThrowableThat()
+				.withStackTraceContaining("Hostile"));
+		}
+		soon().until(() -> isFree(key));
+	}
+
+	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "ASYNC")
 	@DisplayName("A caller that gives up while it waits leaves the queue, and its work never begins")
 	void givenUpWhileWaiting(Face face) {
@@ -254,6 +274,46 @@ class GoneCallerTests {
 
 		void end() {
 			this.end.countDown();
+		}
+
+	}
+
+	/** The way in which a stage is hostile. */
+	enum Hostility {
+
+		THROWS, THROWS_ERROR, TELLS_AND_THROWS, TOLD_TWICE
+
+	}
+
+	/** A stage that does not keep to its contract. */
+	static class HostileStage extends CompletableFuture<String> {
+
+		private final Hostility hostility;
+
+		HostileStage(Hostility hostility) {
+			this.hostility = hostility;
+		}
+
+		@Override
+		public CompletableFuture<String> whenComplete(BiConsumer<? super String, ? super Throwable> action) {
+			return switch (this.hostility) {
+				case THROWS -> throw new IllegalStateException("Hostile");
+				case THROWS_ERROR -> throw new AssertionError("Hostile");
+				case TELLS_AND_THROWS -> {
+					action.accept(null, new IllegalStateException("Hostile"));
+					throw new IllegalStateException("Hostile");
+				}
+				case TOLD_TWICE -> {
+					action.accept("first", null);
+					action.accept("second", null);
+					yield this;
+				}
+			};
+		}
+
+		@Override
+		public CompletableFuture<String> toCompletableFuture() {
+			throw new AssertionError("Hostile");
 		}
 
 	}
@@ -482,6 +542,17 @@ class GoneCallerTests {
 		@DistributedLock(key = "#key", waitTime = "10s")
 		public CompletionStage<String> stage(String key, Body work) {
 			return work.get().minimalCompletionStage();
+		}
+
+		@DistributedLock(key = "#key", waitTime = "10s")
+		public CompletionStage<String> given(String key, CompletionStage<String> stage) {
+			return stage;
+		}
+
+		@Async
+		@DistributedLock(key = "#key", waitTime = "10s")
+		public CompletableFuture<String> asyncGiven(String key, CompletionStage<String> stage) {
+			return (CompletableFuture<String>) stage;
 		}
 
 		@DistributedLock(key = "#key", waitTime = "10s")

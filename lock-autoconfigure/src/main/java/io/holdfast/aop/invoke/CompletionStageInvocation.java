@@ -159,7 +159,7 @@ public final class CompletionStageInvocation {
 	private void instead(MethodLease methodLease, HoldfastException ex) {
 		try {
 			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
-			stage.whenComplete(this::complete);
+			CallResult.follow(stage).whenComplete(this::complete);
 		}
 		catch (Throwable failure) {
 			this.observation.ended(failure);
@@ -187,7 +187,7 @@ public final class CompletionStageInvocation {
 		this.held.stream()
 			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
 			.forEach((each) -> each.lease().onLost(() -> CallResult.cancel(stage)));
-		stage.whenComplete((value, failure) -> end(value, (failure != null) ? CallResult.cause(failure) : null));
+		CallResult.follow(stage).whenComplete(this::end);
 	}
 
 	private CompletionStage<?> stage(@Nullable Object returned, String whose) {
