@@ -11,6 +11,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
@@ -35,7 +36,9 @@ class RedisBackendConfiguration {
 		return engines.create(JedisEncryption.applied(connectionFactory, beans));
 	}
 
+	// Lazy, as they refuse a connection factory that is no matter to who uses only locks.
 	@Bean
+	@Lazy
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
 	@ConditionalOnMissingBean
 	OptimisticTransactions holdfastOptimisticTransactions(RedisConnectionFactory connectionFactory,

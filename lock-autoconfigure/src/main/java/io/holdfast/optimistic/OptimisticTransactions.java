@@ -59,8 +59,9 @@ public class OptimisticTransactions {
 
 	/**
 	 * Create them with the default bounds. Nothing is connected before they are used.
-	 * @param connectionFactory where Redis is. Not a cluster: Spring Data does not
-	 * support WATCH there
+	 * @param connectionFactory where Redis is, Lettuce's or Jedis's. Not a cluster:
+	 * Spring Data does not support WATCH there
+	 * @throws IllegalStateException if it is a factory of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory) {
 		this(connectionFactory, Options.defaults());
@@ -68,9 +69,10 @@ public class OptimisticTransactions {
 
 	/**
 	 * Create them with bounds. Nothing is connected before they are used.
-	 * @param connectionFactory where Redis is. Not a cluster: Spring Data does not
-	 * support WATCH there
+	 * @param connectionFactory where Redis is, Lettuce's or Jedis's. Not a cluster:
+	 * Spring Data does not support WATCH there
 	 * @param options the bounds
+	 * @throws IllegalStateException if it is a factory of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory, Options options) {
 		this(connectionFactory, Drivers.watching(connectionFactory), options);

@@ -4,12 +4,14 @@ import java.util.List;
 
 import io.holdfast.LockService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.ChildProcess;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
 
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -50,6 +52,18 @@ class RedisDriverTests {
 	}
 
 	@Test
+	@DisplayName("Optimistic transactions that are used are refused at the start, unless they have a factory of their own")
+	void optimistic() {
+		ApplicationContextRunner memory = this.runner.withPropertyValues("holdfast.backend=memory")
+			.withUserConfiguration(Shop.class);
+		memory.run((context) -> assertThat(context.getStartupFailure()).rootCause()
+			.hasMessageContaining("OptimisticTransactions cannot watch keys on connections of ")
+			.hasMessageContaining("new OptimisticTransactions(lettuce)"));
+		memory.withUserConfiguration(OptimisticCure.class)
+			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(OptimisticTransactions.class));
+	}
+
+	@Test
 	@DisplayName("Without Lettuce on the class path the start fails, and says what to add")
 	void withoutLettuce() {
 		try (ChildJvm child = ChildJvm.startWithout(List.of("lettuce"), JedisApplication.class)) {
@@ -64,6 +78,30 @@ class RedisDriverTests {
 		@Bean
 		LeaseEngine leaseEngine(LeaseEngineFactory engines) {
 			return engines.create(new LettuceConnectionFactory("127.0.0.1", 1));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Shop {
+
+		Shop(OptimisticTransactions transactions) {
+			assertThat(transactions).isNotNull();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OptimisticCure {
+
+		@Bean(defaultCandidate = false)
+		LettuceConnectionFactory lettuce() {
+			return new LettuceConnectionFactory("127.0.0.1", 1);
+		}
+
+		@Bean
+		OptimisticTransactions transactions(@Qualifier("lettuce") RedisConnectionFactory lettuce) {
+			return new OptimisticTransactions(lettuce);
 		}
 
 	}

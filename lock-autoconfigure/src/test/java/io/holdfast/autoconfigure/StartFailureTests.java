@@ -11,6 +11,8 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.observe.MethodObserver;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.optimistic.OptimisticTransactions;
+import io.holdfast.testing.ForeignConnectionFactory;
 import io.micrometer.observation.Observation;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -27,6 +29,9 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -100,6 +105,18 @@ class StartFailureTests {
 				"Action:", "Lower leaseTime", "or raise that property");
 	}
 
+	@Test
+	@DisplayName("A connection factory of another library: its class, for whom it is of no use, and the bean to define")
+	void connectionFactory() {
+		String unknown = ForeignConnectionFactory.class.getName() + ", which is neither a LettuceConnectionFactory nor"
+				+ " a JedisConnectionFactory, nor a Spring proxy of one";
+		assertThat(failToStart(Foreign.class, "--holdfast.backend=redis")).containsSubsequence("Description:",
+				"Holdfast cannot tell where Redis is from " + unknown, "Action:", "@Bean LeaseEngine leaseEngine");
+		assertThat(failToStart(Optimist.class)).containsSubsequence("Description:",
+				"OptimisticTransactions cannot watch keys on connections of " + unknown, "Action:",
+				"Define a LettuceConnectionFactory as a bean");
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "--holdfast.backend=memory", "--holdfast.redis.fail-over-grace=false",
 			"--holdfast.redis.longest-lease=31s", "--my.lease=30s" })
@@ -165,6 +182,28 @@ class StartFailureTests {
 			public void sell(String sku) {
 			}
 
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Foreign {
+
+		@Bean
+		RedisConnectionFactory redis() {
+			return new ForeignConnectionFactory(new LettuceConnectionFactory());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	@Import(Foreign.class)
+	static class Optimist {
+
+		Optimist(OptimisticTransactions transactions) {
+			assertThat(transactions).isNotNull();
 		}
 
 	}

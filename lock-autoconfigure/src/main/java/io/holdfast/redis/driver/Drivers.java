@@ -37,12 +37,12 @@ public final class Drivers {
 
 	/**
 	 * Require the driver that leases need.
-	 * @throws IllegalStateException if it is missing
+	 * @throws RedisDriverException if it is missing
 	 */
 	public static void requireLettuce() {
 		if (!LETTUCE) {
-			throw new IllegalStateException("Lettuce is missing: Holdfast connects to Redis by it, also where the"
-					+ " application itself uses Jedis. Add io.lettuce:lettuce-core to the class path");
+			throw new RedisDriverException("Lettuce is missing: Holdfast connects to Redis by it, also where the"
+					+ " application itself uses Jedis", "Add io.lettuce:lettuce-core to the class path");
 		}
 	}
 
@@ -74,9 +74,23 @@ public final class Drivers {
 		return (LETTUCE && Lettuce.isCluster(unwrapped)) || (JEDIS && Jedis.isCluster(unwrapped));
 	}
 
-	/** Connections to watch keys on, each for one thread, to be closed after use. */
+	/**
+	 * Return connections to watch keys on, each for one thread, to be closed after use.
+	 * @throws RedisDriverException if the factory is neither Lettuce's nor Jedis's: each
+	 * command might take another connection, and what was watched be nothing to
+	 * {@code EXEC}
+	 */
 	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
-		return LETTUCE ? Lettuce.watching(factory) : factory::getConnection;
+		RedisConnectionFactory unwrapped = unwrap(factory);
+		if (LETTUCE && Lettuce.isFactory(unwrapped)) {
+			return Lettuce.watching(unwrapped);
+		}
+		if (JEDIS && Jedis.isFactory(unwrapped)) {
+			return factory::getConnection;
+		}
+		throw RedisDriverException.foreign("OptimisticTransactions cannot watch keys on connections of", unwrapped,
+				"Define a LettuceConnectionFactory as a bean: in place of that one, or beside it with"
+						+ " @Bean(defaultCandidate = false) and a bean new OptimisticTransactions(lettuce)");
 	}
 
 	/**
@@ -98,13 +112,16 @@ public final class Drivers {
 
 	private static final class Lettuce {
 
+		static boolean isFactory(RedisConnectionFactory factory) {
+			return factory instanceof LettuceConnectionFactory;
+		}
+
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
 		}
 
 		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
-			return (unwrap(factory) instanceof LettuceConnectionFactory lettuce)
-					? new LettuceWatchConnections(lettuce)::get : factory::getConnection;
+			return new LettuceWatchConnections((LettuceConnectionFactory) factory)::get;
 		}
 
 		static boolean abandon(RedisConnection connection) {
@@ -123,6 +140,10 @@ public final class Drivers {
 	}
 
 	private static final class Jedis {
+
+		static boolean isFactory(RedisConnectionFactory factory) {
+			return factory instanceof JedisConnectionFactory;
+		}
 
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisClusterAware();

@@ -95,9 +95,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		if (factory instanceof JedisConnectionFactory jedis) {
 			return JedisToLettuceConverter.convert(jedis, null);
 		}
-		throw new IllegalStateException("Holdfast cannot tell where Redis is from " + factory.getClass().getName()
-				+ ", which is neither a LettuceConnectionFactory nor a JedisConnectionFactory, nor a Spring proxy of"
-				+ " one. " + Drivers.CURE);
+		throw RedisDriverException.foreign("Holdfast cannot tell where Redis is from", factory, Drivers.CURE);
 	}
 
 	/** Return where Redis is, by a field: no method tells it in all cases. */

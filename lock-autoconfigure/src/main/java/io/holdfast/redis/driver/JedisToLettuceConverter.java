@@ -55,9 +55,10 @@ public final class JedisToLettuceConverter {
 		}
 		if (jedis.isUseSsl()) {
 			if (ssl == null && client.getSslSocketFactory().isPresent()) {
-				throw new IllegalStateException("Holdfast connects to Redis by Lettuce, and cannot use the"
-						+ " SSLSocketFactory of the JedisConnectionFactory: set spring.data.redis.ssl.bundle. Or: "
-						+ Drivers.CURE);
+				throw new RedisDriverException(
+						"Holdfast connects to Redis by Lettuce, and cannot use the"
+								+ " SSLSocketFactory of the JedisConnectionFactory",
+						"Set spring.data.redis.ssl.bundle. Or: " + Drivers.CURE);
 			}
 			builder.useSsl().verifyPeer(verification(client));
 		}

@@ -1,0 +1,38 @@
+package io.holdfast.redis.driver;
+
+/**
+ * The application's driver or connection factory is of no use for Holdfast. Thrown while
+ * a bean is created, so that the application does not start.
+ */
+public final class RedisDriverException extends IllegalStateException {
+
+	private static final long serialVersionUID = 1L;
+
+	private final String problem;
+
+	private final String cure;
+
+	RedisDriverException(String problem, String cure) {
+		super(problem + ". " + cure);
+		this.problem = problem;
+		this.cure = cure;
+	}
+
+	/** Create the exception for a factory of another library. */
+	static RedisDriverException foreign(String problem, Object factory, String cure) {
+		return new RedisDriverException(problem + " " + factory.getClass().getName()
+				+ ", which is neither a LettuceConnectionFactory nor a JedisConnectionFactory, nor a Spring proxy of one",
+				cure);
+	}
+
+	/** Return what is wrong, as a sentence without its full stop. */
+	public String getProblem() {
+		return this.problem;
+	}
+
+	/** Return what to do about it, as a sentence without its full stop. */
+	public String getCure() {
+		return this.cure;
+	}
+
+}
