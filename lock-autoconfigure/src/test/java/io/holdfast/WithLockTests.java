@@ -266,7 +266,7 @@ class WithLockTests {
 	void cancelled() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		CompletableFuture<String> running = locks.withLockAsync(this.key, () -> stage);
-		await().until(() -> !isFree());
+		await().until(() -> stage.getNumberOfDependents() == 1);
 		AtomicInteger runs = new AtomicInteger();
 		CompletableFuture<Integer> waiting = locks.withLockAsync(this.key,
 				() -> CompletableFuture.completedFuture(runs.incrementAndGet()));

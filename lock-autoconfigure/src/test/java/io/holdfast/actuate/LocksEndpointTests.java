@@ -94,7 +94,7 @@ class LocksEndpointTests {
 	void tellsOfGoneCallers() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> caller = this.ownLocks.withLockAsync("stock:1", () -> work);
-		await().until(() -> this.ownLocks.status("stock:1").isLocked());
+		await().until(() -> work.getNumberOfDependents() == 1);
 		assertThat(locks().held()).extracting(HeldLock::thread).containsOnlyNulls();
 		caller.cancel(true);
 		assertThat(locks().held()).extracting(HeldLock::key, HeldLock::thread)

@@ -60,7 +60,7 @@ class SemaphoresEndpointTests {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> caller = this.ownSemaphores.withPermitsAsync(SemaphoreRequest.of("call/out", 3),
 				() -> work);
-		await().until(() -> !semaphores().held().isEmpty());
+		await().until(() -> work.getNumberOfDependents() == 1);
 		caller.orTimeout(1, TimeUnit.MILLISECONDS);
 		await().until(() -> "none (its caller has gone)".equals(semaphores().held().get(0).thread()));
 		assertThat(semaphores().fleet().semaphores().get(0).used()).isEqualTo(1);
