@@ -4,7 +4,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
@@ -327,9 +326,9 @@ final class SimulatedStore implements LeaseStore {
 		// What this instance has is lost already, whatever becomes of the command.
 		tokens.stream()
 			.filter((token) -> token.startsWith(this.instance.id()))
-			.map(this.leases::get)
-			.filter(Objects::nonNull)
-			.forEach((lease) -> this.simulation.forced(resource, lease));
+			.forEach((own) -> this.simulation.record(Event.of(now(), Type.FORCED, "")
+				.of(mode(resource, 1), resource.key())
+				.id(this.simulation.leaseOf(own))));
 		String token = (tokens.size() == 1) ? tokens.get(0) : "";
 		return this.connection.send("force " + resource, token, resource,
 				() -> this.store.force(resource, tokens).thenApply((released) -> {

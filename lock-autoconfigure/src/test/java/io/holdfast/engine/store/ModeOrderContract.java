@@ -1,8 +1,10 @@
 package io.holdfast.engine.store;
 
 import java.time.Duration;
+import java.util.List;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -90,6 +92,23 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.c.wakeUps).hasSize(1);
 		this.b.release(READ_WRITE, reader(this.b, "1"));
 		assertThat(this.c.awaitWakeUp(2).token()).isEqualTo(this.c.token("2"));
+	}
+
+	@Test
+	@DisplayName("a key that is released by force goes to the first, whatever its mode")
+	void forcedReleaseKeepsTheOrder() {
+		granted(this.a.acquire("1"));
+		busy(read(this.b, "1"));
+		busy(this.c.acquire("1"));
+		assertThat(get(this.c.store.force(lock(KEY), List.of(this.a.token("1"))))).containsExactly(true);
+		WakeUp told = this.b.awaitWakeUp();
+		assertThat(told).extracting(WakeUp::token, WakeUp::ttlMillis).containsExactly(this.b.token("1"), 0L);
+		assertThat(this.a.awaitEnded("1")).isLessThanOrEqualTo(told.fence());
+		Granted reader = granted(read(this.b, "1"));
+		assertThat(get(this.a.store.force(READ_WRITE, List.of(this.b.token("1"))))).containsExactly(true);
+		WakeUp woken = this.c.awaitWakeUp();
+		assertThat(woken.token()).isEqualTo(this.c.token("1"));
+		assertThat(this.b.awaitEnded("1")).isBetween(reader.fence() + HandOverLimits.STRIDE, woken.fence());
 	}
 
 	@Test

@@ -275,24 +275,26 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	void endsTogether() {
 		granted(acquire(this.a, "1", 1));
 		granted(acquire(this.a, "2", 2));
-		long last = granted(acquire(this.b, "1", 2)).fence();
+		granted(acquire(this.b, "1", 1));
+		long last = granted(acquire(this.b, "2", 1)).fence();
 		busy(acquire(this.c, "1", 4));
 		busy(acquire(this.c, "2", 1));
-		List<String> all = List.of(this.a.token("2"), this.b.token("9"), this.b.token("1"));
-		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(true, false, true);
+		List<String> all = List.of(this.a.token("2"), this.b.token("9"), this.b.token("1"), this.b.token("2"));
+		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(true, false, true, true);
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.a.token("1") + " 1", this.c.token("1") + " 4");
 		assertThat(state().waiting()).isEqualTo(1);
 		long next = this.a.awaitEnded("2");
 		assertThat(this.b.awaitEnded("1")).isEqualTo(next);
+		assertThat(this.b.awaitEnded("2")).isEqualTo(next);
 		WakeUp granted = this.c.awaitWakeUp();
 		assertThat(next).as("above the former ones, not above the next")
 			.isGreaterThan(last)
 			.isLessThanOrEqualTo(granted.fence());
-		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(false, false, false);
+		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(false, false, false, false);
 		assertThat(release(this.a, "1", 1)).isTrue();
 		assertThat(state().used()).isEqualTo(5);
 		assertThat(this.a.ended).containsOnlyKeys(this.a.token("2"));
-		assertThat(this.b.ended).containsOnlyKeys(this.b.token("1"));
+		assertThat(this.b.ended).containsOnlyKeys(this.b.token("1"), this.b.token("2"));
 	}
 
 }
