@@ -68,6 +68,9 @@ enum Mutant {
 	/** An instance does not heed that its lease was released by force. */
 	UNHEARD_FORCE,
 
+	/** Requests come to their instance later than others that were made after them. */
+	LATE_ARRIVALS,
+
 	/** The answer to a release never counts as certain. */
 	UNNOTICED_LOSS,
 

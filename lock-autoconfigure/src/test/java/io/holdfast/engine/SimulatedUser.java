@@ -162,6 +162,14 @@ final class SimulatedUser {
 				after.run();
 			}
 		};
+		boolean inTurn = within == null && ids.size() == 1 && use.fair() && use.waiting() != 0;
+		if (inTurn) {
+			record(Type.IN_TURN, id, (event) -> event.why(isServedHere(use) ? "HERE" : "STORE"));
+		}
+		if (inTurn && isMutant(Mutant.LATE_ARRIVALS) && use.cancel() < 0) {
+			this.instance.at((use.gap() % 2) * BUSY, () -> asking.ask(face, this.thread, answer));
+			return;
+		}
 		Runnable interrupt = asking.ask(face, this.thread, answer);
 		if (use.cancel() >= 0 && face != Face.UNINTERRUPTIBLE) {
 			this.instance.at(use.cancel() * Simulation.MILLI, () -> {
@@ -169,6 +177,18 @@ final class SimulatedUser {
 				interrupt.run();
 			});
 		}
+	}
+
+	/**
+	 * Whether its instance decides alone whose turn it is among those that ask for the
+	 * same: one of them at a time contends, or they share what is granted to any.
+	 */
+	private boolean isServedHere(Use use) {
+		return switch (use.mode()) {
+			case EXCLUSIVE -> true;
+			case READ -> false;
+			case WRITE, PERMITS -> use.renewal() && this.simulation.plan.setup().passes() > 0;
+		};
 	}
 
 	private Event asked(Event event, Use use, ResolvedRequest request, String user, int together) {

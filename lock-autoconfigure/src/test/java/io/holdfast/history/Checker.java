@@ -21,6 +21,8 @@ import java.util.List;
  * <li>Nothing is renewed that is not held, and nothing is left.
  * <li>The reason that is told is the reason.
  * <li>A watcher is told of who is there, not for long of who is not, and of what is held.
+ * <li>Fair requests of one instance for the same are granted it in the order in which
+ * they came.
  * </ol>
  */
 public final class Checker {
@@ -50,6 +52,7 @@ public final class Checker {
 		FenceChecker fences = new FenceChecker(history);
 		ProgressChecker progress = new ProgressChecker(history);
 		ReasonChecker reasons = new ReasonChecker(history);
+		OrderChecker order = new OrderChecker(history);
 		history.groups().forEach((group, all) -> {
 			List<Request> holds = all.stream()
 				.filter(Request::isHold)
@@ -61,6 +64,7 @@ public final class Checker {
 			fences.judgeFences(group, holds);
 			progress.judgeProgress(group, all, holds);
 			reasons.judgeTimeOuts(group, all);
+			order.judgeOrder(all);
 		});
 		List<Request> all = List.copyOf(history.requests().values());
 		all.forEach(exclusion::judgeEntry);

@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 /**
  * The judge of histories accepts what is in order, and refuses what the properties 2 to 7
- * rule out.
+ * and 10 rule out.
  */
 class CheckerTests extends CheckerTestCase {
 
@@ -233,6 +233,51 @@ class CheckerTests extends CheckerTestCase {
 		accepts(and(and(IN_TURN, passedOn), "209 RENEWAL by=a id=1"));
 		refuses(7, and(and(IN_TURN, passedOn), "208 RENEWAL by=a id=1"));
 		refuses(7, and(IN_TURN, "261 LEFT by=a why=subscriptions permits=1"));
+	}
+
+	// 3
+
+	@Test
+	@DisplayName("3: a lease that is held, or passed on, after its instance knows of its forced release is refused")
+	void forced() {
+		String[] one = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64",
+				"15 FORCED mode=EXCLUSIVE key=k id=1", "20 ENDED by=a id=1" };
+		accepts(and(one, "20 LOST id=1"));
+		refuses(3, and(one, "30 RELEASING id=1"));
+		String[] next = { "5 ASKED by=a id=2 mode=EXCLUSIVE key=k lease=300", "18 RELEASING id=1" };
+		accepts(and(one, and(next, "18 PASSED_ON id=2 why=1", "18 GRANTED id=2 fence=65", "20 LOST id=2")));
+		refuses(3, and(one, and(next, "22 PASSED_ON id=2 why=1", "22 GRANTED id=2 fence=65", "40 RELEASING id=2")));
+		accepts(and(one, and(next, "22 GRANTED id=2 fence=200", "40 RELEASING id=2")));
+	}
+
+	// 10
+
+	@Test
+	@DisplayName("10: a fair request that is granted before its like which came first is refused")
+	void order() {
+		String[] two = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=1 limit=3 lease=300",
+				"1 ASKED by=a id=2 mode=PERMITS key=k permits=1 limit=3 lease=300", "40 GRANTED id=1",
+				"50 RELEASING id=1", "20 GRANTED id=2", "50 RELEASING id=2" };
+		String[] here = { "0 IN_TURN by=a id=1 why=HERE", "1 IN_TURN by=a id=2 why=HERE" };
+		refuses(10, and(two, here));
+		refuses(10, and(two, and(here, "10 OUTAGE by=a until=30")));
+		accepts(two);
+		accepts(and(two, here[0]));
+		accepts(and(two, here[0], "1 IN_TURN by=a id=2 why=STORE"));
+		String[] store = { "0 IN_TURN by=a id=1 why=STORE", "1 IN_TURN by=a id=2 why=STORE" };
+		refuses(10, and(two, store));
+		refuses(10, and(two, and(store, "10 OUTAGE by=b until=30")));
+		for (String excuse : new String[] { "TROUBLE by=a", "OUTAGE by=a", "PAUSED by=a", "DEAF by=a", "FULL by=a",
+				"FAILED_OVER", "DATA_LOST", "LIMIT key=k limit=3" }) {
+			accepts(and(two, and(store, "10 " + excuse)));
+		}
+		accepts(and(two, and(store, "10 CONFIRMING by=a", "15 CONFIRMED id=2", "35 CONFIRMED id=1")));
+		String[] otherTerms = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=300",
+				"1 ASKED by=a id=2 mode=PERMITS key=k permits=1 limit=3 lease=300", "40 GRANTED id=1",
+				"50 RELEASING id=1", "20 GRANTED id=2", "50 RELEASING id=2" };
+		accepts(and(otherTerms, here));
+		String[] gaveUp = { two[0], two[1], "40 REFUSED id=1 why=TIMED_OUT", two[4], two[5] };
+		accepts(and(gaveUp, here));
 	}
 
 }

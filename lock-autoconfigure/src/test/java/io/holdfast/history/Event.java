@@ -159,6 +159,13 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		ASKED,
 
+		/**
+		 * It is fair, and waits for its turn among the requests of its instance that ask
+		 * for the same: id; why, {@code HERE} if the instance decides alone whose turn it
+		 * is, {@code STORE} if each stands in the store's queue.
+		 */
+		IN_TURN,
+
 		/** Its caller was interrupted, or cancelled it, where that ends a wait: id. */
 		INTERRUPTED,
 

@@ -117,6 +117,7 @@ final class History {
 				request.heldUntil = Math.max(request.heldUntil, event.until());
 				request.validUntil = Math.max(request.validUntil, event.until());
 			}
+			case IN_TURN -> request.inTurn = event.why();
 			case PASSED_ON -> {
 				Request before = this.requests.get(event.why());
 				if (before != null) {

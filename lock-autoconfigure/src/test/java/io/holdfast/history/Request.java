@@ -21,6 +21,9 @@ final class Request {
 
 	long interruptedAt = NEVER;
 
+	/** Who decides on its turn; {@code null} if it has none. */
+	@Nullable String inTurn;
+
 	/** When it was granted or refused. */
 	long answeredAt = NEVER;
 

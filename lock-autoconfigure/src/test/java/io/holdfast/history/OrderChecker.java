@@ -1,0 +1,82 @@
+package io.holdfast.history;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+import io.holdfast.history.Event.Type;
+
+/**
+ * Judges the order inside an instance: first come, first served among the fair requests
+ * that wait there for the same.
+ */
+final class OrderChecker {
+
+	private final History history;
+
+	OrderChecker(History history) {
+		this.history = history;
+	}
+
+	/**
+	 * Judge the order of the requests for one key. Those that gave up are left out: it is
+	 * not known when they would have been granted it.
+	 * @param all the requests, in the order in which they came
+	 */
+	void judgeOrder(List<Request> all) {
+		List<Request> inTurn = all.stream().filter((request) -> request.inTurn != null && request.isHold()).toList();
+		for (int i = 0; i < inTurn.size(); i++) {
+			for (Request later : inTurn.subList(i + 1, inTurn.size())) {
+				Request first = inTurn.get(i);
+				if (areAlike(first, later) && isBefore(later, first) && !isExcused(first)) {
+					this.history.violated(10, "granted before one that came first: " + later + " before " + first);
+				}
+			}
+		}
+	}
+
+	private static boolean areAlike(Request one, Request other) {
+		Event asked = one.asked;
+		Event otherAsked = other.asked;
+		return asked.by().equals(otherAsked.by()) && asked.mode() == otherAsked.mode()
+				&& asked.permits() == otherAsked.permits() && asked.limit() == otherAsked.limit()
+				&& asked.lease() == otherAsked.lease() && Objects.equals(one.inTurn, other.inTurn);
+	}
+
+	/**
+	 * Whether one was granted before another, as far as their users can tell: messages of
+	 * the store overtake each other.
+	 */
+	private boolean isBefore(Request one, Request other) {
+		long onTheWay = isServedHere(one) ? 0 : this.history.slack() / 20;
+		return one.begin() + onTheWay < other.begin();
+	}
+
+	private static boolean isServedHere(Request request) {
+		return "HERE".equals(request.inTurn);
+	}
+
+	/**
+	 * Whether it may have lost its place in the store's queue, or have come to it late,
+	 * or have learnt of its grant late. An instance that decides alone knows no such
+	 * thing.
+	 */
+	private boolean isExcused(Request request) {
+		if (isServedHere(request)) {
+			return false;
+		}
+		String by = request.asked.by();
+		long from = request.asked.at();
+		long until = request.begin();
+		Troubles troubles = this.history.troubles();
+		boolean confirming = troubles.all(Type.CONFIRMING).stream().anyMatch((event) -> event.by().equals(by));
+		boolean failedOver = troubles.all(Type.FAILED_OVER)
+			.stream()
+			.anyMatch((over) -> over.at() <= until && Math.max(over.at(), over.until()) >= from);
+		return confirming || failedOver || troubles.isTroubled(by, from, until)
+				|| Stream.of(Type.DEAF, Type.FULL).anyMatch((type) -> troubles.happened(type, by, from, until))
+				|| Stream.concat(this.history.cutting(request.group()), this.history.limits(request.group()).stream())
+					.anyMatch((event) -> event.at() <= until && Math.max(event.at(), event.until()) >= from);
+	}
+
+}
