@@ -29,7 +29,7 @@ public final class FaultProxy implements AutoCloseable {
 
 	private static final Fault NONE = new Fault(Kind.NONE, Duration.ZERO, "");
 
-	private final InetSocketAddress target;
+	private volatile InetSocketAddress target;
 
 	private final int port = FreePorts.next();
 
@@ -72,6 +72,11 @@ public final class FaultProxy implements AutoCloseable {
 	/** Where the proxy listens, also after {@link #down()} and {@link #up()}. */
 	public int port() {
 		return this.port;
+	}
+
+	/** Take new connections to another server; those that stand are left alone. */
+	public void redirect(String host, int port) {
+		this.target = new InetSocketAddress(host, port);
 	}
 
 	/** Forward everything. */

@@ -21,6 +21,7 @@ import io.holdfast.redis.script.ScriptCall;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.async.BaseRedisAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import org.jspecify.annotations.Nullable;
@@ -81,6 +82,11 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/** Whether it has more connections behind it, of which this is not told. */
 	private volatile boolean composed;
+
+	/** The commands of the open connection, unless it is one of a cluster. */
+	private volatile @Nullable BaseRedisAsyncCommands<?, ?> single;
+
+	private final DemotedMaster demoted = new DemotedMaster();
 
 	private final AtomicLong reconnects = new AtomicLong();
 
@@ -169,9 +175,24 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
-		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> RedisFailures.of(error, what));
+		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> {
+			reopenIfDemoted(error);
+			return RedisFailures.of(error, what);
+		});
 		execute(call);
 		return call;
+	}
+
+	/**
+	 * Open the connection again if its server has refused writes for a while. Redis ends
+	 * the connection for QUIT, and the driver then asks Sentinel or resolves the host
+	 * again. In a cluster, the driver learns of a fail-over by redirections.
+	 */
+	private void reopenIfDemoted(Throwable error) {
+		BaseRedisAsyncCommands<?, ?> open = this.single;
+		if (open != null && RedisFailures.isReadOnly(error) && this.demoted.onRefused(System.nanoTime())) {
+			open.quit();
+		}
 	}
 
 	/**
@@ -288,6 +309,7 @@ public final class ScriptExecutor implements AutoCloseable {
 				this.composed = opened.getConnection() instanceof StatefulRedisMasterReplicaConnection;
 				opened.getConnection().addListener(this.disconnects);
 			}
+			this.single = this.cluster ? null : commands;
 			return commands;
 		}
 		finally {

@@ -19,6 +19,8 @@ public final class RedisFailures {
 	private static final Pattern TEMPORARY = Pattern
 		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
 
+	private static final Pattern READ_ONLY = Pattern.compile("\\bREADONLY\\b");
+
 	/** Until all keys of a script have moved with their slot, or the node knows that. */
 	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
 
@@ -65,6 +67,11 @@ public final class RedisFailures {
 	private static final Pattern ID = Pattern.compile("[0-9a-f]{16,}");
 
 	private RedisFailures() {
+	}
+
+	/** Return whether a server refused a write, as it is a replica. */
+	public static boolean isReadOnly(Throwable error) {
+		return find(error, READ_ONLY) != null;
 	}
 
 	/** Leave out of a text what it quotes of a command's arguments. */
