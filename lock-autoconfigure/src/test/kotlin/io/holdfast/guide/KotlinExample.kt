@@ -70,7 +70,7 @@ class Reports(private val locked: Locked, private val stock: Stock) {
 
     @DistributedLock(key = "'report'")
     suspend fun write(state: MutableStateFlow<Int>) {
-        LeaseContext.empty().open().use { state.value = 1 }       // futures and Monos of coroutines that this wakes wait, too
+        LeaseContext.empty().open().use { state.value = 1 }       // so calls with a future or Mono in woken coroutines wait, too
         runBlocking(Leases(LeaseContext.current())) {             // without Leases, it waits for this function
             locked.withLock("report") { stock.take("a", 1) }
         }
