@@ -152,11 +152,14 @@ public class LocksEndpoint {
 	 */
 	@DeleteOperation
 	public Object release(String key, @Nullable Long fencingToken, SecurityContext by) {
+		PartialResult parts = new PartialResult(this.engine);
+		// Before, as the owner's instance forgets the lease with its release.
+		FleetReport reports = parts.look(() -> this.fleet.reports(key));
 		ForcedResult result = Endpoints.changed("Lock '" + key + "' was to be released by force", by,
 				() -> this.locks.forceRelease(key, fencingToken));
 		String problem = null;
 		if (result.released()) {
-			Endpoints.log("Released lock '" + key + "' by force" + owner(key, result), by);
+			Endpoints.log("Released lock '" + key + "' by force" + owner(result, parts, reports), by);
 		}
 		else if (fencingToken != null && result.held() && result.fence() != fencingToken) {
 			problem = "Lock '" + key + "' was not released: its fencing token is not " + fencingToken
@@ -171,15 +174,12 @@ public class LocksEndpoint {
 		return (problem != null) ? new WebEndpointResponse<>(answer, CONFLICT) : answer;
 	}
 
-	/**
-	 * Tell whose lock it was; its thread if its instance holds it still, as it thinks.
-	 */
-	private String owner(String key, ForcedResult result) {
+	/** Tell whose lock it was; its thread if its instance has reported it before. */
+	private String owner(ForcedResult result, PartialResult parts, @Nullable FleetReport reports) {
 		Place owner = result.owner();
 		if (owner == null) {
 			return result.describe("", null);
 		}
-		PartialResult parts = new PartialResult(this.engine);
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		String process = ((members != null) ? members.stream() : Stream.<InstanceDescriptor>empty())
 			.filter((member) -> member.id().equals(owner.instance()))
@@ -187,8 +187,7 @@ public class LocksEndpoint {
 					+ ")")
 			.findFirst()
 			.orElse("");
-		Entry entry = (result.thread() == null) ? Endpoints.reported(owner, parts.look(() -> this.fleet.reports(key)))
-				: null;
+		Entry entry = (result.thread() == null) ? Endpoints.reported(owner, reports) : null;
 		return result.describe(process, (entry != null) ? entry.thread() : null);
 	}
 

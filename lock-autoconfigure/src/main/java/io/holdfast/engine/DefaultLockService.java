@@ -68,7 +68,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;
-		this.forced = new ForcedRelease(engine.context, engine.renewer);
+		this.forced = new ForcedRelease(engine.context, engine.renewer, engine.releases);
 	}
 
 	/**

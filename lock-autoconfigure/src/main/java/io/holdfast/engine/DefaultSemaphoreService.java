@@ -60,7 +60,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;
-		this.forced = new ForcedRelease(engine.context, engine.renewer);
+		this.forced = new ForcedRelease(engine.context, engine.renewer, engine.releases);
 	}
 
 	/**

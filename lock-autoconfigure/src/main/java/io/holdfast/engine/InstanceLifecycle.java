@@ -173,16 +173,28 @@ final class InstanceLifecycle {
 	 * of which that is told, and the command that keeps others out.
 	 */
 	private void endHold(Hold hold) {
-		long now = this.context.scheduler.nanoTime();
-		if (hold.isForCode()) {
-			leaveHold(hold, now + hold.lastsNanos(now), now);
-			return;
+		List<String> token = List.of(hold.token);
+		this.releases.beginEnding(token);
+		try {
+			long now = this.context.scheduler.nanoTime();
+			if (hold.isForCode()) {
+				leaveHold(hold, now + hold.lastsNanos(now), now);
+			}
+			else {
+				releaseHold(hold, hold.minHoldLeft(now));
+			}
 		}
-		long kept = hold.minHoldLeft(now);
+		finally {
+			this.releases.finishEnding(token);
+		}
+	}
+
+	private void releaseHold(Hold hold, long kept) {
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 			// Just released by its user, which gets the store's answer to that.
 			return;
 		}
+		hold.endByShutDown();
 		if (kept > 0) {
 			this.releases.retain(hold, kept, new CompletableFuture<>());
 		}
@@ -199,6 +211,7 @@ final class InstanceLifecycle {
 	private void leaveHold(Hold hold, long until, long now) {
 		if (this.renewer.lose(hold, "this instance shut down before the code under it had ended",
 				"Others are kept out for " + TimeUnit.NANOSECONDS.toMillis(until - now) + " ms from now")) {
+			hold.endByShutDown();
 			this.releases.leave(hold, until);
 		}
 	}

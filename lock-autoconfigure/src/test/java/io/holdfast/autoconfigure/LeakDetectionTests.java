@@ -118,6 +118,24 @@ class LeakDetectionTests extends RedisTestCase {
 		}
 	}
 
+	@Test
+	@DisplayName("A lease is not named for a caller of nested code that has gone")
+	void nestedCallerGone(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
+			LockService locks = context.getBean(LockService.class);
+			locks.withLock("outer", () -> {
+				CompletableFuture<String> work = new CompletableFuture<>();
+				CompletableFuture<String> nested = locks.withLockAsync("outer", () -> work);
+				await().until(() -> work.getNumberOfDependents() == 1);
+				nested.cancel(true);
+				work.complete("done");
+				await().until(() -> output.getOut().contains("Lock 'outer' is still held after 500 ms"));
+			});
+			assertThat(line(output, "Lock 'outer' is still held")).contains("try-with-resources")
+				.doesNotContain("caller has gone");
+		}
+	}
+
 	private static String line(CapturedOutput output, String part) {
 		return output.getOut().lines().filter((line) -> line.contains(part)).findFirst().orElseThrow();
 	}

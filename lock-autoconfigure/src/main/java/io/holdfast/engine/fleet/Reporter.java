@@ -107,7 +107,7 @@ public final class Reporter {
 
 	private static Entry entry(Hold hold, long now) {
 		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread,
-				hold.leases.isAnyCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
+				hold.leases.isCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 

@@ -38,8 +38,8 @@ public final class Hold extends TokenGrant {
 	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
 	private boolean attached = true;
 
-	/** Whether the store is to end it, as code runs under it for longer than allowed. */
-	private volatile boolean leftToStore;
+	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
+	private volatile boolean endedByShutDown;
 
 	/** Whether its writer has asked for reading, too. Confined to the coordinator. */
 	private boolean nestedReader;
@@ -221,14 +221,14 @@ public final class Hold extends TokenGrant {
 		return Math.max(Math.max(claimed, minHoldLeft(now)), this.validUntil - now);
 	}
 
-	/** Leave its end to the store. */
-	public void leaveToStore() {
-		this.leftToStore = true;
+	/** Note that a shut-down has lost it, and has seen to its end in the store. */
+	public void endByShutDown() {
+		this.endedByShutDown = true;
 	}
 
-	/** Return whether the store is to end it, and no release is to be sent. */
-	public boolean isLeftToStore() {
-		return this.leftToStore;
+	/** Return whether a shut-down has lost it, and no release is to be sent. */
+	public boolean isEndedByShutDown() {
+		return this.endedByShutDown;
 	}
 
 	/** Note that other instances want it. */

@@ -60,6 +60,9 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	 */
 	private volatile boolean partial;
 
+	/** The observation of the hold, unless this lease is nested. */
+	private final @Nullable RequestObservation observation;
+
 	private volatile boolean callerGone;
 
 	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
@@ -68,6 +71,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
 		this.request = requester.request();
+		this.observation = (requester.observation() == hold.observation) ? hold.observation : null;
 		this.foreverMillis = (this.request.renewal() && this.request.maxHoldNanos() == ResolvedRequest.FOREVER)
 				? this.request.leaseMillis() : DEPENDS;
 		this.openedAt = now;
@@ -213,9 +217,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	@Override
 	public void markCallerGone() {
 		this.callerGone = true;
-		RequestObservation observing = this.hold.observation;
-		if (observing != null) {
-			observing.callerGone();
+		if (this.observation != null) {
+			this.observation.callerGone();
 		}
 	}
 
@@ -337,6 +340,9 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			int kept = permits() - permits;
 			if (isReleased()) {
 				result.complete(ReleaseResult.ALREADY_RELEASED);
+			}
+			else if (this.hold.isEndedByShutDown()) {
+				result.complete(ReleaseResult.LOST);
 			}
 			else if (permits < 1 || kept < 0) {
 				result.completeExceptionally(tooManyOrFew(permits));

@@ -118,14 +118,14 @@ public final class OpenLeases {
 		return false;
 	}
 
-	/** Return whether the code under any of them goes on although its caller has gone. */
-	public boolean isAnyCallerGone() {
+	/** Return whether the code under them goes on although its callers have gone. */
+	public boolean isCallerGone() {
 		for (LeaseTerms lease : this.leases) {
-			if (lease.isCallerGone()) {
-				return true;
+			if (!lease.isCallerGone()) {
+				return false;
 			}
 		}
-		return false;
+		return this.count > 0;
 	}
 
 	/**

@@ -26,10 +26,13 @@ public final class ForcedRelease {
 
 	private final LeaseRenewer renewer;
 
+	private final TokenReleases releases;
+
 	/** Create the forced releases of an instance. */
-	public ForcedRelease(EngineContext context, LeaseRenewer renewer) {
+	public ForcedRelease(EngineContext context, LeaseRenewer renewer, TokenReleases releases) {
 		this.context = context;
 		this.renewer = renewer;
+		this.releases = releases;
 	}
 
 	/**
@@ -66,6 +69,7 @@ public final class ForcedRelease {
 
 	private int release(Resource resource, List<String> tokens) {
 		CompletableFuture<List<Boolean>> answer = new CompletableFuture<>();
+		this.releases.beginEnding(tokens);
 		// Others may have the leases as soon as the command runs.
 		this.renewer.loseBefore(tokens, FORCED, () -> send(resource, tokens, answer));
 		List<Boolean> released = this.context.awaitAnswerToChange(answer, resource, "The forced release");
@@ -84,6 +88,7 @@ public final class ForcedRelease {
 		CompletableFuture<List<Boolean>> sent = this.context.send(Command.RELEASE,
 				() -> this.context.store.force(resource, tokens));
 		sent.whenComplete((released, error) -> {
+			this.releases.finishEnding(tokens);
 			if (error == null) {
 				answer.complete(released);
 			}

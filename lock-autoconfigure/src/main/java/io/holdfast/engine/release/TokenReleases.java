@@ -1,5 +1,6 @@
 package io.holdfast.engine.release;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +37,9 @@ public final class TokenReleases implements ReleaseOwner {
 
 	/** Tokens that are over here, but keep others out for a while. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
+
+	/** Tokens that a command which is under way ends. */
+	private final Set<String> ending = ConcurrentHashMap.newKeySet();
 
 	/** Whether the store is about to be closed. */
 	private volatile boolean closing;
@@ -96,7 +100,8 @@ public final class TokenReleases implements ReleaseOwner {
 	 * Return whether a token is one of this instance that nothing here needs any more.
 	 */
 	public boolean isOver(String token) {
-		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token);
+		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token)
+				&& !this.ending.contains(token);
 	}
 
 	/** Return whether a token is over here, but is not to be released yet. */
@@ -104,9 +109,22 @@ public final class TokenReleases implements ReleaseOwner {
 		return this.retained.contains(token);
 	}
 
+	/**
+	 * Note that tokens are about to be lost, and that a command will end them: a wake-up
+	 * in between is not answered with RELEASE.
+	 */
+	public void beginEnding(Collection<String> tokens) {
+		this.ending.addAll(tokens);
+	}
+
+	/** Note that the command that ends tokens is over, or will not be sent. */
+	public void finishEnding(Collection<String> tokens) {
+		this.ending.removeAll(Set.copyOf(tokens));
+	}
+
 	/** Return whether a hold that was lost ends in the store by itself. */
 	public boolean isLeftToStore(Hold lost) {
-		return this.closing || lost.isLeftToStore() || isRetained(lost.token);
+		return this.closing || lost.isEndedByShutDown() || isRetained(lost.token);
 	}
 
 	/** Send no releases of what was lost any more, as the store is about to be closed. */
@@ -139,7 +157,6 @@ public final class TokenReleases implements ReleaseOwner {
 	 * @param until the end, which may be after that of its lease
 	 */
 	public void leave(Hold hold, long until) {
-		hold.leaveToStore();
 		this.retained.add(hold.token);
 		if (until - hold.validUntil() > 0) {
 			sendRetain(hold, until, new CompletableFuture<>());
