@@ -15,11 +15,16 @@ import java.util.concurrent.TimeoutException;
  */
 public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
+	private static final long UNLIMITED = Long.MAX_VALUE;
+
 	private final CountDownLatch done = new CountDownLatch(1);
+
+	private final boolean limited;
 
 	private final long until;
 
 	private BlockingWait(CompletableFuture<?> future, long nanos) {
+		this.limited = nanos != UNLIMITED;
 		this.until = System.nanoTime() + nanos;
 		future.whenComplete((value, failure) -> this.done.countDown());
 	}
@@ -55,7 +60,7 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 		boolean interrupted = false;
 		while (!future.isDone()) {
 			try {
-				new BlockingWait(future, Long.MAX_VALUE).await();
+				new BlockingWait(future, UNLIMITED).await();
 			}
 			catch (InterruptedException ex) {
 				interrupted = true;
@@ -91,7 +96,12 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
 	@Override
 	public boolean block() throws InterruptedException {
-		this.done.await(this.until - System.nanoTime(), TimeUnit.NANOSECONDS);
+		if (this.limited) {
+			this.done.await(this.until - System.nanoTime(), TimeUnit.NANOSECONDS);
+		}
+		else {
+			this.done.await();
+		}
 		return true;
 	}
 
