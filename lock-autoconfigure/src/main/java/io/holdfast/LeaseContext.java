@@ -138,7 +138,7 @@ public final class LeaseContext {
 	 * Make this the context of the current thread for a coroutine, while that runs on the
 	 * thread. Suspending functions and flows of another coroutine, which may be resumed
 	 * within the scope, are not under its leases.
-	 * @param owner what opens the scope: an element of the coroutine's context
+	 * @param owner the opener of the scope: an element of the coroutine's context
 	 * @return what puts the former context back
 	 */
 	public Scope open(Object owner) {

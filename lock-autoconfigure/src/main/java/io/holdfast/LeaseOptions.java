@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options that requests for locks and for permits have in common. Those that differ
- * in {@code forCode} only ask for the same, and are equal.
+ * The options that requests for locks and for permits have in common. Options that differ
+ * in {@code forCode} only are equal.
  *
  * @param waitTime how long to wait, or {@code null} for the service's default
  * @param leaseTime how long a lease lasts when it is not renewed, or {@code null} for the

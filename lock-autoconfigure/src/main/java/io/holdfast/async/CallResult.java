@@ -69,7 +69,7 @@ public final class CallResult<R extends @Nullable Object> {
 
 	/**
 	 * Follow a stage to its end, which comes once, also from a stage that refuses to be
-	 * followed: what is held until then must not be lost.
+	 * followed: the leases are held until then.
 	 * @return completed as the stage is, or by the exception with which it refused
 	 */
 	public static <T extends @Nullable Object> CompletableFuture<T> follow(CompletionStage<T> stage) {

@@ -36,7 +36,8 @@ class RedisBackendConfiguration {
 		return engines.create(JedisEncryption.applied(connectionFactory, beans));
 	}
 
-	// Lazy, as they refuse a connection factory that is no matter to who uses only locks.
+	// Lazy: the refusal of a connection factory is no matter to an application with locks
+	// only.
 	@Bean
 	@Lazy
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)

@@ -230,9 +230,9 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Shut down in order: grant nothing new, keep renewing what is held until it ends.
-	 * When the time is over, leave to its lease time what code still runs under, and
-	 * release the rest. Does not block.
+	 * Shut down in order: grant nothing new, and keep renewing leases until they end.
+	 * When the patience is over, leave the leases of running code to their lease times,
+	 * and release the others. Does not block.
 	 * @param patience how long work in flight may take
 	 * @return completed when nothing is held any more, no release is without an answer,
 	 * and the store has stopped to receive wake-ups

@@ -29,7 +29,7 @@ final class MemoryFence {
 		return copy;
 	}
 
-	/** Return what the next one would be. */
+	/** Return the next fence, without taking it. */
 	long next(long nowMicros) {
 		return Math.max(this.last + this.room, nowMicros);
 	}

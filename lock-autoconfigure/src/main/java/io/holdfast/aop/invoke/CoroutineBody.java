@@ -143,8 +143,8 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Wait for the end of the work of a {@code Deferred}, which goes on without those who
-	 * await it, and may have others.
+	 * Wait for the end of the work of a {@code Deferred}, which outlasts a cancelled
+	 * caller, and may have other callers.
 	 * @param cancel whether to cancel it
 	 * @return completed when the work has ended; never fails
 	 */

@@ -116,7 +116,7 @@ public final class ReactiveInvocation {
 				within(this.suspending ? CoroutineBody.callerLeases(this.invocation) : LeaseContext.current(), chain));
 	}
 
-	/** Put what the caller ran under below what the subscriber runs under. */
+	/** Put the leases of the caller below those of the subscriber. */
 	private static Flux<Object> within(LeaseContext caller, Flux<Object> chain) {
 		return chain
 			.contextWrite((outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, caller));

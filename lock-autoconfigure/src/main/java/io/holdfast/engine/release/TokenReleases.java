@@ -127,7 +127,7 @@ public final class TokenReleases implements ReleaseOwner {
 		return this.closing || lost.isEndedByShutDown() || isRetained(lost.token);
 	}
 
-	/** Send no releases of what was lost any more, as the store is about to be closed. */
+	/** Send no more releases of lost holds, as the store is about to be closed. */
 	public void beginClosing() {
 		this.closing = true;
 	}

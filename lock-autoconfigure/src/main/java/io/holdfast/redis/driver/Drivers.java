@@ -77,8 +77,7 @@ public final class Drivers {
 	/**
 	 * Return connections to watch keys on, each for one thread, to be closed after use.
 	 * @throws RedisDriverException if the factory is neither Lettuce's nor Jedis's: each
-	 * command might take another connection, and what was watched be nothing to
-	 * {@code EXEC}
+	 * command might take another connection, and {@code EXEC} know of no watched key
 	 */
 	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
