@@ -203,6 +203,20 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(state(store)).extracting(PermitState::limit, PermitState::used).containsExactly(4, 2);
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "used", "until" })
+	@DisplayName("F32 memory is full, and a part of the state is gone: a forced release works")
+	void forcesWithFullMemory(String part) {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 3)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 2)).isInstanceOf(Granted.class);
+		configure("maxmemory", "1");
+		this.template.opsForHash().delete("{semaphore:key}:state", part);
+		assertThat(get(store.force(SEMAPHORE, List.of(INSTANCE + ":1")))).containsExactly(true);
+		configure("maxmemory", "0");
+		assertThat(state(store).used()).isEqualTo(2);
+	}
+
 	@Test
 	@DisplayName("F5 a reply is lost and the driver repeats the command: one permit")
 	void survivesRepeatedCommand() {
@@ -434,6 +448,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 				false)) instanceof Granted);
 		configure("maxmemory", "1");
 		assertThat(get(store.release(READ_WRITE, reader, null)).released()).isFalse();
+		assertThat(get(store.force(READ_WRITE, List.of(reader.token())))).containsExactly(false);
 		assertThat(get(store.acquire(READ_WRITE, reader, false))).isInstanceOf(Busy.class);
 	}
 
