@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param fence its fencing token
  * @param leaseSeconds how long its lease was
  * @param others how those fared who wanted to write in that time
- * @param noticed whether its lease told it, when it went on, that it was no longer held;
- * not if it was released by force before that was to end
+ * @param noticed whether its lease told it, when it went on, that it was no longer held
  * @param refusedFor the higher fencing token for which its own write was refused, or
  * {@code null} if it was not
  */
