@@ -25,12 +25,12 @@ public final class RedisDriverException extends IllegalStateException {
 				cure);
 	}
 
-	/** Return what is wrong, as a sentence without its full stop. */
+	/** Return the problem, as a sentence without its full stop. */
 	public String getProblem() {
 		return this.problem;
 	}
 
-	/** Return what to do about it, as a sentence without its full stop. */
+	/** Return the cure, as a sentence without its full stop. */
 	public String getCure() {
 		return this.cure;
 	}
