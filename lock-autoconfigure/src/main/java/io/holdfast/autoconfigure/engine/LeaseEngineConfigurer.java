@@ -3,6 +3,8 @@ package io.holdfast.autoconfigure.engine;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -22,7 +24,10 @@ import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanCurrentlyInCreationException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -55,8 +60,13 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 
 	private final ObjectProvider<EngineObserver> observers;
 
-	/** Engines that were there before post-processors for their observers were. */
+	/**
+	 * Engines that were there before post-processors for their observers were, or are
+	 * needed by an observer.
+	 */
 	private final Queue<LeaseEngine> unobserved = new ConcurrentLinkedQueue<>();
+
+	private volatile boolean started;
 
 	private final ApplicationBean<KeyNamespace> namespace;
 
@@ -78,12 +88,32 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof DefaultLockService locks) {
-			this.namespace.find().map(CallNamespace::new).ifPresent(locks::setKeyNamespace);
+			namespace().map(CallNamespace::new).ifPresent(locks::setKeyNamespace);
 		}
 		else if (bean instanceof DefaultSemaphoreService semaphores) {
-			this.namespace.find().map(CallNamespace::new).ifPresent(semaphores::setKeyNamespace);
+			namespace().map(CallNamespace::new).ifPresent(semaphores::setKeyNamespace);
 		}
 		return bean;
+	}
+
+	/**
+	 * Return the supplier of the namespace. A bean that needs a service is found later.
+	 */
+	private Optional<Supplier<KeyNamespace>> namespace() {
+		try {
+			return this.namespace.find();
+		}
+		catch (BeansException ex) {
+			checkCircle(ex);
+			return Optional.of(() -> this.namespace.find().orElseThrow().get());
+		}
+	}
+
+	/** Throw an exception again, unless a bean is needed that is just being created. */
+	private static void checkCircle(BeansException ex) {
+		if (!ex.contains(BeanCurrentlyInCreationException.class)) {
+			throw ex;
+		}
 	}
 
 	@Override
@@ -92,7 +122,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			engine.onLost(this::publish);
 			this.unobserved.add(engine);
 			if (this.beans.isConfigurationFrozen()) {
-				observeEngines();
+				observe(engine);
 			}
 			engine.fleet().introduce(this::info);
 		}
@@ -104,12 +134,29 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 
 	@Override
 	public void afterSingletonsInstantiated() {
+		this.started = true;
 		observeEngines();
 	}
 
+	private void observe(LeaseEngine created) {
+		try {
+			observeEngines();
+		}
+		catch (BeansException ex) {
+			checkCircle(ex);
+			if (this.started) {
+				// The start is over: the next request is the first occasion.
+				created.observe(new FirstRequest(this::observeEngines));
+			}
+		}
+	}
+
 	private void observeEngines() {
-		for (LeaseEngine engine = this.unobserved.poll(); engine != null; engine = this.unobserved.poll()) {
-			this.observers.orderedStream().forEach(engine::observe);
+		if (!this.unobserved.isEmpty()) {
+			List<EngineObserver> all = this.observers.orderedStream().toList();
+			for (LeaseEngine engine = this.unobserved.poll(); engine != null; engine = this.unobserved.poll()) {
+				all.forEach(engine::observe);
+			}
 		}
 	}
 
@@ -152,6 +199,21 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		catch (UnknownHostException ex) {
 			return UNKNOWN;
 		}
+	}
+
+	/**
+	 * Runs an action when a request begins, on the thread that asks.
+	 *
+	 * @param action the action, without effect after the first time
+	 */
+	private record FirstRequest(Runnable action) implements EngineObserver {
+
+		@Override
+		public @Nullable Object capture() {
+			this.action.run();
+			return null;
+		}
+
 	}
 
 	/**
