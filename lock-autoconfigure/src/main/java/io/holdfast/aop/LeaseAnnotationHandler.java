@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
@@ -103,10 +104,11 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	/**
 	 * Check all that a type declares.
 	 * @param classProxy whether the proxy is a subclass of the type
+	 * @param callback whether the container calls a method past the proxy
 	 * @throws InvalidDeclarationException if something cannot be applied
 	 */
-	void check(Class<?> type, boolean classProxy) {
-		this.operations.check(type, classProxy).forEach(this.services::expect);
+	void check(Class<?> type, boolean classProxy, Predicate<Method> callback) {
+		this.operations.check(type, classProxy, callback).forEach(this.services::expect);
 	}
 
 	/**

@@ -213,18 +213,60 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
 				: wrap(bean, beanName);
-		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0)) {
-			for (Class<?> type : typesOf(bean)) {
-				this.handlers.forEach((handler) -> handler.check(type, AopUtils.isCglibProxy(result)));
-				Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
-				annotatedMethods(type).forEach((annotatedMethod) -> {
-					checkCaller(annotatedMethod, bean, beanName);
-					checkPlace(annotatedMethod, advisors);
-				});
-			}
-			checkOrder();
+		List<Class<?>> types = typesOf(bean);
+		boolean advisable = result != bean
+				|| (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0);
+		if (advisable || isDeclaredBy(types)) {
+			check(types, bean, beanName, result);
+		}
+		Class<?> job = QuartzJobs.classOf(bean);
+		if (job != null) {
+			this.handlers.forEach((handler) -> handler.check(job, isProxyTargetClass(), (method) -> false));
 		}
 		return result;
+	}
+
+	/** Allocates nothing, as it is asked for each bean. */
+	private boolean isDeclaredBy(List<Class<?>> types) {
+		for (Class<?> type : types) {
+			for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
+				if (handler.operations().isDeclaredBy(type)) {
+					return true;
+				}
+			}
+		}
+		return false;
+	}
+
+	private boolean isDefined(String beanName) {
+		return this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName);
+	}
+
+	private void check(List<Class<?>> types, Object bean, String beanName, Object result) {
+		AbstractBeanDefinition definition = definition(beanName);
+		boolean called = this.beanFactory != null && !isMadeByFactoryBean(this.beanFactory, bean, beanName);
+		Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
+		for (Class<?> type : types) {
+			this.handlers.forEach((handler) -> handler.check(type, AopUtils.isCglibProxy(result),
+					(method) -> called && (ContainerCallbacks.isInit(method, type, definition)
+							|| ContainerCallbacks.isDestroy(method, type, definition))));
+			annotatedMethods(type).forEach((annotatedMethod) -> {
+				if (called) {
+					checkCaller(annotatedMethod, definition, beanName);
+				}
+				checkPlace(annotatedMethod, advisors);
+			});
+		}
+		checkOrder();
+	}
+
+	/** Return the definition of a bean, or {@code null} if it has none. */
+	private @Nullable AbstractBeanDefinition definition(String beanName) {
+		if (this.beanFactory == null || !isDefined(beanName)) {
+			return null;
+		}
+		BeanDefinition merged = this.beanFactory.getMergedBeanDefinition(beanName);
+		return (merged instanceof AbstractBeanDefinition known) ? known : null;
 	}
 
 	/**
@@ -256,23 +298,25 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * Refuse methods that the container calls past the proxy. A type's annotation is not
 	 * meant for them.
 	 */
-	private void checkCaller(AnnotatedMethod<?> annotatedMethod, Object bean, String beanName) {
-		ConfigurableListableBeanFactory factory = this.beanFactory;
-		if (factory == null || !(annotatedMethod.source() instanceof Method)
-				|| isMadeByFactoryBean(factory, bean, beanName)) {
+	private void checkCaller(AnnotatedMethod<?> annotatedMethod, @Nullable AbstractBeanDefinition definition,
+			String beanName) {
+		if (!(annotatedMethod.source() instanceof Method)) {
 			return;
 		}
-		BeanDefinition merged = factory.containsBeanDefinition(beanName) ? factory.getMergedBeanDefinition(beanName)
-				: null;
-		AbstractBeanDefinition definition = (merged instanceof AbstractBeanDefinition known) ? known : null;
-		boolean init = ContainerCallbacks.isInit(annotatedMethod.method(), annotatedMethod.targetClass(), definition);
-		if (init || ContainerCallbacks.isDestroy(annotatedMethod.method(), annotatedMethod.targetClass(), definition)) {
+		Method method = annotatedMethod.method();
+		boolean init = ContainerCallbacks.isInit(method, annotatedMethod.targetClass(), definition);
+		if (init || ContainerCallbacks.isDestroy(method, annotatedMethod.targetClass(), definition)) {
 			throw annotatedMethod.invalid(
 					"has no effect, because the container calls the method past the bean's proxy, when it "
 							+ (init ? "creates" : "destroys") + " the bean",
 					"Call an annotated method of another bean from it, or use the service there"
 							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""),
 					null);
+		}
+		if (ContainerCallbacks.isDestroyByName(method, annotatedMethod.targetClass(), definition)) {
+			logger.warn(annotatedMethod + " does not apply when the container destroys the bean '" + beanName
+					+ "' and calls the method for its name, past the bean's proxy. If it is no end of the bean, write "
+					+ "@Bean(destroyMethod = \"\")");
 		}
 	}
 

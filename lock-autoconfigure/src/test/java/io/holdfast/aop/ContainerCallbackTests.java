@@ -1,22 +1,33 @@
 package io.holdfast.aop;
 
+import java.util.List;
 import java.util.Map;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import jakarta.annotation.PostConstruct;
 import jakarta.annotation.PreDestroy;
+import jakarta.annotation.Resource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.BeanNameAware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -27,7 +38,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ContainerCallbackTests {
 
 	@ParameterizedTest
-	@ValueSource(classes = { AnnotatedInit.class, OverridesInit.class, InterfaceInit.class, NamedInit.class })
+	@ValueSource(classes = { AnnotatedInit.class, OverridesInit.class, InterfaceInit.class, NamedInit.class,
+			Injected.class, InjectedByName.class, InjectedValue.class, ApplicationAware.class, NameAware.class,
+			AwareByOwnInterface.class })
 	void created(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on")
 			.hasMessageContaining(
@@ -37,7 +50,7 @@ class ContainerCallbackTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { AnnotatedDestroy.class, InterfaceDestroy.class, Closeable.class, NamedDestroy.class,
-			InferredDestroy.class })
+			CloseableByMethod.class })
 	void destroyed(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@Semaphore on")
 			.hasMessageContaining("when it destroys the bean")
@@ -53,7 +66,36 @@ class ContainerCallbackTests {
 			other.destroy();
 			other.close("now");
 			context.bean(Made.class).init();
-			assertThat(context.locks().keys()).containsExactly("singletons", "init", "destroy", "close", "made");
+			context.bean(NotAware.class).setBeanName("name");
+			context.bean(OverridesInjected.class).inject(List.of());
+			assertThat(context.locks().keys()).containsExactly("singletons", "init", "destroy", "close", "made",
+					"aware", "injected");
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("A method that is taken for the end of its bean by its name alone is locked, and warned of")
+	void inferred(CapturedOutput output) {
+		try (LockedContext context = LockedContext.withClassProxies(InferredDestroy.class)) {
+			context.bean(InferredDestroy.Pool.class).shutdown();
+			assertThat(context.semaphores().keys()).hasSize(1);
+			assertThat(output).containsOnlyOnce("@Semaphore on " + InferredDestroy.Pool.class.getName()
+					+ ".shutdown() does not apply when the container destroys the bean 'pool'"
+					+ " and calls the method for its name, past the bean's proxy. If it is no end of the bean,"
+					+ " write @Bean(destroyMethod = \"\")");
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("The container destroys no prototypes: their callers end them")
+	void prototypes(CapturedOutput output) {
+		try (LockedContext context = LockedContext.withClassProxies(Prototypes.class)) {
+			context.bean(Closeable.class).close();
+			context.bean(InferredDestroy.Pool.class).shutdown();
+			assertThat(context.semaphores().keys()).hasSize(2);
+			assertThat(output).doesNotContain("does not apply");
 		}
 	}
 
@@ -89,6 +131,89 @@ class ContainerCallbackTests {
 		@Override
 		@DistributedLock
 		public void afterPropertiesSet() {
+		}
+
+	}
+
+	static class Injected {
+
+		@Autowired
+		@DistributedLock
+		public void inject(List<RecordingLocks> locks) {
+		}
+
+	}
+
+	static class InjectedByName {
+
+		@Resource(name = "worker")
+		@DistributedLock
+		public void setWorker(Object worker) {
+		}
+
+		@Bean
+		Object worker() {
+			return new Object();
+		}
+
+	}
+
+	static class InjectedValue {
+
+		@Value("1")
+		@DistributedLock
+		public void setRate(int rate) {
+		}
+
+	}
+
+	static class ApplicationAware implements ApplicationContextAware {
+
+		@Override
+		@DistributedLock
+		public void setApplicationContext(ApplicationContext context) {
+		}
+
+	}
+
+	static class NameAware implements BeanNameAware {
+
+		@Override
+		@DistributedLock
+		public void setBeanName(String name) {
+		}
+
+	}
+
+	interface Named extends BeanNameAware {
+
+		@Override
+		@DistributedLock
+		void setBeanName(String name);
+
+	}
+
+	static class AwareByOwnInterface implements Named {
+
+		@Override
+		public void setBeanName(String name) {
+		}
+
+	}
+
+	static class NotAware {
+
+		@DistributedLock(name = "aware")
+		public void setBeanName(String name) {
+		}
+
+	}
+
+	static class OverridesInjected extends Injected {
+
+		@Override
+		@DistributedLock(name = "injected")
+		public void inject(List<RecordingLocks> locks) {
 		}
 
 	}
@@ -153,6 +278,16 @@ class ContainerCallbackTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	static class CloseableByMethod {
+
+		@Bean
+		Closeable closeable() {
+			return new Closeable();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
 	static class InferredDestroy {
 
 		@Bean
@@ -166,6 +301,23 @@ class ContainerCallbackTests {
 			public void shutdown() {
 			}
 
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Prototypes {
+
+		@Bean
+		@Scope("prototype")
+		Closeable closeable() {
+			return new Closeable();
+		}
+
+		@Bean
+		@Scope("prototype")
+		InferredDestroy.Pool pool() {
+			return new InferredDestroy.Pool();
 		}
 
 	}
@@ -227,6 +379,16 @@ class ContainerCallbackTests {
 		@Bean(initMethod = "init")
 		MadeFactory made() {
 			return new MadeFactory();
+		}
+
+		@Bean
+		NotAware notAware() {
+			return new NotAware();
+		}
+
+		@Bean
+		OverridesInjected overridesInjected() {
+			return new OverridesInjected();
 		}
 
 	}

@@ -10,12 +10,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.InvalidDeclarationException;
-import io.holdfast.aop.method.ReturnKind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
@@ -92,23 +92,30 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 				&& found.method().getName().equals(other.method().getName());
 	}
 
+	/** Return whether a type declares something, valid or not. */
+	public boolean isDeclaredBy(Class<?> type) {
+		Class<?> userClass = ClassUtils.getUserClass(type);
+		return !of(userClass).isEmpty() || ofType(userClass).isPresent();
+	}
+
 	/**
 	 * Check all that a type declares.
 	 * @param classProxy whether the proxy is a subclass of the type
+	 * @param callback whether the container calls a method past the proxy
 	 * @throws InvalidDeclarationException if something cannot be applied
 	 */
-	public List<T> check(Class<?> type, boolean classProxy) {
+	public List<T> check(Class<?> type, boolean classProxy, Predicate<Method> callback) {
+		Class<?> userClass = ClassUtils.getUserClass(type);
+		DeclarationCheck<A> check = new DeclarationCheck<>(this.annotationType, userClass, ofType(userClass),
+				of(userClass), classProxy, callback);
 		List<T> results = new ArrayList<>();
-		for (AnnotatedMethod<A> annotatedMethod : of(type)) {
-			if (isKotlinOverload(annotatedMethod.method())) {
-				continue;
+		for (AnnotatedMethod<A> annotatedMethod : of(userClass)) {
+			if (!isKotlinOverload(annotatedMethod.method())) {
+				check.check(annotatedMethod);
+				results.add(this.parser.apply(annotatedMethod));
 			}
-			checkMethod(annotatedMethod);
-			if (classProxy && isMeant(annotatedMethod)) {
-				checkOverridable(annotatedMethod);
-			}
-			results.add(this.parser.apply(annotatedMethod));
 		}
+		check.checkType();
 		return results;
 	}
 
@@ -127,64 +134,6 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
 	}
 
-	private void checkOverridable(AnnotatedMethod<A> annotatedMethod) {
-		Method method = annotatedMethod.method();
-		if (Modifier.isFinal(method.getModifiers())) {
-			throw annotatedMethod.invalid(
-					"has no effect, because the method is final and the bean's proxy is a subclass of its class",
-					"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
-		}
-		Class<?> type = annotatedMethod.targetClass();
-		Class<?> declaring = method.getDeclaringClass();
-		boolean packagePrivate = (method.getModifiers()
-				& (Modifier.PUBLIC | Modifier.PROTECTED | Modifier.PRIVATE)) == 0;
-		if (packagePrivate && !(declaring.getPackageName().equals(type.getPackageName())
-				&& declaring.getClassLoader() == type.getClassLoader())) {
-			throw annotatedMethod.invalid(
-					"has no effect, because the method is package-private, and the bean's proxy is in another package "
-							+ "than " + declaring.getName(),
-					"Make the method public or protected", null);
-		}
-	}
-
-	private void checkMethod(AnnotatedMethod<A> annotatedMethod) {
-		int modifiers = annotatedMethod.method().getModifiers();
-		if (Modifier.isStatic(modifiers) || Modifier.isPrivate(modifiers)) {
-			throw annotatedMethod.invalid(
-					"has no effect, because the method is " + (Modifier.isStatic(modifiers) ? "static" : "private")
-							+ " and so is called past the bean's proxy",
-					"Make it a public method of the bean and call it from another bean", null);
-		}
-		List<String> competing = MergedAnnotations.from(annotatedMethod.source(), SearchStrategy.DIRECT)
-			.stream(this.annotationType)
-			.map((found) -> "@" + found.getRoot().getType().getSimpleName())
-			.toList();
-		if (competing.size() > 1) {
-			throw annotatedMethod.invalid(
-					"is there " + competing.size() + " times, by " + String.join(" and ", competing)
-							+ ", of which only one would apply",
-					"Leave one of them, or have the method call an annotated one of another bean", null);
-		}
-		if (annotatedMethod.neverReturns()) {
-			throw annotatedMethod.invalid(
-					"cannot be applied, because no proxy can call a suspending function that " + "returns Nothing",
-					"Have it return Unit, or annotate the function that calls it", null);
-		}
-		if (ReturnKind.of(annotatedMethod) == ReturnKind.UNSUPPORTED) {
-			throw ReturnKind.unsupported(annotatedMethod);
-		}
-	}
-
-	/**
-	 * Return whether a final method was meant to be annotated: not if a type's annotation
-	 * only reaches it because the type inherits it, as from a base class of some
-	 * framework.
-	 */
-	private boolean isMeant(AnnotatedMethod<A> annotatedMethod) {
-		return !(annotatedMethod.source() instanceof Class<?> annotated)
-				|| annotated.isAssignableFrom(annotatedMethod.method().getDeclaringClass());
-	}
-
 	private @Nullable AnnotatedMethod<A> locate(Method method, Class<?> userClass) {
 		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
 		MergedAnnotation<A> annotation = search(specific);
@@ -201,10 +150,13 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 			annotation = searchBridges(specific, userClass);
 		}
 		if (!annotation.isPresent() && isReachedByType(specific)) {
-			annotation = this.ofTypes.computeIfAbsent(userClass, this::search);
+			annotation = ofType(userClass);
 			if (!annotation.isPresent()) {
 				// A proxy may implement interfaces that its target does not.
-				annotation = this.ofTypes.computeIfAbsent(method.getDeclaringClass(), this::search);
+				annotation = ofType(method.getDeclaringClass());
+			}
+			if (annotation.isPresent() && DeclarationCheck.makesBean(specific)) {
+				return null;
 			}
 		}
 		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
@@ -239,6 +191,10 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 	private boolean isReachedByType(Method method) {
 		return Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
 				&& !method.isSynthetic() && !ReflectionUtils.isObjectMethod(method);
+	}
+
+	private MergedAnnotation<A> ofType(Class<?> type) {
+		return this.ofTypes.computeIfAbsent(type, this::search);
 	}
 
 	private MergedAnnotation<A> search(AnnotatedElement element) {

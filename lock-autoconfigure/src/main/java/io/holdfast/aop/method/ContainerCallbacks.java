@@ -2,9 +2,11 @@ package io.holdfast.aop.method;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
@@ -24,6 +26,12 @@ public final class ContainerCallbacks {
 
 	private static final String PRE_DESTROY = "jakarta.annotation.PreDestroy";
 
+	/** The annotations of methods that get what the bean needs. */
+	private static final List<String> INJECTION = List.of("org.springframework.beans.factory.annotation.Autowired",
+			"org.springframework.beans.factory.annotation.Value", "jakarta.inject.Inject",
+			"jakarta.annotation.Resource", "jakarta.ejb.EJB", "jakarta.persistence.PersistenceContext",
+			"jakarta.persistence.PersistenceUnit");
+
 	private ContainerCallbacks() {
 	}
 
@@ -33,25 +41,58 @@ public final class ContainerCallbacks {
 	 */
 	public static boolean isInit(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
 		return isAnnotated(method, POST_CONSTRUCT) || is(method, "afterPropertiesSet", InitializingBean.class, type)
+				|| isInjection(method) || isAware(method, type)
 				|| (definition != null && isNamed(method, definition.getInitMethodNames()));
 	}
 
+	/** An overriding method that is not annotated is not called. */
+	private static boolean isInjection(Method method) {
+		MergedAnnotations annotations = MergedAnnotations.from(method);
+		return INJECTION.stream().anyMatch(annotations::isPresent);
+	}
+
+	private static boolean isAware(Method method, Class<?> type) {
+		return method.getName().startsWith("set") && ClassUtils.getAllInterfacesForClassAsSet(type)
+			.stream()
+			.anyMatch((each) -> Aware.class.isAssignableFrom(each)
+					&& ClassUtils.hasMethod(each, method.getName(), method.getParameterTypes()));
+	}
+
 	/**
-	 * Return whether a method is called when its bean is destroyed.
+	 * Return whether a method is called when its bean is destroyed, by its annotation, an
+	 * interface of the bean or its definition.
 	 * @param definition what the bean was made from, or {@code null} if that is not known
 	 */
 	public static boolean isDestroy(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
+		if (definition != null && definition.isPrototype()) {
+			return false;
+		}
 		if (isAnnotated(method, PRE_DESTROY) || is(method, "destroy", DisposableBean.class, type)) {
 			return true;
 		}
 		String[] names = (definition != null) ? definition.getDestroyMethodNames() : null;
-		boolean closeable = names == null && AutoCloseable.class.isAssignableFrom(type)
-				&& !DisposableBean.class.isAssignableFrom(type);
-		if (closeable || (names != null && Arrays.asList(names).contains(AbstractBeanDefinition.INFER_METHOD))) {
-			String inferred = (closeable || ClassUtils.hasMethod(type, "close")) ? "close" : "shutdown";
-			return isNamed(method, inferred);
+		return (names == null || isInferred(names))
+				? !DisposableBean.class.isAssignableFrom(type) && is(method, "close", AutoCloseable.class, type)
+				: isNamed(method, names);
+	}
+
+	/**
+	 * Return whether a method is called when its bean is destroyed for its name alone,
+	 * which may mean something else.
+	 * @param definition what the bean was made from, or {@code null} if that is not known
+	 */
+	public static boolean isDestroyByName(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
+		if (definition == null || definition.isPrototype() || DisposableBean.class.isAssignableFrom(type)
+				|| AutoCloseable.class.isAssignableFrom(type)) {
+			return false;
 		}
-		return isNamed(method, names);
+		String[] names = definition.getDestroyMethodNames();
+		return names != null && isInferred(names)
+				&& isNamed(method, ClassUtils.hasMethod(type, "close") ? "close" : "shutdown");
+	}
+
+	private static boolean isInferred(String[] names) {
+		return Arrays.asList(names).contains(AbstractBeanDefinition.INFER_METHOD);
 	}
 
 	private static boolean isAnnotated(Method method, String annotation) {

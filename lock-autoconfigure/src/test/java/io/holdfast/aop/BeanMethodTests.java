@@ -1,0 +1,347 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
+
+import org.springframework.boot.ApplicationRunner;
+import org.springframework.boot.CommandLineRunner;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.event.ContextRefreshedEvent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Annotated {@code @Bean} methods: their lock would be held while the bean is made.
+ */
+class BeanMethodTests {
+
+	@ParameterizedTest
+	@ValueSource(classes = { OfApplicationRunner.class, OfCommandLineRunner.class, OfConsumer.class, OfFunction.class,
+			OfBiFunction.class, OfRunnable.class, OfCallable.class, OfSupplier.class, OfStreamFunction.class,
+			OfApplicationListener.class, OfTasklet.class, Static.class, Prototype.class, Composed.class,
+			InInterface.class, Overridden.class, Lite.class, OfPermits.class, Full.class })
+	void refused(Class<?> configuration) {
+		assertThat(LockedContext.failure(Map.of(), configuration))
+			.hasMessageMatching("(?s)@(DistributedLock|Semaphore) on .*\\.bean\\(\\).* is held while the bean is made, "
+					+ "and not while its methods run\\. .*")
+			.hasMessageContaining("Move it to ")
+			.hasMessageContaining("to make the bean under it, use the ");
+	}
+
+	@Test
+	@DisplayName("Where to move the annotation")
+	void cure() {
+		assertThat(LockedContext.failure(Map.of(), OfApplicationRunner.class)).hasMessageContaining(
+				"Move it to run of a class that implements ApplicationRunner, or to a method of another bean that the"
+						+ " bean calls; to make the bean under it, use the LockService there");
+		assertThat(LockedContext.failure(Map.of(), OfPermits.class))
+			.hasMessageContaining("Move it to the methods of the bean's class"
+					+ ", or to a method of another bean that the bean calls; to make the bean under it, use the SemaphoreService there");
+	}
+
+	@Test
+	@DisplayName("What a method makes that is not annotated is guarded by its own annotations, also beside a type's")
+	void guarded() {
+		try (LockedContext context = LockedContext.withClassProxies(Guarded.class)) {
+			context.bean(Job.class).run();
+			context.bean(Account.class).close();
+			context.bean(Account.class).shutdown();
+			context.bean(Guarded.class).work();
+			assertThat(context.locks().keys()).containsExactly("job", "close", "shutdown", "type");
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfApplicationRunner {
+
+		@Bean
+		@DistributedLock
+		ApplicationRunner bean() {
+			return (arguments) -> {
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfCommandLineRunner {
+
+		@Bean
+		@DistributedLock
+		CommandLineRunner bean() {
+			return (arguments) -> {
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfConsumer {
+
+		@Bean
+		@DistributedLock
+		Consumer<String> bean() {
+			return (message) -> {
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfFunction {
+
+		@Bean
+		@DistributedLock
+		Function<String, String> bean() {
+			return (message) -> message;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfStreamFunction {
+
+		@Bean
+		@DistributedLock
+		Function<Flux<String>, Flux<String>> bean() {
+			return (messages) -> messages;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfBiFunction {
+
+		@Bean
+		@DistributedLock
+		BiFunction<String, String, String> bean() {
+			return (one, other) -> one;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfRunnable {
+
+		@Bean
+		@DistributedLock
+		Runnable bean() {
+			return () -> {
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfCallable {
+
+		@Bean
+		@DistributedLock
+		Callable<String> bean() {
+			return () -> "";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfSupplier {
+
+		@Bean
+		@DistributedLock
+		Supplier<String> bean() {
+			return () -> "";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfApplicationListener {
+
+		@Bean
+		@DistributedLock
+		ApplicationListener<ContextRefreshedEvent> bean() {
+			return (event) -> {
+			};
+		}
+
+	}
+
+	interface Tasklet {
+
+		String execute(String contribution, String context) throws Exception;
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfTasklet {
+
+		@Bean
+		@DistributedLock
+		Tasklet bean() {
+			return (contribution, context) -> context;
+		}
+
+	}
+
+	static class Worker {
+
+		public void work() {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OfPermits {
+
+		@Bean
+		@Semaphore(limit = 1)
+		Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	@Configuration
+	static class Full {
+
+		@Bean
+		@DistributedLock
+		Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Static {
+
+		@Bean
+		@DistributedLock
+		static Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Prototype {
+
+		@Bean
+		@Scope("prototype")
+		@DistributedLock
+		Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	@DistributedLock
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface Once {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Composed {
+
+		@Bean
+		@Once
+		Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	interface Beans {
+
+		@Bean
+		@DistributedLock
+		default Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class InInterface implements Beans {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Overridden extends OfPermits {
+
+		@Override
+		@DistributedLock
+		Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	static class Lite {
+
+		@Bean
+		@DistributedLock
+		Worker bean() {
+			return new Worker();
+		}
+
+	}
+
+	static class Job {
+
+		@DistributedLock(name = "job")
+		public void run() {
+		}
+
+	}
+
+	/** Its methods are called by the application, and the container calls one of them. */
+	static class Account {
+
+		@DistributedLock(name = "close")
+		public void close() {
+		}
+
+		@DistributedLock(name = "shutdown")
+		public void shutdown() {
+		}
+
+	}
+
+	@DistributedLock(name = "type")
+	static class Guarded {
+
+		@Bean
+		public Job job() {
+			return new Job();
+		}
+
+		@Bean
+		public Account account() {
+			return new Account();
+		}
+
+		public void work() {
+		}
+
+	}
+
+}

@@ -1,0 +1,250 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Classes whose interfaces declare different locks.
+ */
+class SeveralInterfacesTests {
+
+	@ParameterizedTest
+	@ValueSource(classes = { Both.class, Inherited.class, Generic.class, BothTypes.class, BothLimits.class,
+			OfBaseAndOwn.class, Redundant.class })
+	@DisplayName("Of two that differ, one would be without effect: refused, with the place where to write which is meant")
+	void refused(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type))
+			.hasMessageMatching("@(DistributedLock|Semaphore) on .* is declared in another way by .*")
+			.hasMessageContaining("of which only one would apply. Annotate ");
+	}
+
+	@Test
+	@DisplayName("Not refused: the same twice, one that overrides the other, a lock and permits, and what the class says itself")
+	void accepted() {
+		try (LockedContext context = LockedContext.withClassProxies(Same.class, Overriding.class, LockAndPermit.class,
+				Own.class, OwnType.class, OfBaseClass.class, OtherMethods.class)) {
+			context.bean(Same.class).work();
+			context.bean(Overriding.class).work();
+			context.bean(LockAndPermit.class).work();
+			context.bean(Own.class).work();
+			context.bean(OwnType.class).work();
+			context.bean(OfBaseClass.class).work();
+			context.bean(OtherMethods.class).work();
+			context.bean(OtherMethods.class).rest();
+			assertThat(context.locks().keys()).containsExactly("a", "overriding", "a", "own", "type", "base", "a",
+					"rest");
+			assertThat(context.semaphores().keys()).containsExactly("limit");
+		}
+	}
+
+	interface A {
+
+		@DistributedLock(name = "a")
+		void work();
+
+	}
+
+	interface B {
+
+		@DistributedLock(name = "b")
+		void work();
+
+	}
+
+	static class Both implements A, B {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	static class Work {
+
+		public void work() {
+		}
+
+	}
+
+	static class Inherited extends Work implements A, B {
+
+	}
+
+	static class OfA implements A {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	static class OfBaseAndOwn extends OfA implements B {
+
+	}
+
+	interface OfType<T> {
+
+		@DistributedLock(name = "generic")
+		void take(T value);
+
+	}
+
+	interface OfText {
+
+		@DistributedLock(name = "text")
+		void take(String value);
+
+	}
+
+	static class Generic implements OfType<String>, OfText {
+
+		@Override
+		public void take(String value) {
+		}
+
+	}
+
+	@DistributedLock(name = "a")
+	interface TypeA {
+
+	}
+
+	@DistributedLock(name = "b")
+	interface TypeB {
+
+	}
+
+	static class BothTypes implements TypeA, TypeB {
+
+		public void work() {
+		}
+
+	}
+
+	interface LimitA {
+
+		@Semaphore(name = "limit", limit = 1)
+		void work();
+
+	}
+
+	interface LimitB {
+
+		@Semaphore(name = "limit", limit = 2)
+		void work();
+
+	}
+
+	static class BothLimits implements LimitA, LimitB {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	interface AlsoA {
+
+		@DistributedLock(name = "a")
+		void work();
+
+	}
+
+	static class Same implements A, AlsoA {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	interface OverridingA extends A {
+
+		@Override
+		@DistributedLock(name = "overriding")
+		void work();
+
+	}
+
+	/** Spring finds the first one. */
+	static class Redundant implements A, OverridingA {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	static class Overriding implements OverridingA {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	static class LockAndPermit implements A, LimitA {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	static class Own implements A, B {
+
+		@Override
+		@DistributedLock(name = "own")
+		public void work() {
+		}
+
+	}
+
+	@DistributedLock(name = "type")
+	static class OwnType implements TypeA, TypeB {
+
+		public void work() {
+		}
+
+	}
+
+	static class Base {
+
+		@DistributedLock(name = "base")
+		public void work() {
+		}
+
+	}
+
+	static class OfBaseClass extends Base implements A, B {
+
+	}
+
+	interface Rest {
+
+		@DistributedLock(name = "rest")
+		void rest();
+
+	}
+
+	static class OtherMethods implements A, Rest {
+
+		@Override
+		public void work() {
+		}
+
+		@Override
+		public void rest() {
+		}
+
+	}
+
+}

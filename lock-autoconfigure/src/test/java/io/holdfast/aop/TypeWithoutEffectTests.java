@@ -1,0 +1,374 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.util.Map;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import jakarta.annotation.PostConstruct;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.quartz.JobExecutionContext;
+
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextAware;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.EventListener;
+import org.springframework.messaging.handler.annotation.MessageMapping;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.quartz.QuartzJobBean;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Annotations of types that guard no method, or not those that are called.
+ */
+class TypeWithoutEffectTests {
+
+	@ParameterizedTest
+	@ValueSource(classes = { NightlyJob.class, ConfiguredJob.class, Template.class, LimitedTemplate.class,
+			TemplateByInterface.class })
+	@DisplayName("A final method of a base class calls the work, which is not public: annotate that")
+	void template(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageMatching("@(DistributedLock|Semaphore) on "
+				+ type.getName().replace("$", "\\$")
+				+ " .*has no effect on (executeInternal|work), because .*\\.(execute|run), by which it is called, is final.*")
+			.hasMessageContaining(
+					(type.getSuperclass() == QuartzJobBean.class) ? "Move it to executeInternal" : "Move it to work");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { NotPublic.class, OnlyCallbacks.class, OnlyBeans.class, Empty.class })
+	@DisplayName("There is no method that it could guard")
+	void nothingToGuard(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on " + type.getName())
+			.hasMessageContaining(
+					"has no effect, because it applies to public methods that are called through the bean")
+			.hasMessageContaining("Make the method that does the work public, or annotate that method");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { PackagePrivateListener.class, ProtectedJob.class, ComposedListener.class,
+			LimitedListener.class, InheritedListener.class })
+	@DisplayName("A listener or job that is not public")
+	void listener(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining(" on " + type.getName())
+			.hasMessageMatching(".* has no effect on (on|tick)\\(.*\\), which is called by @(EventListener|Scheduled|"
+					+ "Incoming), because the method is not public\\. .*")
+			.hasMessageContaining("Make the method public, or annotate the methods instead of the type");
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("Types whose methods are guarded are not refused; a template beside them is warned of once")
+	void guarded(CapturedOutput output) {
+		try (LockedContext context = LockedContext.withClassProxies(TemplateWithWork.class, TemplateWithoutHook.class,
+				AnnotatedListener.class, EachAnnotated.class, OnlySetter.class, Inheriting.class,
+				OfUnannotated.class)) {
+			context.bean(TemplateWithWork.class).sell();
+			context.bean(TemplateWithoutHook.class).sell();
+			context.bean(AnnotatedListener.class).on("event");
+			context.bean(EachAnnotated.class).work();
+			context.bean(OnlySetter.class).setRate(1);
+			context.bean(Inheriting.class).sell();
+			context.bean(OfUnannotated.class).sell();
+			assertThat(context.locks().keys()).containsExactly("template", "template", "method", "each", "setter",
+					"inheriting", "unannotated");
+			assertThat(output).containsOnlyOnce("has no effect on")
+				.contains("@DistributedLock on " + TemplateWithWork.class.getName() + " has no effect on work,");
+		}
+	}
+
+	@Test
+	@DisplayName("By an interface of the JDK's proxy, final methods are guarded as well")
+	void finalMethodOfInterface() {
+		try (LockedContext context = LockedContext.of(FinalByInterface.class)) {
+			context.bean(Work.class).run();
+			assertThat(context.locks().keys()).containsExactly("final");
+		}
+	}
+
+	@DistributedLock
+	static class NightlyJob extends QuartzJobBean {
+
+		@Override
+		protected void executeInternal(JobExecutionContext context) {
+		}
+
+	}
+
+	@DistributedLock
+	static class ConfiguredJob extends QuartzJobBean implements ApplicationContextAware {
+
+		private int days;
+
+		public int getDays() {
+			return this.days;
+		}
+
+		public void setDays(int days) {
+			this.days = days;
+		}
+
+		@Override
+		public void setApplicationContext(ApplicationContext context) {
+		}
+
+		@Override
+		protected void executeInternal(JobExecutionContext context) {
+		}
+
+	}
+
+	abstract static class Base {
+
+		public final void run() {
+			work();
+		}
+
+		abstract void work();
+
+	}
+
+	@DistributedLock
+	static class Template extends Base {
+
+		@Override
+		void work() {
+		}
+
+	}
+
+	@Semaphore(limit = 1)
+	static class LimitedTemplate extends Base {
+
+		@Override
+		protected void work() {
+		}
+
+	}
+
+	@DistributedLock
+	interface Locked {
+
+	}
+
+	static class TemplateByInterface extends Base implements Locked {
+
+		@Override
+		void work() {
+		}
+
+	}
+
+	@DistributedLock(name = "template")
+	static class TemplateWithWork extends Base {
+
+		@Override
+		void work() {
+		}
+
+		public void sell() {
+		}
+
+	}
+
+	@DistributedLock(name = "template")
+	static class TemplateWithoutHook extends Named {
+
+		public void sell() {
+		}
+
+	}
+
+	static class Named {
+
+		public final String name() {
+			return "name";
+		}
+
+	}
+
+	@DistributedLock
+	static class NotPublic {
+
+		void work() {
+		}
+
+		private void more() {
+		}
+
+		public static void create() {
+		}
+
+	}
+
+	@DistributedLock
+	static class OnlyCallbacks implements InitializingBean, ApplicationContextAware {
+
+		@PostConstruct
+		public void init() {
+		}
+
+		@Override
+		public void afterPropertiesSet() {
+		}
+
+		@Override
+		public void setApplicationContext(ApplicationContext context) {
+		}
+
+	}
+
+	@DistributedLock
+	static class OnlyBeans {
+
+		@Bean
+		public String name() {
+			return "name";
+		}
+
+	}
+
+	@DistributedLock
+	static class Empty {
+
+	}
+
+	@DistributedLock
+	static class PackagePrivateListener {
+
+		@EventListener
+		void on(String event) {
+		}
+
+		public void work() {
+		}
+
+	}
+
+	@DistributedLock
+	static class ProtectedJob {
+
+		@Scheduled(fixedDelay = 1)
+		@Scheduled(fixedDelay = 2)
+		protected void tick() {
+		}
+
+		public void work() {
+		}
+
+	}
+
+	/** As the listeners of Kafka, Rabbit and JMS. */
+	@MessageMapping
+	@Target(ElementType.METHOD)
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface Incoming {
+
+	}
+
+	@DistributedLock
+	static class ComposedListener {
+
+		@Incoming
+		void on(String event) {
+		}
+
+		public void work() {
+		}
+
+	}
+
+	@Semaphore(limit = 1)
+	static class LimitedListener {
+
+		@EventListener
+		void on(String event) {
+		}
+
+		public void work() {
+		}
+
+	}
+
+	static class InheritedListener extends PackagePrivateListener {
+
+	}
+
+	@DistributedLock(name = "type")
+	static class AnnotatedListener {
+
+		@EventListener
+		@DistributedLock(name = "method")
+		void on(String event) {
+		}
+
+	}
+
+	@DistributedLock(name = "unused")
+	static class EachAnnotated {
+
+		@DistributedLock(name = "each")
+		void work() {
+		}
+
+	}
+
+	@DistributedLock(name = "setter")
+	static class OnlySetter {
+
+		public void setRate(int rate) {
+		}
+
+	}
+
+	static class Unannotated {
+
+		public void sell() {
+		}
+
+		@EventListener
+		void on(Integer event) {
+		}
+
+	}
+
+	@DistributedLock(name = "inheriting")
+	static class Inheriting extends Unannotated {
+
+	}
+
+	@DistributedLock(name = "unannotated")
+	static class OfUnannotated extends Unannotated {
+
+		void more() {
+		}
+
+	}
+
+	interface Work {
+
+		void run();
+
+	}
+
+	@DistributedLock(name = "final")
+	static class FinalByInterface implements Work {
+
+		@Override
+		public final void run() {
+		}
+
+	}
+
+}
