@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -51,6 +52,7 @@ import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationAwareOrderComparator;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
@@ -109,6 +111,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private Supplier<@Nullable Duration> longestLease = () -> null;
 
 	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
+
+	/** Many beans may be created from one definition. */
+	private final Set<CheckedBean> checked = ConcurrentHashMap.newKeySet();
 
 	private volatile boolean orderChecked;
 
@@ -217,7 +222,12 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		boolean advisable = result != bean
 				|| (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0);
 		if (advisable || isDeclaredBy(types)) {
-			check(types, bean, beanName, result);
+			CheckedBean checked = new CheckedBean(isDefined(beanName) ? beanName : "", types,
+					AopUtils.isCglibProxy(result));
+			if (!this.checked.contains(checked)) {
+				check(checked, bean, beanName, result);
+				this.checked.add(checked);
+			}
 		}
 		Class<?> job = QuartzJobs.classOf(bean);
 		if (job != null) {
@@ -242,12 +252,12 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName);
 	}
 
-	private void check(List<Class<?>> types, Object bean, String beanName, Object result) {
+	private void check(CheckedBean checked, Object bean, String beanName, Object result) {
 		AbstractBeanDefinition definition = definition(beanName);
 		boolean called = this.beanFactory != null && !isMadeByFactoryBean(this.beanFactory, bean, beanName);
 		Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
-		for (Class<?> type : types) {
-			this.handlers.forEach((handler) -> handler.check(type, AopUtils.isCglibProxy(result),
+		for (Class<?> type : checked.types()) {
+			this.handlers.forEach((handler) -> handler.check(type, checked.classProxy(),
 					(method) -> called && (ContainerCallbacks.isInit(method, type, definition)
 							|| ContainerCallbacks.isDestroy(method, type, definition))));
 			annotatedMethods(type).forEach((annotatedMethod) -> {
@@ -429,14 +439,35 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
+	 * Beans whose declarations were checked.
+	 *
+	 * @param beanName the name of their definition, or empty: names without a definition
+	 * may be without number
+	 * @param types the types that may be annotated
+	 * @param classProxy whether the proxy is a subclass of the first one
+	 */
+	private record CheckedBean(String beanName, List<Class<?>> types, boolean classProxy) {
+
+	}
+
+	/**
 	 * Matches annotated methods.
 	 */
 	private final class DeclaredPointcut extends StaticMethodMatcherPointcut {
 
+		/** Each new proxy asks anew. */
+		private final Map<MethodClassKey, Boolean> known = new ConcurrentHashMap<>();
+
 		@Override
 		public boolean matches(Method method, Class<?> targetClass) {
-			return LeaseBeanPostProcessor.this.handlers.stream()
-				.anyMatch((handler) -> handler.operations().matches(method, targetClass));
+			MethodClassKey key = new MethodClassKey(method, targetClass);
+			Boolean result = this.known.get(key);
+			if (result == null) {
+				result = LeaseBeanPostProcessor.this.handlers.stream()
+					.anyMatch((handler) -> handler.operations().matches(method, targetClass));
+				this.known.put(key, result);
+			}
+			return result;
 		}
 
 	}
