@@ -17,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.ApplicationRunner;
 import org.springframework.boot.CommandLineRunner;
 import org.springframework.context.ApplicationListener;
@@ -43,6 +44,17 @@ class BeanMethodTests {
 					+ "and not while its methods run\\. .*")
 			.hasMessageContaining("Move it to ")
 			.hasMessageContaining("to make the bean under it, use the ");
+	}
+
+	@Test
+	@DisplayName("A factory bean makes a bean as well")
+	void factoryBean() {
+		assertThat(LockedContext.failure(Map.of(), WorkerFactory.class))
+			.hasMessageContaining(WorkerFactory.class.getName() + ".getObject() is held while the bean is made");
+		try (LockedContext context = LockedContext.withClassProxies(NoFactory.class)) {
+			context.bean(NoFactory.class).getObject();
+			assertThat(context.locks().keys()).containsExactly("other");
+		}
 	}
 
 	@Test
@@ -301,6 +313,30 @@ class BeanMethodTests {
 		@DistributedLock
 		Worker bean() {
 			return new Worker();
+		}
+
+	}
+
+	static class WorkerFactory implements FactoryBean<Worker> {
+
+		@Override
+		@DistributedLock
+		public Worker getObject() {
+			return new Worker();
+		}
+
+		@Override
+		public Class<?> getObjectType() {
+			return Worker.class;
+		}
+
+	}
+
+	static class NoFactory {
+
+		@DistributedLock(name = "other")
+		public String getObject() {
+			return "";
 		}
 
 	}

@@ -19,6 +19,7 @@ import io.holdfast.aop.method.ReturnKind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -55,7 +56,9 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 
 	/** Return whether a method makes a bean. */
 	static boolean makesBean(Method method) {
-		return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(BEAN);
+		boolean factory = method.getName().equals("getObject") && method.getParameterCount() == 0
+				&& FactoryBean.class.isAssignableFrom(method.getDeclaringClass());
+		return factory || MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(BEAN);
 	}
 
 	/**
