@@ -10,6 +10,7 @@ import kotlin.sequences.Sequence;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.KotlinDetector;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ObjectUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -48,10 +49,20 @@ final class KeyText {
 			throw new NoTextException(type(value) + " holds several values, which a key would use up. Write a List as "
 					+ "parameter, which the caller makes by toList()");
 		}
+		String zoneless = UnstableText.zoneless(value);
+		if (zoneless != null) {
+			throw new NoTextException(type(value) + " has a text that depends on the time zone. Write ." + zoneless);
+		}
 		String text = value.toString();
-		if (text == null || isIdentity(text, value.getClass())) {
+		if (text == null || UnstableText.isIdentity(text, value.getClass())) {
 			throw new NoTextException(type(value) + " has no text of its own (no toString method). Write the property "
 					+ "that identifies it, for example .id");
+		}
+		if (!ClassUtils.isSimpleValueType(value.getClass())) {
+			String unstable = UnstableText.find(value, text);
+			if (unstable != null) {
+				throw new NoTextException(type(value) + " " + unstable);
+			}
 		}
 		return text;
 	}
@@ -92,20 +103,6 @@ final class KeyText {
 	/** Applications may be without Kotlin. */
 	private static boolean isSequence(Object value) {
 		return KotlinDetector.isKotlinPresent() && value instanceof Sequence<?>;
-	}
-
-	/**
-	 * Return whether this is what {@code Object.toString} says, here or behind a proxy.
-	 */
-	private static boolean isIdentity(String text, Class<?> type) {
-		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
-			String name = c.getName();
-			// Not put together with the @, as this is done for each call.
-			if (text.startsWith(name) && text.startsWith("@", name.length())) {
-				return true;
-			}
-		}
-		return false;
 	}
 
 	private static String type(Object value) {
