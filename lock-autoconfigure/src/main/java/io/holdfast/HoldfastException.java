@@ -1,5 +1,6 @@
 package io.holdfast;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +22,7 @@ public abstract class HoldfastException extends RuntimeException {
 	 * @param cause why, or {@code null}
 	 */
 	protected HoldfastException(String key, String message, @Nullable Throwable cause) {
-		super(message, cause);
+		super(SingleLine.of(message), cause);
 		this.key = key;
 	}
 

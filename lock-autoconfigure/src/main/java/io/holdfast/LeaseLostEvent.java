@@ -2,6 +2,7 @@ package io.holdfast;
 
 import java.time.Duration;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,8 +85,8 @@ public final class LeaseLostEvent {
 
 	@Override
 	public String toString() {
-		return "LeaseLostEvent[key=" + this.key + ", name=" + this.name + ", permits=" + this.permits + ", held="
-				+ this.held + ", reason=" + this.reason + "]";
+		return SingleLine.of("LeaseLostEvent[key=" + this.key + ", name=" + this.name + ", permits=" + this.permits
+				+ ", held=" + this.held + ", reason=" + this.reason + "]");
 	}
 
 }

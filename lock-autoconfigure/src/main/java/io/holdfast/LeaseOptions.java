@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,18 +78,19 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 
 	LeaseOptions withNamespace(String of, String namespace) {
 		if (this.namespace != null) {
-			throw new IllegalStateException("namespace" + of + " is '" + this.namespace + "' already: set it once");
+			throw new IllegalStateException(
+					SingleLine.of("namespace" + of + " is '" + this.namespace + "' already: set it once"));
 		}
 		if (namespace == null) {
-			throw new IllegalArgumentException("namespace" + of
+			throw new IllegalArgumentException("namespace" + SingleLine.of(of)
 					+ " is null: give an empty text for none, or throw an exception that says what is missing");
 		}
 		if (!namespace.isEmpty() && namespace.isBlank()) {
-			throw new IllegalArgumentException("namespace" + of
+			throw new IllegalArgumentException("namespace" + SingleLine.of(of)
 					+ " is blank: give an empty text for none, or throw an exception that says what is missing");
 		}
 		if (namespace.indexOf(':') >= 0) {
-			throw new IllegalArgumentException("namespace" + of + " is '" + namespace
+			throw new IllegalArgumentException(SingleLine.of("namespace" + of + " is '" + namespace)
 					+ "', which has a colon: a colon ends the namespace, so its keys could be those of another one. "
 					+ "Use another character, such as '.'");
 		}
@@ -121,7 +123,8 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 	public String toString() {
 		return "waitTime=" + (RequestChecks.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime="
 				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", autoRenew="
-				+ this.autoRenew + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair;
+				+ this.autoRenew + ((this.name != null) ? ", name=" + SingleLine.of(this.name) : "") + ", fair="
+				+ this.fair;
 	}
 
 }

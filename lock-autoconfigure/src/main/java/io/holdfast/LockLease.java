@@ -2,6 +2,8 @@ package io.holdfast;
 
 import java.util.List;
 
+import io.holdfast.async.SingleLine;
+
 /**
  * The {@link Lease} of a lock.
  *
@@ -52,7 +54,8 @@ public interface LockLease extends Lease {
 	 */
 	default long fencingToken(String key) {
 		if (!key.equals(key())) {
-			throw new IllegalArgumentException("This is a lease of '" + key() + "', not of '" + key + "'");
+			throw new IllegalArgumentException(
+					SingleLine.of("This is a lease of '" + key() + "', not of '" + key + "'"));
 		}
 		return fencingToken();
 	}

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.TreeSet;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -223,8 +224,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	@Override
 	public String toString() {
-		return "LockRequest[" + key() + ", mode=" + this.mode + ", " + this.options + ", reentrant=" + this.reentrant
-				+ "]";
+		return "LockRequest[" + SingleLine.of(key()) + ", mode=" + this.mode + ", " + this.options + ", reentrant="
+				+ this.reentrant + "]";
 	}
 
 }

@@ -3,6 +3,8 @@ package io.holdfast;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.async.SingleLine;
+
 /**
  * Checks what users name and ask for, with messages that say what to do instead.
  */
@@ -27,9 +29,9 @@ final class RequestChecks {
 					+ ": name what it is for, for example 'stock:SKU0001'");
 		}
 		if (key.length() > MAX_LENGTH) {
-			throw new IllegalArgumentException(
-					"The " + what + "'s key that starts with '" + key.substring(0, 40) + "' has " + key.length()
-							+ " characters, more than " + MAX_LENGTH + ": use a shorter name or a digest");
+			throw new IllegalArgumentException("The " + what + "'s key that starts with '"
+					+ SingleLine.of(key.substring(0, 40)) + "' has " + key.length() + " characters, more than "
+					+ MAX_LENGTH + ": use a shorter name or a digest");
 		}
 		for (int i = 0; i < key.length(); i++) {
 			if (Character.isSurrogate(key.charAt(i)) && key.codePointAt(i) == key.charAt(i)
@@ -47,8 +49,8 @@ final class RequestChecks {
 
 	static String checkName(String what, String name) {
 		if (name == null || name.isBlank()) {
-			throw new IllegalArgumentException(
-					what + " is " + ((name == null) ? "null" : "blank") + ": name what it is for, or leave it out");
+			throw new IllegalArgumentException(SingleLine.of(what) + " is " + ((name == null) ? "null" : "blank")
+					+ ": name what it is for, or leave it out");
 		}
 		return name;
 	}
@@ -62,21 +64,23 @@ final class RequestChecks {
 
 	static void checkBounds(String what, Duration value, Duration min, Duration max) {
 		if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
-			throw new IllegalArgumentException(what + " is " + value + ", which is not from " + min + " to " + max);
+			throw new IllegalArgumentException(
+					SingleLine.of(what) + " is " + value + ", which is not from " + min + " to " + max);
 		}
 	}
 
 	static Duration checkWait(String what, Duration waitTime) {
 		if (waitTime.isNegative()) {
 			throw new IllegalArgumentException(
-					what + " is negative: " + waitTime + "; use zero to try once, or waitForever()");
+					SingleLine.of(what) + " is negative: " + waitTime + "; use zero to try once, or waitForever()");
 		}
 		return (waitTime.compareTo(FOREVER) < 0) ? waitTime : FOREVER;
 	}
 
 	static int checkCount(String what, int value, int min, int max) {
 		if (value < min || value > max) {
-			throw new IllegalArgumentException(what + " is " + value + ", which is not from " + min + " to " + max);
+			throw new IllegalArgumentException(
+					SingleLine.of(what) + " is " + value + ", which is not from " + min + " to " + max);
 		}
 		return value;
 	}

@@ -3,6 +3,7 @@ package io.holdfast;
 import java.time.Duration;
 import java.util.Objects;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -160,7 +161,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 
 	@Override
 	public String toString() {
-		return "SemaphoreRequest[" + this.key + ", limit="
+		return "SemaphoreRequest[" + SingleLine.of(this.key) + ", limit="
 				+ ((this.limit != OPERATORS_LIMIT) ? this.limit : "operator's") + ", permits=" + this.permits + ", "
 				+ this.options + "]";
 	}

@@ -78,9 +78,9 @@ class PackageRulesTests {
 					List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
 							"org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.actuate",
-					List.of("io.holdfast", "io.holdfast.engine", "org.springframework.boot.actuate..",
-							"org.springframework.boot.health..", "org.springframework.lang..",
-							"org.springframework.http..", "org.springframework.util..",
+					List.of("io.holdfast", "io.holdfast.async", "io.holdfast.engine",
+							"org.springframework.boot.actuate..", "org.springframework.boot.health..",
+							"org.springframework.lang..", "org.springframework.http..", "org.springframework.util..",
 							"org.springframework.web.server..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.autoconfigure", List.of("..")));
 

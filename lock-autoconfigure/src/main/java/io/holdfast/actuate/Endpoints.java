@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.FleetReport;
@@ -104,7 +105,7 @@ final class Endpoints {
 				return action.get();
 			}
 			catch (LeaseStoreException ex) {
-				logger.warn(what + asked(by) + ". " + ex.getMessage());
+				logger.warn(SingleLine.of(what + asked(by) + ". " + ex.getMessage()));
 				throw ex;
 			}
 		});
@@ -173,7 +174,7 @@ final class Endpoints {
 
 	/** Tell the log what a user had done. */
 	static void log(String what, SecurityContext by) {
-		logger.info(what + asked(by));
+		logger.info(SingleLine.of(what + asked(by)));
 	}
 
 	private static String asked(SecurityContext by) {
@@ -182,7 +183,8 @@ final class Endpoints {
 	}
 
 	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {
-		return new InvalidEndpointRequestException(message, message, cause);
+		String line = SingleLine.of(message);
+		return new InvalidEndpointRequestException(line, line, cause);
 	}
 
 	/** By the store's clock, as the others, if it is among those that are known. */

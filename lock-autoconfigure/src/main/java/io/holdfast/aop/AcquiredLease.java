@@ -10,6 +10,7 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.invoke.HeldMethodLease;
 import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.async.SingleLine;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -180,7 +181,7 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	private String describe() {
-		return this.source.noun() + " '" + this.lease.key() + "'";
+		return this.source.noun() + " '" + SingleLine.of(this.lease.key()) + "'";
 	}
 
 	private String method() {

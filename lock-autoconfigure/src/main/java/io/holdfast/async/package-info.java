@@ -1,5 +1,5 @@
 /**
- * What asynchronous calls have in common.
+ * What all packages have in common: asynchronous calls, threads, and text for messages.
  */
 @NullMarked
 package io.holdfast.async;

@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.LeaseEngine;
 
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
@@ -57,8 +58,9 @@ public final class HoldfastEndpointsAutoConfiguration {
 				return invoker.invoke(context);
 			}
 			catch (ParameterMappingException ex) {
-				String reason = "The parameter '" + ex.getParameter().getName() + "' is '" + ex.getValue()
-						+ "', which is not " + allowed(ex.getParameter().getType());
+				String reason = SingleLine
+					.of("The parameter '" + ex.getParameter().getName() + "' is '" + ex.getValue()) + "', which is not "
+						+ allowed(ex.getParameter().getType());
 				throw new InvalidEndpointRequestException(reason, reason, ex);
 			}
 		} : invoker;

@@ -16,6 +16,7 @@ import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -237,7 +238,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 	private boolean releaseShared(Resource shared, String whose, Predicate<PermitHolder> selection) {
 		int all = this.forced.releaseAll(shared, selection);
 		if (all > 0) {
-			logger.warn("Lock '" + shared.key() + "' was released by force in the names of its " + whose + ": " + all);
+			logger.warn("Lock '" + SingleLine.of(shared.key()) + "' was released by force in the names of its " + whose
+					+ ": " + all);
 		}
 		return all > 0;
 	}
@@ -245,7 +247,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	private boolean releaseExclusive(Resource lock, KeyState state, ForcedResult found) {
 		String owner = Objects.requireNonNull(state.owner());
 		boolean released = this.forced.release(lock, owner);
-		logger.warn("Lock '" + lock.key()
+		logger.warn("Lock '" + SingleLine.of(lock.key())
 				+ (released ? "' was released by force; its owner: "
 						: "' was to be released by force, but has another owner by now; its owner was: ")
 				+ kind(owner) + found.describe("", null));
@@ -267,7 +269,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 		@Override
 		public String toString() {
-			return "read-write lock '" + this.key + "'";
+			return "read-write lock '" + SingleLine.of(this.key) + "'";
 		}
 
 	}

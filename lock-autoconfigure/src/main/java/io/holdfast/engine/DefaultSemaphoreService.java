@@ -11,6 +11,7 @@ import io.holdfast.SemaphoreAdmin;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.release.ForcedRelease;
@@ -122,10 +123,10 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	@Override
 	public SemaphoreView asSemaphore(SemaphoreRequest request) {
 		if (request.permits() != 1) {
-			throw new IllegalArgumentException(
-					"The request of a view of semaphore '" + request.key() + "' has permits = " + request.permits()
-							+ ": leave it out, and give the number with each call of the view, as in acquire("
-							+ request.permits() + ")");
+			throw new IllegalArgumentException("The request of a view of semaphore '" + SingleLine.of(request.key())
+					+ "' has permits = " + request.permits()
+					+ ": leave it out, and give the number with each call of the view, as in acquire("
+					+ request.permits() + ")");
 		}
 		return new PooledSemaphore(named(request), this.acquirer, this::statusOf, this.pools);
 	}
@@ -159,12 +160,12 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	@Override
 	public void setLimit(String key, int limit) {
 		if (limit < 0 || limit > Resource.ALL) {
-			throw new IllegalArgumentException(
-					"limit of semaphore '" + key + "' is " + limit + ", which is not from 0 to " + Resource.ALL);
+			throw new IllegalArgumentException("limit of semaphore '" + SingleLine.of(key) + "' is " + limit
+					+ ", which is not from 0 to " + Resource.ALL);
 		}
 		String name = named(key);
 		limit(name, limit);
-		logger.info("The limit of semaphore '" + name + "' was set to " + limit);
+		logger.info("The limit of semaphore '" + SingleLine.of(name) + "' was set to " + limit);
 	}
 
 	@Override
@@ -172,7 +173,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		String name = named(key);
 		boolean cleared = limit(name, null);
 		if (cleared) {
-			logger.info("The limit of semaphore '" + name + "' was cleared");
+			logger.info("The limit of semaphore '" + SingleLine.of(name) + "' was cleared");
 		}
 		return cleared;
 	}
@@ -182,8 +183,8 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		String name = named(key);
 		int all = this.forced.releaseAll(semaphore(name), (holder) -> true);
 		if (all > 0) {
-			logger.warn("The permits of semaphore '" + name + "' were released by force in the names of their holders: "
-					+ all);
+			logger.warn("The permits of semaphore '" + SingleLine.of(name)
+					+ "' were released by force in the names of their holders: " + all);
 		}
 		return all > 0;
 	}

@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.FleetStore.Place;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +35,7 @@ public record ForcedResult(boolean held, boolean released, long fence, @Nullable
 	public String describe(String process, @Nullable String reported) {
 		String whose = (this.thread != null) ? this.thread : reported;
 		return ((this.owner != null) ? ", instance " + this.owner.instance() + process : "")
-				+ ((whose != null) ? ", thread '" + whose + "'" : "")
+				+ ((whose != null) ? ", thread '" + SingleLine.of(whose) + "'" : "")
 				+ ((this.fence > 0) ? ", fencing token " + this.fence : "");
 	}
 

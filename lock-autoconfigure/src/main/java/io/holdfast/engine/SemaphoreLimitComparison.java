@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import org.apache.commons.logging.Log;
@@ -101,8 +102,8 @@ final class SemaphoreLimitComparison {
 		private void warn(int asked, int limit) {
 			if (!this.warned) {
 				this.warned = true;
-				logger.warn("Semaphore '" + this.key + "' has a limit of " + limit + " in this instance, and " + asked
-						+ " in another one" + others()
+				logger.warn("Semaphore '" + SingleLine.of(this.key) + "' has a limit of " + limit
+						+ " in this instance, and " + asked + " in another one" + SingleLine.of(others())
 						+ ": each request is judged by its own limit. Give all instances the same limit, "
 						+ "or set one for all of them by SemaphoreService.admin().setLimit");
 			}

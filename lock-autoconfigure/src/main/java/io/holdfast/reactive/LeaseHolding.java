@@ -9,6 +9,7 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.SingleLine;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +72,8 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 
 	/** As close() does it: the lease counts as released all the same. */
 	private static void notReleased(Lease held, Throwable error) {
-		logger.warn("A lease of '" + held.key() + "' was not released at once; it ends by itself", error);
+		logger.warn("A lease of '" + SingleLine.of(held.key()) + "' was not released at once; it ends by itself",
+				error);
 	}
 
 	/** To be asked before the release, after which that is the reason. */

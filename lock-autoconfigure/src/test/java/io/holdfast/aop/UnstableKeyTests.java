@@ -88,8 +88,8 @@ class UnstableKeyTests {
 				() -> this.calendars.lock(new Slot("a", Map.entry("at", date))),
 				() -> this.calendars.lock(new Slot("a", new Slot("b", date))),
 				() -> this.calendars.lock(new AtomicReference<>(date)), () -> this.calendars.permit(date),
-				() -> this.calendars.projected(List.of(new Slot("a", date))),
-				() -> join(this.calendars.future(date)), () -> this.calendars.mono(date).block())) {
+				() -> this.calendars.projected(List.of(new Slot("a", date))), () -> join(this.calendars.future(date)),
+				() -> this.calendars.mono(date).block())) {
 			assertThatIllegalArgumentException().isThrownBy(call::run)
 				.withMessageContaining("yields no key")
 				.withMessageContaining(type)

@@ -1,5 +1,6 @@
 package io.holdfast.aop.expression;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.expression.EvaluationException;
@@ -34,7 +35,8 @@ public record Condition(CallExpression expression) {
 	}
 
 	private IllegalArgumentException undecided(@Nullable String why, @Nullable Exception cause) {
-		return new IllegalArgumentException(this.expression + " yields neither true nor false: " + why, cause);
+		return new IllegalArgumentException(SingleLine.of(this.expression + " yields neither true nor false: " + why),
+				cause);
 	}
 
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.expression.EvaluationException;
@@ -43,7 +44,8 @@ public record KeyExpression<R>(CallExpression expression, boolean several, Funct
 			return function.apply(text);
 		}
 		catch (IllegalArgumentException ex) {
-			throw new IllegalArgumentException(this + " yields text that cannot be a key: " + ex.getMessage(), ex);
+			throw new IllegalArgumentException(
+					SingleLine.of(this + " yields text that cannot be a key: " + ex.getMessage()), ex);
 		}
 	}
 
@@ -74,7 +76,8 @@ public record KeyExpression<R>(CallExpression expression, boolean several, Funct
 	}
 
 	private IllegalArgumentException noKey(String where, @Nullable String why, @Nullable Exception cause) {
-		return new IllegalArgumentException(this.expression + " yields no key" + where + ": " + why, cause);
+		return new IllegalArgumentException(SingleLine.of(this.expression + " yields no key" + where + ": " + why),
+				cause);
 	}
 
 	@Override

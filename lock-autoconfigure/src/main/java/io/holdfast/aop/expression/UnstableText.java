@@ -67,7 +67,9 @@ final class UnstableText {
 		return ClassUtils.hasMethod(type, "toLocalTime") ? "toLocalTime()" : "toInstant()";
 	}
 
-	/** Return whether the text begins as that of {@code Object}, here or behind a proxy. */
+	/**
+	 * Return whether the text begins as that of {@code Object}, here or behind a proxy.
+	 */
 	static boolean isIdentity(String text, Class<?> type) {
 		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
 			String name = c.getName();
@@ -211,8 +213,7 @@ final class UnstableText {
 	/** Return whether a record has the text that the language gives it. */
 	private boolean isGenerated(Class<?> type) {
 		RecordComponent[] components = type.getRecordComponents();
-		return components.length > 0
-				&& this.text.contains(type.getSimpleName() + "[" + components[0].getName() + "=");
+		return components.length > 0 && this.text.contains(type.getSimpleName() + "[" + components[0].getName() + "=");
 	}
 
 	private void addAll(@Nullable Object[] values, boolean generated) {

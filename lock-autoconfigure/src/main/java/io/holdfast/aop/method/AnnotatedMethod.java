@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.KotlinDetector;
@@ -109,7 +110,8 @@ public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotati
 
 	/** Return an attribute and its value as messages name them. */
 	public String describe(String attribute, Object value) {
-		return this + ": " + attribute + " = " + ((value instanceof String) ? "\"" + value + "\"" : value);
+		return this + ": " + attribute + " = "
+				+ ((value instanceof String text) ? "\"" + SingleLine.of(text) + "\"" : value);
 	}
 
 	@Override

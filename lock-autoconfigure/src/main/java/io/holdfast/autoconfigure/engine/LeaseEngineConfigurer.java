@@ -17,6 +17,7 @@ import io.holdfast.LeaseRequest;
 import io.holdfast.aop.ApplicationBean;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.async.CallResult;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
@@ -175,7 +176,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 				throw ex;
 			}
 			// There is no listener any more.
-			logger.debug("The loss of '" + event.key() + "' was not published", ex);
+			logger.debug("The loss of '" + SingleLine.of(event.key()) + "' was not published", ex);
 		}
 	}
 

@@ -6,6 +6,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
@@ -180,7 +181,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		this.admitted = misfit == null;
 		if (misfit != null) {
 			if (!wasKeptOut) {
-				logger.error(misfit);
+				logger.error(SingleLine.of(misfit));
 			}
 			Throwable refusal = StoreCommandException.incompatible(misfit);
 			// So that health tells it, also if nothing is asked for.

@@ -3,6 +3,7 @@ package io.holdfast.engine.lease;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -143,7 +144,7 @@ abstract class TokenGrant {
 
 	/** Return what it is for, as a part of messages: an annotated method has a name. */
 	final String purpose() {
-		return (this.request.name() != null) ? ", for " + this.request.name() + "," : "";
+		return (this.request.name() != null) ? ", for " + SingleLine.of(this.request.name()) + "," : "";
 	}
 
 	/**

@@ -13,6 +13,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.async.CallResult;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.lease.EngineLease;
@@ -92,7 +93,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 			.mapToLong((part) -> part.hold.fence)
 			.findFirst()
 			.orElseThrow(() -> new IllegalArgumentException(
-					"'" + key + "' is none of the keys of this lease, which are " + key()));
+					SingleLine.of("'" + key + "' is none of the keys of this lease, which are " + key())));
 	}
 
 	@Override
@@ -175,7 +176,8 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public String toString() {
-		return "MultiKeyLease[" + key() + ", " + (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+		return "MultiKeyLease[" + SingleLine.of(key()) + ", "
+				+ (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
 	}
 
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -97,8 +98,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 			this.warned = true;
 			logger.warn(
 					describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
-							+ " ms (holdfast.leak-detection-threshold). It was acquired by thread " + this.place.thread
-							+ " at " + this.place.user()
+							+ " ms (holdfast.leak-detection-threshold). It was acquired by thread "
+							+ SingleLine.of(this.place.thread) + " at " + this.place.user()
 							+ (this.callerGone.get() ? CALLER_GONE
 									: ". If its work takes as long as that, raise the threshold; if it, or a lease"
 											+ " nested in it, is never released, use try-with-resources or withLock"),
@@ -128,8 +129,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private String describe() {
 			String name = this.request.name();
-			return ((this.request.kind() == Kind.SEMAPHORE) ? "A permit of semaphore '" : "Lock '")
-					+ String.join(", ", this.request.keys()) + "'" + ((name != null) ? " (" + name + ")" : "");
+			return ((this.request.kind() == Kind.SEMAPHORE) ? "A permit of semaphore '" : "Lock '") + SingleLine
+				.of(String.join(", ", this.request.keys()) + "'" + ((name != null) ? " (" + name + ")" : ""));
 		}
 
 	}

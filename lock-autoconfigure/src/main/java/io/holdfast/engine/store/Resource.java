@@ -1,5 +1,7 @@
 package io.holdfast.engine.store;
 
+import io.holdfast.async.SingleLine;
+
 /**
  * A resource that leases are taken of: a key, and what it is the key of. One of the seven
  * concepts of the engine; a value, which everything below and above may use.
@@ -32,7 +34,7 @@ public record Resource(Kind kind, String key) {
 	 */
 	@Override
 	public String toString() {
-		return ((this.kind == Kind.SEMAPHORE) ? "semaphore '" : "lock '") + this.key + "'";
+		return ((this.kind == Kind.SEMAPHORE) ? "semaphore '" : "lock '") + SingleLine.of(this.key) + "'";
 	}
 
 	/**

@@ -3,6 +3,7 @@ package io.holdfast.engine.store;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +34,10 @@ public final class StoreCommandException extends RuntimeException {
 
 	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, @Nullable String refusal,
 			@Nullable Throwable cause) {
-		super(message, cause);
+		super(SingleLine.of(message), cause);
 		this.temporary = temporary;
 		this.worthWaiting = worthWaiting;
-		this.refusal = refusal;
+		this.refusal = (refusal != null) ? SingleLine.of(refusal) : null;
 	}
 
 	/**

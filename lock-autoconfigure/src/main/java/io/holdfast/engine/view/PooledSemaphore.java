@@ -13,6 +13,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
 import io.holdfast.engine.view.SemaphoreViewPermits.Portion;
 import org.apache.commons.logging.Log;
@@ -160,7 +161,7 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	@Override
 	public String toString() {
-		return "semaphore '" + this.request.key() + "'";
+		return "semaphore '" + SingleLine.of(this.request.key()) + "'";
 	}
 
 }

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
 
 /**
@@ -30,7 +31,7 @@ public final class SemaphoreViewPermits {
 		// May be more than there are at a time, as those that were lost count too.
 		long there = pool.stream().mapToLong(Portion::permits).sum();
 		if (count > there) {
-			throw new IllegalStateException("Cannot release " + count + " permits of semaphore '" + key
+			throw new IllegalStateException("Cannot release " + count + " permits of semaphore '" + SingleLine.of(key)
 					+ "': its views hold " + there + " permits");
 		}
 		List<Portion> taken = new ArrayList<>(1);

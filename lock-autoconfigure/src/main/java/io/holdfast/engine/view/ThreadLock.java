@@ -18,6 +18,7 @@ import io.holdfast.LockStatus;
 import io.holdfast.LockView;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.SingleLine;
 
 /**
  * A key as a lock that threads own: it keeps, for each thread, the leases that an unlock
@@ -93,8 +94,8 @@ public final class ThreadLock implements LockView {
 			logger.warn(ex.getMessage());
 		}
 		if (!held) {
-			throw new IllegalMonitorStateException("Thread '" + Thread.currentThread().getName() + "' does not hold "
-					+ this + " any more: its lease was " + over);
+			throw new IllegalMonitorStateException("Thread '" + SingleLine.of(Thread.currentThread().getName())
+					+ "' does not hold " + this + " any more: its lease was " + over);
 		}
 	}
 
@@ -130,7 +131,7 @@ public final class ThreadLock implements LockView {
 
 	private IllegalMonitorStateException notOwner() {
 		return new IllegalMonitorStateException(
-				"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
+				"Thread '" + SingleLine.of(Thread.currentThread().getName()) + "' does not hold " + this);
 	}
 
 	@Override
@@ -152,7 +153,7 @@ public final class ThreadLock implements LockView {
 	@Override
 	public String toString() {
 		String mode = (this.request.mode() == LockMode.EXCLUSIVE) ? "" : this.request.mode() + " ";
-		return mode + "lock '" + this.request.key() + "'";
+		return mode + "lock '" + SingleLine.of(this.request.key()) + "'";
 	}
 
 }

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
@@ -107,7 +108,8 @@ public final class ScriptReplies {
 
 	private void warnOfMissingExpiry(String key) {
 		if (this.keysWithoutExpiry.add(key)) {
-			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until it is deleted; set"
+			logger.warn("The lock key '" + SingleLine.of(key)
+					+ "' has no expiry, so it stays locked until it is deleted; set"
 					+ " holdfast.lock.heal-missing-ttl to give such keys one");
 		}
 	}
