@@ -80,7 +80,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 				this.result.future().completeExceptionally(CallResult.cause(failure));
 			}
 			else if (granted.isPresent()) {
-				this.result.awayFromCaller(() -> call(granted.get()));
+				this.result.awayFromCaller(asked, () -> call(granted.get()));
 			}
 			else {
 				this.result.future().complete(otherwise.get());

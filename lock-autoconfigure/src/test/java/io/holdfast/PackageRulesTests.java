@@ -61,9 +61,10 @@ class PackageRulesTests {
 					"org.springframework.util..", "io.lettuce..", "io.netty.bootstrap", "io.netty.buffer..",
 					"io.netty.channel", "io.netty.util.concurrent..", "javax.net.ssl", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.optimistic",
-					List.of("io.holdfast", "io.holdfast.redis", "io.holdfast.engine",
-							"org.springframework.data.redis..", "org.springframework.dao..", "io.lettuce..",
-							"org.springframework.util..", "org.apache.commons.logging..")), //
+					List.of("io.holdfast", "io.holdfast.async", "io.holdfast.redis", "io.holdfast.engine",
+							"org.springframework.beans.factory", "org.springframework.data.redis..",
+							"org.springframework.dao..", "io.lettuce..", "org.springframework.util..",
+							"org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine")), //
 			Map.entry("io.holdfast.reactive",
 					List.of("io.holdfast", "io.holdfast.async", "reactor..", "org.reactivestreams..",

@@ -301,7 +301,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 				return CompletableFuture.failedFuture(new IllegalStateException(
 						this.service + " gave no future for " + this.request + ": if it is a mock, let it give one"));
 			}
-			CompletableFuture<HeldMethodLease> result = new CompletableFuture<>();
+			CompletableFuture<HeldMethodLease> result = granted.newIncompleteFuture();
 			granted.whenComplete((lease, failure) -> {
 				HeldMethodLease held;
 				try {

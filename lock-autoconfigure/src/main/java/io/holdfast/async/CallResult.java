@@ -20,6 +20,9 @@ public final class CallResult<R extends @Nullable Object> {
 	private static final Runnable NOTHING = () -> {
 	};
 
+	/** For futures of other implementations of a service, and for failures of a call. */
+	private static final DaemonThreads THREADS = new DaemonThreads();
+
 	private final Thread caller = Thread.currentThread();
 
 	/** What the caller gets. */
@@ -106,25 +109,29 @@ public final class CallResult<R extends @Nullable Object> {
 	/**
 	 * Go on with code that may block. The caller's thread is not to be blocked by it,
 	 * also if there was nothing to wait for.
+	 * @param asked the future that the code has waited for
 	 */
-	public void awayFromCaller(Runnable action) {
+	public void awayFromCaller(CompletableFuture<?> asked, Runnable action) {
 		if (Thread.currentThread() != this.caller) {
 			action.run();
 		}
 		else {
-			onNewThread(action);
+			onOtherThread(asked, action);
 		}
 	}
 
 	/**
-	 * Run code on a thread of its own; or on this one, if no threads are left: what was
+	 * Run code on another thread; or on this one, if no threads are left: what was
 	 * acquired must not be lost.
+	 * @param asked the future that the code has waited for, whose engine has threads
 	 */
-	public static void onNewThread(Runnable action) {
-		Thread thread = new Thread(action, "holdfast-call");
-		thread.setDaemon(true);
+	public static void onOtherThread(CompletableFuture<?> asked, Runnable action) {
+		if (asked instanceof EngineFuture<?> future) {
+			future.threads().execute(action);
+			return;
+		}
 		try {
-			thread.start();
+			THREADS.start(action, "holdfast-call");
 		}
 		catch (OutOfMemoryError ex) {
 			action.run();

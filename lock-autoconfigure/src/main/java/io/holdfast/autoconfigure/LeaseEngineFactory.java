@@ -11,7 +11,9 @@ import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.key.RedisStoreOptions;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.BeanClassLoaderAware;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -35,7 +37,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  *
  * @since 0.1.0
  */
-public final class LeaseEngineFactory {
+public final class LeaseEngineFactory implements BeanClassLoaderAware {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineFactory.class);
 
@@ -43,6 +45,9 @@ public final class LeaseEngineFactory {
 
 	/** So that it is said once, however many engines there are. */
 	private final AtomicBoolean warned = new AtomicBoolean();
+
+	/** Engines need not be beans. */
+	private @Nullable ClassLoader classLoader;
 
 	LeaseEngineFactory(HoldfastProperties properties) {
 		this.properties = properties;
@@ -61,7 +66,14 @@ public final class LeaseEngineFactory {
 	 */
 	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
 		this.properties.check();
-		return new LeaseEngine(store(connectionFactory), this.properties.engineSettings());
+		LeaseEngine engine = new LeaseEngine(store(connectionFactory), this.properties.engineSettings());
+		engine.setClassLoader(this.classLoader);
+		return engine;
+	}
+
+	@Override
+	public void setBeanClassLoader(ClassLoader classLoader) {
+		this.classLoader = classLoader;
 	}
 
 	private LeaseStore store(RedisConnectionFactory connectionFactory) {
@@ -82,7 +94,7 @@ public final class LeaseEngineFactory {
 		if (vain != null && this.warned.compareAndSet(false, true)) {
 			logger.warn(vain);
 		}
-		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options);
+		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options, this.classLoader);
 	}
 
 }

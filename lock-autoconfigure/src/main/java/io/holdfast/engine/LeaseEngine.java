@@ -14,6 +14,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.context.Scheduler;
@@ -70,6 +71,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
+	private final DaemonThreads threads;
+
 	private final InstanceLifecycle lifecycle;
 
 	/**
@@ -79,11 +82,16 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param settings defaults and times
 	 */
 	public LeaseEngine(LeaseStore store, EngineSettings settings) {
-		this(store, settings, new ThreadScheduler());
+		this(store, settings, new DaemonThreads());
 	}
 
-	private LeaseEngine(LeaseStore store, EngineSettings settings, ThreadScheduler scheduler) {
-		this(store, settings, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId, Math::random);
+	private LeaseEngine(LeaseStore store, EngineSettings settings, DaemonThreads threads) {
+		this(store, settings, threads, new ThreadScheduler(threads));
+	}
+
+	private LeaseEngine(LeaseStore store, EngineSettings settings, DaemonThreads threads, ThreadScheduler scheduler) {
+		this(store, settings, threads, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId,
+				Math::random);
 	}
 
 	/**
@@ -98,10 +106,10 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	public LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
 			Supplier<String> instanceIds, DoubleSupplier random) {
-		this(store, settings, scheduler, null, callbacks, instanceIds, random);
+		this(store, settings, new DaemonThreads(), scheduler, null, callbacks, instanceIds, random);
 	}
 
-	private LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler,
+	private LeaseEngine(LeaseStore store, EngineSettings settings, DaemonThreads threads, Scheduler scheduler,
 			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Supplier<String> instanceIds,
 			DoubleSupplier random) {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, random, instanceIds, this::start);
@@ -113,6 +121,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.coordinators,
 				this.fleet);
 		this.ownScheduler = ownScheduler;
+		this.threads = threads;
 	}
 
 	private boolean isInUse(String token) {
@@ -128,6 +137,16 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		byte[] bytes = new byte[16];
 		new SecureRandom().nextBytes(bytes);
 		return HexFormat.of().formatHex(bytes);
+	}
+
+	/**
+	 * Set the context class loader of the threads of this engine and its store. It has no
+	 * effect on threads of a caller's scheduler.
+	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 */
+	public void setClassLoader(@Nullable ClassLoader classLoader) {
+		this.threads.setClassLoader(classLoader);
+		this.context.store.setClassLoader(classLoader);
 	}
 
 	/**

@@ -3,10 +3,7 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.InstanceStore.Member;
@@ -36,14 +33,11 @@ final class SemaphoreLimitComparison {
 
 	private final long delayNanos;
 
-	private final Executor later;
-
 	private final Map<String, Comparison> comparisons = new ConcurrentHashMap<>();
 
 	SemaphoreLimitComparison(LeaseEngine engine, Duration delay) {
 		this.engine = engine;
 		this.delayNanos = delay.toNanos();
-		this.later = CompletableFuture.delayedExecutor(this.delayNanos, TimeUnit.NANOSECONDS);
 	}
 
 	/** Note a request. Does not block. */
@@ -76,7 +70,8 @@ final class SemaphoreLimitComparison {
 
 		void begin(int limit) {
 			this.dueAt = System.nanoTime() + RARER * SemaphoreLimitComparison.this.delayNanos;
-			SemaphoreLimitComparison.this.later.execute(() -> look(limit));
+			SemaphoreLimitComparison.this.engine.context.scheduler.schedule(() -> look(limit),
+					SemaphoreLimitComparison.this.delayNanos);
 		}
 
 		private void look(int limit) {
@@ -86,7 +81,7 @@ final class SemaphoreLimitComparison {
 			SemaphoreLimitComparison.this.engine.inspectPermits(this.key).thenAccept((state) -> {
 				if (differs(state, limit)) {
 					// Looking for the others blocks.
-					CompletableFuture.runAsync(() -> warn(state.asked(), limit));
+					SemaphoreLimitComparison.this.engine.context.call(() -> warn(state.asked(), limit));
 				}
 			});
 		}

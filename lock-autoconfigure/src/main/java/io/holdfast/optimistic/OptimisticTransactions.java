@@ -7,11 +7,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.OptimisticTransactionException;
 import io.holdfast.redis.driver.Drivers;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.BeanClassLoaderAware;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.util.backoff.BackOffExecution;
@@ -46,7 +48,7 @@ import org.springframework.util.backoff.ExponentialBackOff;
  *
  * @since 0.1.0
  */
-public class OptimisticTransactions {
+public class OptimisticTransactions implements BeanClassLoaderAware {
 
 	/** Pauses grow up to so many times the first one. */
 	private static final int LONGEST_PAUSE = 20;
@@ -54,6 +56,8 @@ public class OptimisticTransactions {
 	private final RedisConnectionFactory factory;
 
 	private final Supplier<RedisConnection> connector;
+
+	private final DaemonThreads threads;
 
 	private final Options options;
 
@@ -75,14 +79,28 @@ public class OptimisticTransactions {
 	 * @throws IllegalStateException if it is a factory of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory, Options options) {
-		this(connectionFactory, Drivers.watching(connectionFactory), options);
+		this(connectionFactory, new DaemonThreads(), options);
+	}
+
+	private OptimisticTransactions(RedisConnectionFactory factory, DaemonThreads threads, Options options) {
+		this(factory, Drivers.watching(factory, threads), threads, options);
 	}
 
 	private OptimisticTransactions(RedisConnectionFactory factory, Supplier<RedisConnection> connector,
-			Options options) {
+			DaemonThreads threads, Options options) {
 		this.factory = factory;
 		this.connector = connector;
+		this.threads = threads;
 		this.options = options;
+	}
+
+	/**
+	 * Set the context class loader of the threads that connect.
+	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 */
+	@Override
+	public void setBeanClassLoader(ClassLoader classLoader) {
+		this.threads.setClassLoader(classLoader);
 	}
 
 	/**
@@ -91,7 +109,7 @@ public class OptimisticTransactions {
 	 * @return transactions on the same Redis
 	 */
 	public OptimisticTransactions with(Options options) {
-		return new OptimisticTransactions(this.factory, this.connector, options);
+		return new OptimisticTransactions(this.factory, this.connector, this.threads, options);
 	}
 
 	/**

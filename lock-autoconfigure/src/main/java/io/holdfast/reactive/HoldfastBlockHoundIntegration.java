@@ -4,6 +4,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 
+import io.holdfast.async.DaemonThreads;
 import reactor.blockhound.BlockHound;
 import reactor.blockhound.integration.BlockHoundIntegration;
 
@@ -24,7 +25,8 @@ public final class HoldfastBlockHoundIntegration implements BlockHoundIntegratio
 			.allowBlockingCallsInside(timers, "remove")
 			.allowBlockingCallsInside(ThreadPoolExecutor.class.getName(), "addWorker")
 			.allowBlockingCallsInside(LinkedBlockingQueue.class.getName(), "offer")
-			.allowBlockingCallsInside("io.holdfast.redis.driver.ScriptExecutor", "enter");
+			.allowBlockingCallsInside("io.holdfast.redis.driver.ScriptExecutor", "enter")
+			.allowBlockingCallsInside(DaemonThreads.class.getName(), "create");
 	}
 
 }

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
@@ -67,6 +68,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final boolean cluster;
 
+	private final DaemonThreads threads = new DaemonThreads();
+
 	private final HoldfastConnectionFactory connections;
 
 	private final ScriptExecutor executor;
@@ -105,7 +108,21 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * {@link #obstacleToReplicas obstacle} to waiting for replicas
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options) {
+		this(template, options, null);
+	}
+
+	/**
+	 * Create the store for an application with a class loader of its own. Nothing is
+	 * connected before it is used.
+	 * @param template where Redis is
+	 * @param options how to use it
+	 * @param classLoader the context class loader of its threads, also of those that the
+	 * driver starts at once; {@code null} for that of Holdfast's classes
+	 * @throws IllegalStateException as the other constructor
+	 */
+	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options, @Nullable ClassLoader classLoader) {
 		Drivers.requireLettuce();
+		this.threads.setClassLoader(classLoader);
 		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;
 		this.cluster = Drivers.isCluster(application);
@@ -120,23 +137,24 @@ public final class RedisLeaseStore implements LeaseStore {
 		}
 		// A WAIT may take its time.
 		this.connections = HoldfastConnectionFactory.of(application,
-				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO);
+				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO, this.threads);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		ClusterMasters masters = new ClusterMasters(this.connections);
-		this.executor = new ScriptExecutor(this.connections, masters::refresh);
+		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
 		ShardedChannels shards = (pingKey == null || options.polling()) ? null
 				: new ShardedChannels(masters, this.executor, options, pingKey);
 		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
 				this.executor, options.channelPrefix(), pingKey, shards);
-		this.confirmations = (options.replicas() == null) ? null
-				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
+		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
+				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
 		this.resources = new ResourceScripts(options, this.cluster, this.executor,
 				(slot) -> (shards != null) ? shards.at(slot) : null);
 		this.locks = new LockCommands(this.resources);
 		this.permits = new PermitCommands(this.resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
-		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(own) : null);
+		this.fleet = new RedisFleetStore(options, this.executor,
+				this.cluster ? new ClusterNodes(own, this.threads) : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
@@ -147,6 +165,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	 */
 	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
 		return Drivers.isCluster(factory) ? "waiting for replicas is not possible in a cluster" : null;
+	}
+
+	@Override
+	public void setClassLoader(@Nullable ClassLoader classLoader) {
+		this.threads.setClassLoader(classLoader);
 	}
 
 	@Override

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 import io.holdfast.Lease;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.context.ThreadScheduler;
 import io.holdfast.engine.request.EngineSettings;
@@ -34,7 +35,7 @@ class FailedWaitTests {
 
 	private static final String KEY = "stock";
 
-	private final ThreadScheduler threads = new ThreadScheduler();
+	private final ThreadScheduler threads = new ThreadScheduler(new DaemonThreads());
 
 	private final FailingScheduler scheduler = new FailingScheduler(this.threads);
 

@@ -8,6 +8,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -180,7 +181,8 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	private Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector(int port) {
-		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port), Duration.ZERO);
+		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port), Duration.ZERO,
+				new DaemonThreads());
 		this.redis.closeAtEnd(connections::destroy);
 		return connections::connectPubSub;
 	}
@@ -190,7 +192,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	void noticesMisplacedSubscription() {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
-		});
+		}, new DaemonThreads());
 		this.redis.closeAtEnd(executor::close);
 		NotificationListener listener = new NotificationListener(connector(replica.port()), executor, "wake:", null,
 				null, 300);
@@ -207,7 +209,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	void noticesHalfOpenSubscription() {
 		FaultProxy proxy = proxy();
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
-		});
+		}, new DaemonThreads());
 		this.redis.closeAtEnd(executor::close);
 		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor, "wake:", null, null,
 				300);

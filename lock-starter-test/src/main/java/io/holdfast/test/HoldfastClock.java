@@ -11,6 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import java.util.function.BooleanSupplier;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.context.ThreadScheduler;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,7 @@ public final class HoldfastClock {
 
 	private static final Duration FARTHEST = Duration.ofDays(36_500);
 
-	private final ThreadScheduler threads = new ThreadScheduler();
+	private final ThreadScheduler threads;
 
 	private final Scheduler scheduler = new TurnedScheduler();
 
@@ -58,8 +59,14 @@ public final class HoldfastClock {
 	 */
 	private final ReentrantLock turning = new ReentrantLock();
 
-	/** Create a clock that shows what the others of the JVM do, until it is turned. */
-	HoldfastClock() {
+	/**
+	 * Create a clock that shows what the others of the JVM do, until it is turned.
+	 * @param classLoader the class loader of the application
+	 */
+	HoldfastClock(@Nullable ClassLoader classLoader) {
+		DaemonThreads daemons = new DaemonThreads();
+		daemons.setClassLoader(classLoader);
+		this.threads = new ThreadScheduler(daemons);
 	}
 
 	/**

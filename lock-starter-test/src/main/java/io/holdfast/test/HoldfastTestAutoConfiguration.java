@@ -9,6 +9,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -26,8 +27,8 @@ import org.springframework.context.annotation.Bean;
 class HoldfastTestAutoConfiguration {
 
 	@Bean(destroyMethod = "close")
-	HoldfastClock holdfastClock() {
-		return new HoldfastClock();
+	HoldfastClock holdfastClock(ConfigurableListableBeanFactory beans) {
+		return new HoldfastClock(beans.getBeanClassLoader());
 	}
 
 	@Bean

@@ -116,11 +116,11 @@ final class UnstableText {
 			return type + ", which has no text of its own (no toString method). " + PROPERTIES + "version";
 		}
 		String zoneless = zoneless(value);
-		// In a text that is written by hand, it may come from this method.
+		// A text that is written by hand may have what this method returns.
 		if (zoneless != null && (part.generated() || zoneless.equals("toInstant()")) && isInText(value)) {
 			return type + ", whose text depends on the time zone. " + PROPERTIES + "at." + zoneless;
 		}
-		if (hasOrderOfItsOwn(value) && isInText(value)) {
+		if (part.generated() && hasOrderOfItsOwn(value) && isInText(value)) {
 			return type + ", whose order differs between JVMs. " + PROPERTIES + "version, or sort it";
 		}
 		return null;

@@ -126,7 +126,8 @@ public final class CompletionStageInvocation {
 			asked = CompletableFuture.failedFuture(ex);
 		}
 		this.result.waitsFor(asked);
-		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(() -> {
+		CompletableFuture<HeldMethodLease> waited = asked;
+		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(waited, () -> {
 			if (failure != null) {
 				notAcquired(methodLease, CallResult.cause(failure));
 			}

@@ -16,12 +16,13 @@ import io.holdfast.LeaseLostEvent;
 import io.holdfast.LeaseRequest;
 import io.holdfast.aop.ApplicationBean;
 import io.holdfast.async.BlockingWait;
-import io.holdfast.async.CallResult;
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.observe.LeakDetector;
 import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -40,10 +41,11 @@ import org.springframework.core.env.Environment;
 
 /**
  * Connects every engine of the context with the application: observers that are beans are
- * told what happens, lost leases are published as events, and the instance has a name for
- * those who watch the fleet. Gives services the application's namespace of keys, and has
- * limits of semaphores compared with those of other instances. Comes before
- * post-processors of the application, which may need a service.
+ * told what happens, lost leases are published as events, threads have the class loader
+ * of the application, and the instance has a name for those who watch the fleet. Gives
+ * services the application's namespace of keys, and has limits of semaphores compared
+ * with those of other instances. Comes before post-processors of the application, which
+ * may need a service.
  */
 public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
@@ -88,7 +90,13 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	/** Before there is a proxy, which may hide what the bean is. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
-		if (bean instanceof DefaultLockService locks) {
+		if (bean instanceof LeaseEngine engine) {
+			engine.setClassLoader(this.beans.getBeanClassLoader());
+		}
+		else if (bean instanceof LeakDetector leaks) {
+			leaks.setClassLoader(this.beans.getBeanClassLoader());
+		}
+		else if (bean instanceof DefaultLockService locks) {
 			namespace().map(CallNamespace::new).ifPresent(locks::setKeyNamespace);
 		}
 		else if (bean instanceof DefaultSemaphoreService semaphores) {
@@ -186,11 +194,13 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	}
 
 	/** Return the name of this host. First requests wait for it, but not for long. */
-	private static String host() {
+	private String host() {
+		DaemonThreads threads = new DaemonThreads();
+		threads.setClassLoader(this.beans.getBeanClassLoader());
 		// Not in the common pool, whose threads may all be waiting for the request.
-		return BlockingWait
-			.join(CompletableFuture.supplyAsync(LeaseEngineConfigurer::lookUpHost, CallResult::onNewThread)
-				.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
+		return BlockingWait.join(CompletableFuture
+			.supplyAsync(LeaseEngineConfigurer::lookUpHost, (task) -> threads.start(task, "holdfast-host"))
+			.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
 	}
 
 	private static String lookUpHost() {

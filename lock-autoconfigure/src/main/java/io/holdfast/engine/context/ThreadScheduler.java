@@ -10,6 +10,8 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
+import io.holdfast.async.DaemonThreads;
+
 /**
  * Real time, on one daemon thread, and threads for callbacks that may block; they are
  * there only while something is to be done.
@@ -33,20 +35,18 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	 */
 	private final ThreadPoolExecutor callbacks;
 
-	/** Create a scheduler, which starts its threads when it needs them. */
-	public ThreadScheduler() {
-		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> daemon(task, "holdfast-timer"));
+	/**
+	 * Create a scheduler, which starts its threads when it needs them.
+	 * @param threads makes the threads
+	 */
+	public ThreadScheduler(DaemonThreads threads) {
+		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> threads.create(task, "holdfast-timer"));
 		this.callbacks = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
-				(task) -> daemon(task, "holdfast-callback"), (task, pool) -> daemon(task, "holdfast-late").start());
+				(task) -> threads.create(task, "holdfast-callback"),
+				(task, pool) -> threads.start(task, "holdfast-late"));
 		this.executor.setRemoveOnCancelPolicy(true);
 		this.executor.setKeepAliveTime(10, TimeUnit.SECONDS);
 		this.executor.allowCoreThreadTimeOut(true);
-	}
-
-	private static Thread daemon(Runnable task, String name) {
-		Thread thread = new Thread(task, name);
-		thread.setDaemon(true);
-		return thread;
 	}
 
 	/** Return what runs listeners and continuations of users. */

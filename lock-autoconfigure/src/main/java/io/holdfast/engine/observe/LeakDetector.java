@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.Resource.Kind;
 import org.apache.commons.logging.Log;
@@ -36,6 +37,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 	private final Duration threshold;
 
+	private final DaemonThreads threads = new DaemonThreads();
+
 	private final ScheduledThreadPoolExecutor timer;
 
 	/**
@@ -45,12 +48,16 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 	 */
 	public LeakDetector(Duration threshold) {
 		this.threshold = threshold;
-		this.timer = new ScheduledThreadPoolExecutor(1, (task) -> {
-			Thread thread = new Thread(task, "holdfast-leaks");
-			thread.setDaemon(true);
-			return thread;
-		});
+		this.timer = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-leaks"));
 		this.timer.setRemoveOnCancelPolicy(true);
+	}
+
+	/**
+	 * Set the context class loader of the thread of this detector.
+	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 */
+	public void setClassLoader(@Nullable ClassLoader classLoader) {
+		this.threads.setClassLoader(classLoader);
 	}
 
 	@Override

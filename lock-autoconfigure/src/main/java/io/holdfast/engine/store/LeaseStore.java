@@ -39,6 +39,13 @@ public interface LeaseStore extends AutoCloseable {
 	void stop();
 
 	/**
+	 * Set the context class loader of the threads of this store, if it has any.
+	 * @param classLoader that of the application, or {@code null} if it has none
+	 */
+	default void setClassLoader(@Nullable ClassLoader classLoader) {
+	}
+
+	/**
 	 * Return where the leases are kept, in words.
 	 * @return the place, such as {@code Redis at localhost:6379}
 	 */

@@ -21,6 +21,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.async.BlockingWait;
+import io.holdfast.async.EngineFuture;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.EngineExceptions;
@@ -277,7 +278,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		LeaseContext context = this.contexts.apply(request);
 		PendingAcquisition acquisition = this.starter.acquire(this.resolver.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
-		CompletableFuture<T> userFuture = new CompletableFuture<>();
+		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::execute);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
 			T instead = (error != null) ? fallback.apply(error) : null;
 			if (instead != null) {

@@ -60,7 +60,7 @@ public final class RedisDiagnostics {
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> start() {
 		CompletableFuture<List<StoreDiagnostic>> findings = new CompletableFuture<>();
-		Thread thread = new Thread(() -> {
+		this.executor.threads().start(() -> {
 			try {
 				findings.complete(Stream.of(servers(), rights()).flatMap(List::stream).toList());
 			}
@@ -68,8 +68,6 @@ public final class RedisDiagnostics {
 				findings.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
 			}
 		}, "holdfast-examination");
-		thread.setDaemon(true);
-		thread.start();
 		return findings;
 	}
 

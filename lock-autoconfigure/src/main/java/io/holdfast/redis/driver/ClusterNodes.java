@@ -5,6 +5,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.StreamSupport;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
 
@@ -27,9 +28,12 @@ public final class ClusterNodes {
 
 	private final RedisTemplate<String, String> template;
 
+	private final DaemonThreads threads;
+
 	/** Create the view of the cluster behind a template. */
-	public ClusterNodes(RedisTemplate<String, String> template) {
+	public ClusterNodes(RedisTemplate<String, String> template, DaemonThreads threads) {
 		this.template = template;
+		this.threads = threads;
 	}
 
 	/**
@@ -50,11 +54,7 @@ public final class ClusterNodes {
 
 	private CompletableFuture<List<RedisClusterNode>> masters() {
 		// The driver may have to connect for it.
-		return CompletableFuture.supplyAsync(this::ask, (task) -> {
-			Thread thread = new Thread(task, "holdfast-redis-nodes");
-			thread.setDaemon(true);
-			thread.start();
-		});
+		return CompletableFuture.supplyAsync(this::ask, (task) -> this.threads.start(task, "holdfast-redis-nodes"));
 	}
 
 	private List<RedisClusterNode> ask() {

@@ -2,6 +2,7 @@ package io.holdfast.redis.driver;
 
 import java.util.function.Supplier;
 
+import io.holdfast.async.DaemonThreads;
 import io.lettuce.core.RedisCommandExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -79,10 +80,10 @@ public final class Drivers {
 	 * @throws RedisDriverException if the factory is neither Lettuce's nor Jedis's: each
 	 * command might take another connection, and {@code EXEC} know of no watched key
 	 */
-	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
+	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory, DaemonThreads threads) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
 		if (LETTUCE && Lettuce.isFactory(unwrapped)) {
-			return Lettuce.watching(unwrapped);
+			return Lettuce.watching(unwrapped, threads);
 		}
 		if (JEDIS && Jedis.isFactory(unwrapped)) {
 			return factory::getConnection;
@@ -119,8 +120,8 @@ public final class Drivers {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
 		}
 
-		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
-			return new LettuceWatchConnections((LettuceConnectionFactory) factory)::get;
+		static Supplier<RedisConnection> watching(RedisConnectionFactory factory, DaemonThreads threads) {
+			return new LettuceWatchConnections((LettuceConnectionFactory) factory, threads)::get;
 		}
 
 		static boolean abandon(RedisConnection connection) {

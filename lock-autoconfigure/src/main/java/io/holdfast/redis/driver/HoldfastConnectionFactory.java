@@ -3,9 +3,11 @@ package io.holdfast.redis.driver;
 import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.DaemonThreads;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.SocketOptions;
@@ -20,6 +22,7 @@ import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisClusterConnection;
@@ -73,19 +76,23 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 * @param application the connection factory of the application, of which only the
 	 * configuration is used
 	 * @param longestWait how long a command may have the server wait
+	 * @param threads makes the threads of the driver, unless the application has some
 	 * @return the connections, to be destroyed by the caller
 	 * @throws IllegalStateException if Lettuce is missing, or the factory does not tell
 	 * where Redis is
 	 */
-	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestWait) {
-		return create(application, LONGEST_SILENCE.plus(longestWait));
+	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestWait,
+			DaemonThreads threads) {
+		return create(application, LONGEST_SILENCE.plus(longestWait), threads);
 	}
 
 	/** Create connections that are given up after a silence. */
-	static HoldfastConnectionFactory create(RedisConnectionFactory application, Duration longestSilence) {
+	static HoldfastConnectionFactory create(RedisConnectionFactory application, Duration longestSilence,
+			DaemonThreads threads) {
 		LettuceConnectionFactory configured = lettuce(Drivers.unwrap(application));
 		LettuceClientConfiguration client = configured.getClientConfiguration();
-		return new HoldfastConnectionFactory(configuration(configured), client, resources(client, longestSilence));
+		return new HoldfastConnectionFactory(configuration(configured), client,
+				resources(client, longestSilence, threads));
 	}
 
 	private static LettuceConnectionFactory lettuce(RedisConnectionFactory factory) {
@@ -111,10 +118,11 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/** Return resources with the threads and metrics that the application has chosen. */
-	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence) {
+	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence,
+			DaemonThreads threads) {
 		ClientResources.Builder builder = client.getClientResources()
 			.map(HoldfastConnectionFactory::sharing)
-			.orElseGet(ClientResources::builder);
+			.orElseGet(() -> own(threads));
 		NettyCustomizer application = client.getClientResources()
 			.map(ClientResources::nettyCustomizer)
 			.orElse(NO_CUSTOMIZER);
@@ -133,6 +141,14 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			}
 
 		}).build();
+	}
+
+	/** Return a builder of resources with the threads that Lettuce would have. */
+	private static ClientResources.Builder own(DaemonThreads threads) {
+		return ClientResources.builder().threadFactoryProvider((pool) -> {
+			ThreadFactory inheriting = new DefaultThreadFactory(pool, true);
+			return (task) -> threads.create(task, inheriting);
+		});
 	}
 
 	/**

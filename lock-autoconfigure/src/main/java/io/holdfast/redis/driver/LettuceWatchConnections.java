@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
+import io.holdfast.async.DaemonThreads;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
@@ -47,14 +48,18 @@ public final class LettuceWatchConnections {
 
 	private final LettuceConnectionFactory factory;
 
+	private final DaemonThreads threads;
+
 	private final Deque<Idle> idle = new ConcurrentLinkedDeque<>();
 
 	/**
 	 * Create them. Nothing is connected before it is used.
 	 * @param factory tells where Redis is; when it is closed, so are these
+	 * @param threads makes the threads that connect
 	 */
-	LettuceWatchConnections(LettuceConnectionFactory factory) {
+	LettuceWatchConnections(LettuceConnectionFactory factory, DaemonThreads threads) {
 		this.factory = factory;
+		this.threads = threads;
 	}
 
 	/**
@@ -159,11 +164,8 @@ public final class LettuceWatchConnections {
 			}
 			// Not on this thread: if it was interrupted, Lettuce would leave a connection
 			// open without an owner.
-			return CompletableFuture.supplyAsync(() -> type.cast(open()), (task) -> {
-				Thread thread = new Thread(task, "holdfast-redis-connect");
-				thread.setDaemon(true);
-				thread.start();
-			});
+			return CompletableFuture.supplyAsync(() -> type.cast(open()),
+					(task) -> LettuceWatchConnections.this.threads.start(task, "holdfast-redis-connect"));
 		}
 
 		@Override

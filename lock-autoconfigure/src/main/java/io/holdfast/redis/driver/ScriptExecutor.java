@@ -13,6 +13,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
@@ -57,6 +58,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	private final RedisConnectionFactory factory;
 
 	private final Runnable refresh;
+
+	private final DaemonThreads threads;
 
 	private final ReentrantLock lock = new ReentrantLock();
 
@@ -116,11 +119,18 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * Create the executor. Nothing is connected before it is used.
 	 * @param factory gives the connection, which all share
 	 * @param refresh has the driver look at the cluster anew, if it is one
+	 * @param threads makes the threads that connect
 	 */
-	public ScriptExecutor(RedisConnectionFactory factory, Runnable refresh) {
+	public ScriptExecutor(RedisConnectionFactory factory, Runnable refresh, DaemonThreads threads) {
 		this.factory = factory;
 		this.refresh = refresh;
+		this.threads = threads;
 		this.cluster = Drivers.isCluster(factory);
+	}
+
+	/** Return what makes the threads of the store. */
+	public DaemonThreads threads() {
+		return this.threads;
 	}
 
 	/**
@@ -238,9 +248,7 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private void connect() {
 		if (!this.connecting) {
-			Thread thread = new Thread(this::serveBacklog, "holdfast-redis-connect");
-			thread.setDaemon(true);
-			thread.start();
+			this.threads.start(this::serveBacklog, "holdfast-redis-connect");
 			// Not before, as starting fails where threads run out.
 			this.connecting = true;
 			this.attemptAwaitedUntil = 0;

@@ -116,7 +116,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		}
 		// First, as starting a thread may fail.
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
-		NotificationThread.inBackground(next::run);
+		this.thread.inBackground(next::run);
 	}
 
 	@Override
@@ -180,7 +180,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 					refused);
 		}
 		this.channel.onChange();
-		NotificationThread.inBackground(source::close);
+		this.thread.inBackground(source::close);
 	}
 
 	private void ping(NotificationSubscription source) {

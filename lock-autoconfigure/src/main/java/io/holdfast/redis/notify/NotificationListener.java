@@ -54,7 +54,7 @@ public final class NotificationListener
 
 	private final long pingMillis;
 
-	private final NotificationThread thread = new NotificationThread();
+	private final NotificationThread thread;
 
 	private final ChannelWatch watch;
 
@@ -90,6 +90,7 @@ public final class NotificationListener
 			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
 			@Nullable ShardedChannels shards, long pingMillis) {
 		this.pingMillis = pingMillis;
+		this.thread = new NotificationThread(executor.threads());
 		this.connector = connector;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;

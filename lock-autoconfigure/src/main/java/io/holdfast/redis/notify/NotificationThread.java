@@ -6,6 +6,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.DaemonThreads;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -20,14 +21,13 @@ final class NotificationThread {
 
 	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
 
+	private final DaemonThreads threads;
+
 	private final ScheduledThreadPoolExecutor executor;
 
-	NotificationThread() {
-		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> {
-			Thread daemon = new Thread(task, "holdfast-wake-up");
-			daemon.setDaemon(true);
-			return daemon;
-		}) {
+	NotificationThread(DaemonThreads threads) {
+		this.threads = threads;
+		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> threads.create(task, "holdfast-wake-up")) {
 
 			@Override
 			protected void terminated() {
@@ -74,10 +74,8 @@ final class NotificationThread {
 	/**
 	 * Run what may block for as long as a driver likes.
 	 */
-	static void inBackground(Runnable action) {
-		Thread background = new Thread(action, "holdfast-subscription");
-		background.setDaemon(true);
-		background.start();
+	void inBackground(Runnable action) {
+		this.threads.start(action, "holdfast-subscription");
 	}
 
 	/** Log what an action throws: a driver's thread, for one, must not end by it. */

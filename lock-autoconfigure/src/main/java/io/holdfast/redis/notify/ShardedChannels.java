@@ -119,7 +119,7 @@ public final class ShardedChannels {
 			this.shards.remove(id, shard);
 			NotificationSubscription open = shard.watch.stop();
 			if (open != null) {
-				NotificationThread.inBackground(open::close);
+				host.thread().inBackground(open::close);
 			}
 		});
 		publish();

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.StoreCommandException;
@@ -44,6 +45,8 @@ public final class ReplicaConfirmations implements AutoCloseable {
 
 	private final Replicas replicas;
 
+	private final DaemonThreads threads;
+
 	private final Queue<Grant> waiting = new ConcurrentLinkedQueue<>();
 
 	/**
@@ -62,8 +65,10 @@ public final class ReplicaConfirmations implements AutoCloseable {
 	 * Create them. Nothing is connected before it is needed.
 	 * @param connector opens a connection; blocks
 	 * @param replicas how many replicas are to confirm, in which time
+	 * @param threads makes the threads that connect
 	 */
-	public ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas) {
+	public ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas, DaemonThreads threads) {
+		this.threads = threads;
 		this.connector = connector;
 		this.replicas = replicas;
 	}
@@ -158,7 +163,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	private void connect(List<Grant> batch) {
-		Thread thread = new Thread(() -> attempt(batch, () -> {
+		this.threads.start(() -> attempt(batch, () -> {
 			Connection open = open();
 			this.connection = open;
 			if (this.closed) {
@@ -166,8 +171,6 @@ public final class ReplicaConfirmations implements AutoCloseable {
 			}
 			send(open, batch);
 		}), "holdfast-redis-connect");
-		thread.setDaemon(true);
-		thread.start();
 	}
 
 	private Connection open() {

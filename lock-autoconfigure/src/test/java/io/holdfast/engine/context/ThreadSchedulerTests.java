@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.DaemonThreads;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,7 @@ class ThreadSchedulerTests {
 	private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
 	@AutoClose
-	private final ThreadScheduler scheduler = new ThreadScheduler();
+	private final ThreadScheduler scheduler = new ThreadScheduler(new DaemonThreads());
 
 	@Test
 	void whatIsCancelledBeforeItIsDueWakesUpNoThread() throws Exception {

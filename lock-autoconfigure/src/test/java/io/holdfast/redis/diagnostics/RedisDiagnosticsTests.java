@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.OneNodeCluster;
@@ -109,7 +110,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	void closed() {
 		RedisConnectionFactory factory = this.redis.connectionFactory();
 		ScriptExecutor executor = new ScriptExecutor(factory, () -> {
-		});
+		}, new DaemonThreads());
 		executor.close();
 		RedisDiagnostics diagnostics = new RedisDiagnostics(new StringRedisTemplate(factory), executor,
 				RedisStoreOptions.defaults());

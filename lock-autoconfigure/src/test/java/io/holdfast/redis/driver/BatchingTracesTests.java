@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisTestCase;
@@ -43,7 +44,7 @@ class BatchingTracesTests extends RedisTestCase {
 				LettuceClientConfiguration.builder().clientResources(resources).build());
 		factory.start();
 		try (ScriptExecutor executor = new ScriptExecutor(factory, () -> {
-		})) {
+		}, new DaemonThreads())) {
 			ping(executor);
 			this.children.clear();
 			CountDownLatch over = new CountDownLatch(THREADS);

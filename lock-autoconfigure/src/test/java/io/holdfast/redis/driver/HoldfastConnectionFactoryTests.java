@@ -7,6 +7,7 @@ import java.util.stream.Stream;
 
 import javax.net.ssl.SSLSocketFactory;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -54,7 +55,7 @@ import static org.mockito.Mockito.withSettings;
 class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	private static HoldfastConnectionFactory own(RedisConnectionFactory application) {
-		return HoldfastConnectionFactory.of(application, Duration.ZERO);
+		return HoldfastConnectionFactory.of(application, Duration.ZERO, new DaemonThreads());
 	}
 
 	private static RedisConfiguration configurationOf(RedisConnectionFactory application) {
@@ -188,8 +189,9 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	@DisplayName("A connection on which nothing comes any more is opened again, and what was not answered is sent again")
 	void halfOpen() throws IOException {
 		try (HalfOpenProxy proxy = new HalfOpenProxy(this.redis.host(), this.redis.port())) {
-			HoldfastConnectionFactory own = HoldfastConnectionFactory
-				.create(this.redis.connectionFactory(this.redis.host(), proxy.port()), Duration.ofMillis(300));
+			HoldfastConnectionFactory own = HoldfastConnectionFactory.create(
+					this.redis.connectionFactory(this.redis.host(), proxy.port()), Duration.ofMillis(300),
+					new DaemonThreads());
 			try (RedisConnection connection = own.getConnection()) {
 				assertThat(connection.ping()).isEqualTo("PONG");
 				proxy.lose("PING");

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Place;
@@ -250,7 +251,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 				new RedisStoreOptions(lockPrefix, "semaphore:", "wake:", null, Duration.ofSeconds(20),
 						Duration.ofSeconds(5), true, this.redis.keyPrefix() + "protocol"),
 				new ScriptExecutor(this.redis.connectionFactory(), () -> {
-				}), false, protocol, oldest);
+				}, new DaemonThreads()), false, protocol, oldest);
 	}
 
 	private static @Nullable String join(InstanceStore store, String id) {

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.ScriptCall;
@@ -21,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ChannelWatchTests {
 
-	private final NotificationThread thread = new NotificationThread();
+	private final NotificationThread thread = new NotificationThread(new DaemonThreads());
 
 	private final BlockingQueue<NotificationSubscription> attempts = new LinkedBlockingQueue<>();
 

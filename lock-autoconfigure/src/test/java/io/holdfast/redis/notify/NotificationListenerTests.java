@@ -3,6 +3,7 @@ package io.holdfast.redis.notify;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.testing.Slow;
@@ -34,7 +35,7 @@ class NotificationListenerTests {
 
 	private final NotificationListener listener = new NotificationListener(this::connect,
 			new ScriptExecutor(mock(RedisConnectionFactory.class), () -> {
-			}), "wake:", null, null);
+			}, new DaemonThreads()), "wake:", null, null);
 
 	private StatefulRedisPubSubConnection<byte[], byte[]> connect() {
 		this.connecting.complete(true);

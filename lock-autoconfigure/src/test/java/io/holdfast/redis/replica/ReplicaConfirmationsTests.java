@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
@@ -45,7 +46,7 @@ class ReplicaConfirmationsTests {
 
 	@AutoClose
 	private final ReplicaConfirmations confirmations = new ReplicaConfirmations(this::connect,
-			new Replicas(2, Duration.ofMillis(100)));
+			new Replicas(2, Duration.ofMillis(100)), new DaemonThreads());
 
 	private synchronized FakeConnection connect() {
 		if (this.refused) {

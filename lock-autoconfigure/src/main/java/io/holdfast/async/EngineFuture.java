@@ -1,0 +1,36 @@
+package io.holdfast.async;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Future of an engine, and of stages that depend on one: names the threads of the engine
+ * for code that must not run on the thread of its caller.
+ *
+ * @param <T> the type of the value
+ */
+public final class EngineFuture<T extends @Nullable Object> extends CompletableFuture<T> {
+
+	private final Executor threads;
+
+	/**
+	 * Create a future.
+	 * @param threads threads that may block
+	 */
+	public EngineFuture(Executor threads) {
+		this.threads = threads;
+	}
+
+	/** Return threads that may block. */
+	Executor threads() {
+		return this.threads;
+	}
+
+	@Override
+	public <U extends @Nullable Object> CompletableFuture<U> newIncompleteFuture() {
+		return new EngineFuture<>(this.threads);
+	}
+
+}
