@@ -1,5 +1,7 @@
 package io.holdfast.test;
 
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -66,6 +68,27 @@ class HoldfastClockTests {
 			clock(context).advance(Duration.ofDays(1));
 			assertThat(renewed.isHeld()).isTrue();
 			assertThat(renewed.remaining()).isBetween(Duration.ofSeconds(15), Duration.ofSeconds(30));
+		});
+	}
+
+	@Test
+	@DisplayName("Its threads inherit nothing from the caller, and have the class loader of the application")
+	void threads() {
+		ClassLoader application = new URLClassLoader(new URL[0], getClass().getClassLoader());
+		InheritableThreadLocal<String> tenant = new InheritableThreadLocal<>();
+		this.runner.withClassLoader(application).run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			CompletableFuture<String> found = new CompletableFuture<>();
+			Thread caller = new Thread(() -> {
+				tenant.set("A");
+				LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(SOON).autoRenew(false));
+				lease.onLost(() -> found.complete(
+						tenant.get() + " " + (Thread.currentThread().getContextClassLoader() == application)));
+				locks.admin().forceRelease("a");
+			});
+			caller.setContextClassLoader(ClassLoader.getPlatformClassLoader());
+			caller.start();
+			assertThat(found).succeedsWithin(SOON).isEqualTo("null true");
 		});
 	}
 
