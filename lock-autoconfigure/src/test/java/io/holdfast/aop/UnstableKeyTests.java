@@ -135,9 +135,10 @@ class UnstableKeyTests {
 				new Slot("a", Map.of(new NoText(), "x")), new Slot("a", Optional.of(new NoText())),
 				new Slot("a", Arrays.asList(null, new NoText())), new Slot("a", new HashOfType()),
 				new Slot("a", new ArrayInText("a")), new Slot("a", new ArrayList<>(List.of(new long[1]))),
-				new Generated(new NoText()), new ArrayInText("a"), new Described(), new WithSuper(),
-				new Derived(new NoText()), new Slot("a", new Derived(new NoText())),
-				new Slot("a", new String[][] { { "a" } }), new Slot("a", (Runnable) () -> {
+				new Slot("a", new Described()), new Slot("a", new WithSuper()), new Generated(new NoText()),
+				new ArrayInText("a"), new Described(), new WithSuper(), new Derived(new NoText()),
+				new Slot("a", new Derived(new NoText())), new Slot("a", new String[][] { { "a" } }),
+				new Slot("a", (Runnable) () -> {
 				}), proxy(new NoText()), new Slot("a", proxy(new NoText())), new AtomicReference<>(new NoText()));
 	}
 

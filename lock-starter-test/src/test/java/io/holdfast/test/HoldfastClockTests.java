@@ -82,8 +82,8 @@ class HoldfastClockTests {
 			Thread caller = new Thread(() -> {
 				tenant.set("A");
 				LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(SOON).autoRenew(false));
-				lease.onLost(() -> found.complete(
-						tenant.get() + " " + (Thread.currentThread().getContextClassLoader() == application)));
+				lease.onLost(() -> found
+					.complete(tenant.get() + " " + (Thread.currentThread().getContextClassLoader() == application)));
 				locks.admin().forceRelease("a");
 			});
 			caller.setContextClassLoader(ClassLoader.getPlatformClassLoader());

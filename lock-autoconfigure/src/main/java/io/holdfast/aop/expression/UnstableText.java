@@ -89,7 +89,7 @@ final class UnstableText {
 	 * {@code null}
 	 */
 	static @Nullable String find(Object value, String text) {
-		if (text.contains("@" + Integer.toHexString(System.identityHashCode(value)))) {
+		if (hasIdentityHash(text, value)) {
 			return "has its identity hash in its text. " + PROPERTIES + "version";
 		}
 		UnstableText search = new UnstableText(text);
@@ -111,17 +111,16 @@ final class UnstableText {
 
 	private @Nullable String examine(Part part) {
 		Object value = part.value();
-		String type = "has a value of type " + value.getClass().getTypeName() + " in its text";
 		if (this.hasHashes && hasHashOf(value)) {
-			return type + ", which has no text of its own (no toString method). " + PROPERTIES + "version";
+			return inText(value) + ", which has no text of its own (no toString method). " + PROPERTIES + "version";
 		}
 		String zoneless = zoneless(value);
 		// A text that is written by hand may have what this method returns.
 		if (zoneless != null && (part.generated() || zoneless.equals("toInstant()")) && isInText(value)) {
-			return type + ", whose text depends on the time zone. " + PROPERTIES + "at." + zoneless;
+			return inText(value) + ", whose text depends on the time zone. " + PROPERTIES + "at." + zoneless;
 		}
 		if (part.generated() && hasOrderOfItsOwn(value) && isInText(value)) {
-			return type + ", whose order differs between JVMs. " + PROPERTIES + "version, or sort it";
+			return inText(value) + ", whose order differs between JVMs. " + PROPERTIES + "version, or sort it";
 		}
 		return null;
 	}
@@ -130,21 +129,30 @@ final class UnstableText {
 		return this.text.contains(value.toString());
 	}
 
+	private static String inText(Object value) {
+		return "has a value of type " + value.getClass().getTypeName() + " in its text";
+	}
+
 	/**
-	 * Return whether the text has the hash of a part that has nothing else. Also one that
-	 * is no identity hash: entities often have that of their class.
+	 * Return whether the text has the hash of a part, as that of {@code Object} does.
+	 * Also one that is no identity hash: entities often have that of their class.
 	 */
 	private boolean hasHashOf(Object part) {
+		if (hasIdentityHash(this.text, part)) {
+			return true;
+		}
 		for (Class<?> c = part.getClass(); c != null; c = c.getSuperclass()) {
-			if (this.text.contains(c.getName() + "@")) {
-				return hasHash(c.getName(), System.identityHashCode(part)) || hasHash(c.getName(), part.hashCode());
+			// Before the hash, which a part may load from a database.
+			if (this.text.contains(c.getName() + "@")
+					&& this.text.contains(c.getName() + "@" + Integer.toHexString(part.hashCode()))) {
+				return true;
 			}
 		}
 		return false;
 	}
 
-	private boolean hasHash(String name, int hash) {
-		return this.text.contains(name + "@" + Integer.toHexString(hash));
+	private static boolean hasIdentityHash(String text, Object value) {
+		return text.contains("@" + Integer.toHexString(System.identityHashCode(value)));
 	}
 
 	/**
