@@ -1,6 +1,5 @@
 package io.holdfast;
 
-import java.util.ArrayList;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
@@ -119,10 +118,12 @@ public final class LeaseContext {
 		if (this.leases.isEmpty()) {
 			return new LeaseContext(List.of(lease));
 		}
-		List<Lease> more = new ArrayList<>(this.leases.size() + 1);
-		more.add(lease);
-		more.addAll(this.leases);
-		return new LeaseContext(List.copyOf(more));
+		Lease[] more = new Lease[this.leases.size() + 1];
+		more[0] = lease;
+		for (int i = 1; i < more.length; i++) {
+			more[i] = this.leases.get(i - 1);
+		}
+		return new LeaseContext(List.of(more));
 	}
 
 	/**

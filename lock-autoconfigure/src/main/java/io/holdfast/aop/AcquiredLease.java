@@ -10,6 +10,7 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.invoke.HeldMethodLease;
 import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.async.LeaseInternals;
 import io.holdfast.async.SingleLine;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -82,11 +83,17 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	@Override
+	public CompletableFuture<?> startRelease() {
+		return releaseBy(
+				() -> (this.lease instanceof LeaseInternals own) ? own.startRelease() : this.lease.releaseAsync());
+	}
+
+	@Override
 	public CompletableFuture<?> releaseAsync() {
 		return releaseBy(this.lease::releaseAsync);
 	}
 
-	private CompletableFuture<?> releaseBy(Supplier<CompletableFuture<ReleaseResult>> release) {
+	private CompletableFuture<?> releaseBy(Supplier<CompletableFuture<?>> release) {
 		String why = whyNotHeld();
 		try {
 			return release.get().handle((result, ex) -> {
@@ -94,7 +101,7 @@ final class AcquiredLease implements HeldMethodLease {
 					onReleaseFailed(ex, why);
 				}
 				else {
-					onReleased(result, why);
+					onReleased((ReleaseResult) result, why);
 				}
 				return result;
 			});

@@ -52,7 +52,7 @@ public final class CallResult<R extends @Nullable Object> {
 	 */
 	public void runsUnder(List<?> leases) {
 		ifCallerGoes(() -> leases.forEach((lease) -> {
-			if (lease instanceof CallerAware aware) {
+			if (lease instanceof LeaseInternals aware) {
 				aware.markCallerGone();
 			}
 		}));

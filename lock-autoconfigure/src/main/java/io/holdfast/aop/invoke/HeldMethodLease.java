@@ -35,6 +35,13 @@ public interface HeldMethodLease {
 
 	/**
 	 * Do the same without blocking.
+	 * @return completed when the release was answered, on a thread that must not block;
+	 * never fails
+	 */
+	CompletableFuture<?> startRelease();
+
+	/**
+	 * Do the same without blocking.
 	 * @return completed when the release was answered; never fails
 	 */
 	CompletableFuture<?> releaseAsync();

@@ -1,6 +1,7 @@
 package io.holdfast.aop.invoke;
 
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
@@ -93,9 +94,11 @@ public final class SyncInvocation {
 	}
 
 	private void discard() {
+		CompletableFuture<?>[] discarded = new CompletableFuture<?>[this.acquired];
 		for (int i = this.acquired - 1; i >= 0; i--) {
-			BlockingWait.awaitEnd(this.held[i].discardAsync());
+			discarded[i] = this.held[i].discardAsync();
 		}
+		BlockingWait.awaitEnd(CompletableFuture.allOf(discarded));
 	}
 
 }

@@ -1,6 +1,9 @@
 package io.holdfast.aop.invoke;
 
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,6 +15,11 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.TransactionBinding;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.BlockingWait;
+import io.holdfast.async.CallResult;
+import io.holdfast.async.LeaseInternals;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,19 +28,33 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TransactionShare implements TransactionBinding.Participation {
 
-	/** What annotated calls hold, the innermost first. Guarded by this. */
+	private static final Log logger = LogFactory.getLog(TransactionShare.class);
+
+	/** What annotated calls hold, the innermost last. Guarded by this. */
 	private final List<HeldMethodLease> held = new ArrayList<>(1);
 
 	/** The leases of calls that have ended, also of services. Guarded by this. */
 	private final Set<Lease> left = new LinkedHashSet<>();
 
-	/** With the leases that were left. Guarded by this. */
+	/** The grants that the context admits to. Guarded by this. */
+	private final Set<Object> grants = new HashSet<>();
+
+	/**
+	 * With one of the leases that were left for each grant: thousands of calls for one
+	 * key make no long context. Guarded by this.
+	 */
 	private LeaseContext context = LeaseContext.empty();
 
 	private boolean completed;
 
 	@Override
 	public synchronized LeaseContext around(LeaseContext current) {
+		for (Lease lease : this.context.leases()) {
+			if (isReleased(lease)) {
+				admitAgain();
+				break;
+			}
+		}
 		LeaseContext result = this.context;
 		for (int i = current.leases().size() - 1; i >= 0; i--) {
 			result = result.with(current.leases().get(i));
@@ -40,9 +62,31 @@ public final class TransactionShare implements TransactionBinding.Participation 
 		return result;
 	}
 
+	/** Let others admit to the grants of the leases that were released by hand. */
+	private void admitAgain() {
+		this.context = LeaseContext.empty();
+		this.grants.clear();
+		for (Lease lease : this.left) {
+			if (!isReleased(lease)) {
+				admit(lease);
+			}
+		}
+	}
+
+	private void admit(Lease lease) {
+		boolean more = !(lease instanceof LeaseInternals own) || this.grants.addAll(own.openHolds());
+		if (more) {
+			this.context = this.context.with(lease);
+		}
+	}
+
+	private static boolean isReleased(Lease lease) {
+		return lease instanceof LeaseInternals own && own.isReleased();
+	}
+
 	/** Add what an annotated call has acquired. */
 	public synchronized void add(HeldMethodLease acquired) {
-		this.held.add(0, acquired);
+		this.held.add(acquired);
 	}
 
 	@Override
@@ -51,7 +95,7 @@ public final class TransactionShare implements TransactionBinding.Participation 
 			return false;
 		}
 		this.left.add(lease);
-		this.context = this.context.with(lease);
+		admit(lease);
 		return true;
 	}
 
@@ -69,10 +113,8 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	 * of
 	 */
 	void checkBeforeCommit() {
-		for (HeldMethodLease lost : lost()) {
-			if (lost.end(null) instanceof LeaseLostException ex) {
-				throw ex;
-			}
+		if (BlockingWait.join(checkBeforeCommitAsync()) instanceof LeaseLostException ex) {
+			throw ex;
 		}
 	}
 
@@ -89,13 +131,46 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	}
 
 	private synchronized List<HeldMethodLease> lost() {
-		return this.held.stream().filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld()).toList();
+		return innermostFirst(
+				this.held.stream().filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld()).toList());
 	}
 
-	/** Release what was left, as the transaction is completed. May block. */
+	/**
+	 * Release what was left, as the transaction is completed. Blocks until all releases
+	 * are answered, which are under way together.
+	 */
 	void release() {
-		complete().forEach(HeldMethodLease::release);
-		this.left.forEach(Lease::close);
+		List<HeldMethodLease> annotated = complete();
+		List<Lease> others = innermostFirst(this.left);
+		int async = annotated.size() + others.size() - 1;
+		List<CompletableFuture<?>> answers = new ArrayList<>(Math.max(async, 0));
+		// The last one on this thread, as the lease of a call without a transaction.
+		for (HeldMethodLease each : annotated) {
+			if (answers.size() < async) {
+				answers.add(each.startRelease());
+			}
+			else {
+				each.release();
+			}
+		}
+		for (Lease each : others) {
+			if (answers.size() < async) {
+				answers.add(startRelease(each));
+			}
+			else {
+				each.close();
+			}
+		}
+		answers.forEach(BlockingWait::awaitEnd);
+	}
+
+	private static CompletableFuture<?> startRelease(Lease lease) {
+		CompletableFuture<?> answer = (lease instanceof LeaseInternals own) ? own.startRelease() : lease.releaseAsync();
+		return answer.whenComplete((result, failure) -> {
+			if (failure != null) {
+				logger.warn(CallResult.cause(failure).getMessage());
+			}
+		});
 	}
 
 	/**
@@ -111,9 +186,16 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	/** Note that the transaction has ended: what still runs releases by itself. */
 	private synchronized List<HeldMethodLease> complete() {
 		this.completed = true;
-		List<HeldMethodLease> ended = this.held.stream().filter((each) -> this.left.contains(each.lease())).toList();
+		List<HeldMethodLease> ended = innermostFirst(
+				this.held.stream().filter((each) -> this.left.contains(each.lease())).toList());
 		ended.forEach((each) -> this.left.remove(each.lease()));
 		return ended;
+	}
+
+	private static <T> List<T> innermostFirst(Collection<T> inOrder) {
+		List<T> result = new ArrayList<>(inOrder);
+		Collections.reverse(result);
+		return result;
 	}
 
 }

@@ -1,21 +1,20 @@
 package io.holdfast.engine.lease;
 
 import java.util.List;
-import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
-import io.holdfast.async.CallerAware;
+import io.holdfast.async.LeaseInternals;
 import io.holdfast.engine.observe.RequestObservation;
 import org.apache.commons.logging.LogFactory;
 
 /**
  * A lease of this engine: of one hold, or of several together.
  */
-public interface EngineLease extends Lease, CallerAware, RequestObservation.Fenced {
+public interface EngineLease extends Lease, LeaseInternals, RequestObservation.Fenced {
 
-	/** Return the holds that it is open on: none once it is released. */
-	Stream<Hold> openHolds();
+	@Override
+	List<Hold> openHolds();
 
 	@Override
 	default void close() {
@@ -29,7 +28,7 @@ public interface EngineLease extends Lease, CallerAware, RequestObservation.Fenc
 
 	@Override
 	default List<Long> fences() {
-		return openHolds().map((hold) -> hold.fence).toList();
+		return openHolds().stream().map((hold) -> hold.fence).toList();
 	}
 
 }

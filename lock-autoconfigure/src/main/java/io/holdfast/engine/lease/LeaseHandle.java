@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.Stream;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
@@ -136,8 +135,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	@Override
-	public Stream<Hold> openHolds() {
-		return isReleased() ? Stream.empty() : Stream.of(this.hold);
+	public List<Hold> openHolds() {
+		return isReleased() ? List.of() : List.of(this.hold);
 	}
 
 	@Override
@@ -260,10 +259,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}, this.context::execute);
 	}
 
-	/**
-	 * Begin to release it. Does not block.
-	 * @return completed by the result, on the thread that has it
-	 */
+	@Override
 	public final CompletableFuture<ReleaseResult> startRelease() {
 		return startRelease(true);
 	}

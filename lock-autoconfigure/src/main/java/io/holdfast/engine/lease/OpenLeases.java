@@ -1,6 +1,9 @@
 package io.holdfast.engine.lease;
 
 import java.util.Arrays;
+import java.util.Objects;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
@@ -9,9 +12,11 @@ import java.util.Arrays;
 public final class OpenLeases {
 
 	/**
-	 * Not changed, but replaced. An array, as renewals read it for each of many holds.
+	 * In the order of their opening, then {@code null}. An array, as renewals read it for
+	 * each of many holds. Only its end is changed in place: a reader on another thread
+	 * misses no lease that stays.
 	 */
-	private volatile LeaseTerms[] leases = {};
+	private volatile @Nullable LeaseTerms[] leases = {};
 
 	/** How many are open. Confined to the coordinator. */
 	private int count;
@@ -29,25 +34,58 @@ public final class OpenLeases {
 	}
 
 	void add(LeaseTerms lease) {
-		LeaseTerms[] more = Arrays.copyOf(this.leases, this.count + 1);
-		more[this.count] = lease;
-		this.leases = more;
-		this.longestRenewed = (this.count > 0) ? longestForever() : lease.foreverMillis();
+		@Nullable LeaseTerms[] all = this.leases;
+		if (this.count == 0) {
+			all = new LeaseTerms[] { lease };
+			this.longestRenewed = lease.foreverMillis();
+		}
+		else {
+			if (this.count == all.length) {
+				all = Arrays.copyOf(all, 2 * this.count);
+			}
+			all[this.count] = lease;
+			this.longestRenewed = longer(this.longestRenewed, lease.foreverMillis());
+		}
 		this.count++;
+		this.leases = all;
 	}
 
 	void remove(LeaseTerms lease) {
 		this.count--;
-		if (this.count > 0) {
-			this.leases = Arrays.stream(this.leases).filter((other) -> other != lease).toArray(LeaseTerms[]::new);
-			this.longestRenewed = longestForever();
+		if (this.count == 0) {
+			return;
 		}
+		@Nullable LeaseTerms[] all = this.leases;
+		// Mostly it is the last one.
+		int index = this.count;
+		while (all[index] != lease) {
+			index--;
+		}
+		if (index < this.count) {
+			@Nullable LeaseTerms[] others = new LeaseTerms[all.length];
+			System.arraycopy(all, 0, others, 0, index);
+			System.arraycopy(all, index + 1, others, index, this.count - index);
+			all = others;
+		}
+		else {
+			all[index] = null;
+		}
+		this.leases = all;
+		if (lease.foreverMillis() == this.longestRenewed) {
+			this.longestRenewed = longestForever(this.longestRenewed);
+		}
+	}
+
+	private static long longer(long millis, long other) {
+		return (millis == LeaseTerms.DEPENDS || other == LeaseTerms.DEPENDS) ? LeaseTerms.DEPENDS
+				: Math.max(millis, other);
 	}
 
 	/** Return whether any is to be renewed, or was until its maxHold. */
 	boolean isRenewed() {
-		for (LeaseTerms lease : this.leases) {
-			if (lease.isRenewed()) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && lease.isRenewed()) {
 				return true;
 			}
 		}
@@ -60,22 +98,23 @@ public final class OpenLeases {
 		return (noted != LeaseTerms.DEPENDS) ? noted : findLongestRenewed(now);
 	}
 
-	private long longestForever() {
+	/** Return the longest, which was the given one with a lease more. */
+	private long longestForever(long before) {
 		long longest = 0;
-		for (LeaseTerms lease : this.leases) {
-			long millis = lease.foreverMillis();
-			if (millis == LeaseTerms.DEPENDS) {
-				return millis;
+		for (int i = 0; i < this.count; i++) {
+			longest = longer(longest, Objects.requireNonNull(this.leases[i]).foreverMillis());
+			if (longest == before) {
+				return before;
 			}
-			longest = Math.max(longest, millis);
 		}
 		return longest;
 	}
 
 	private long findLongestRenewed(long now) {
 		long longest = 0;
-		for (LeaseTerms lease : this.leases) {
-			if (lease.isRenewed(now)) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && lease.isRenewed(now)) {
 				longest = Math.max(longest, lease.leaseMillis());
 			}
 		}
@@ -85,8 +124,9 @@ public final class OpenLeases {
 	/** Return the most that is left of the time of those not renewed, 0 without any. */
 	long longestLeft(long now) {
 		long millis = 0;
-		for (LeaseTerms lease : this.leases) {
-			if (!lease.isRenewed()) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && !lease.isRenewed()) {
 				millis = Math.max(millis, lease.leftMillis(now));
 			}
 		}
@@ -99,9 +139,14 @@ public final class OpenLeases {
 	 * @param validUntil the end of the hold's validity
 	 */
 	boolean isAnyCutShort(long validUntil, long now) {
+		if (this.longestRenewed != LeaseTerms.DEPENDS) {
+			return false;
+		}
 		long longest = longestRenewed(now);
-		for (LeaseTerms lease : this.leases) {
-			if (!lease.isRenewed() && lease.leaseMillis() > longest && validUntil - lease.validIfGranted() < 0) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && !lease.isRenewed() && lease.leaseMillis() > longest
+					&& validUntil - lease.validIfGranted() < 0) {
 				return true;
 			}
 		}
@@ -110,8 +155,9 @@ public final class OpenLeases {
 
 	/** Return whether code runs under one whose release has not begun. */
 	boolean isAnyForCode() {
-		for (LeaseTerms lease : this.leases) {
-			if (lease.isForCode() && !lease.isReleased()) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && lease.isForCode() && !lease.isReleased()) {
 				return true;
 			}
 		}
@@ -120,8 +166,9 @@ public final class OpenLeases {
 
 	/** Return whether the code under them goes on although its callers have gone. */
 	public boolean isCallerGone() {
-		for (LeaseTerms lease : this.leases) {
-			if (!lease.isCallerGone()) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && !lease.isCallerGone()) {
 				return false;
 			}
 		}
@@ -134,8 +181,9 @@ public final class OpenLeases {
 	 * may not know of it.
 	 */
 	boolean isAnyOwn() {
-		for (LeaseTerms lease : this.leases) {
-			if (lease.isOwn() && !lease.isReleased()) {
+		for (@Nullable
+		LeaseTerms lease : this.leases) {
+			if (lease != null && lease.isOwn() && !lease.isReleased()) {
 				return true;
 			}
 		}

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -61,8 +60,8 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
-	public Stream<Hold> openHolds() {
-		return this.parts.stream().flatMap(LeaseHandle::openHolds);
+	public List<Hold> openHolds() {
+		return this.parts.stream().map(LeaseHandle::openHolds).flatMap(List::stream).toList();
 	}
 
 	@Override
@@ -142,16 +141,26 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
+	public boolean isReleased() {
+		return this.released.get();
+	}
+
+	@Override
 	public ReleaseResult release() {
-		return Futures.await(this.context.scheduler, releaseParts(LeaseHandle::startRelease),
-				this.context.releasePatience(), (error) -> (error instanceof LeaseStoreException trouble) ? trouble
+		return Futures.await(this.context.scheduler, startRelease(), this.context.releasePatience(),
+				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: EngineExceptions.releaseTrouble(this.resource, error));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return releaseParts(LeaseHandle::startRelease).whenCompleteAsync((result, error) -> {
+		return startRelease().whenCompleteAsync((result, error) -> {
 		}, this.context::execute);
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> startRelease() {
+		return releaseParts(LeaseHandle::startRelease);
 	}
 
 	/** Release all at once: the order only matters for acquiring. */

@@ -1,8 +1,8 @@
 package io.holdfast.engine.queue;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -132,25 +132,36 @@ abstract class RequestWait implements PendingAcquisition {
 
 	/** Return the holds on its own key that it asks under. */
 	List<Hold> enclosingHolds() {
-		// Mostly there are none, and nothing is made for them.
-		return this.leaseContext.leases().isEmpty() ? List.of()
-				: holdsAround(this.request.resource()).distinct().toList();
+		return holdsAround(this.request.resource());
 	}
 
 	/** Return whether it asks under a lease of the same key that is of another kind. */
 	boolean isUnder(Resource other) {
-		return holdsAround(other).anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
+		return holdsAround(other).stream().anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
 	}
 
 	/** Return the holds on a resource that have open leases in its lease context. */
-	private Stream<Hold> holdsAround(Resource around) {
-		Stream<Lease> leases = this.request.reentrant() ? this.leaseContext.leases().stream() : Stream.empty();
-		return leases.flatMap(RequestWait::openHolds)
-			.filter((hold) -> hold.coordinator.context() == this.context && hold.resource().equals(around));
+	private List<Hold> holdsAround(Resource around) {
+		if (!this.request.reentrant()) {
+			return List.of();
+		}
+		// Mostly there are none, and nothing is made for them. A transaction may keep
+		// thousands of leases.
+		List<Hold> found = List.of();
+		for (Lease lease : this.leaseContext.leases()) {
+			for (Hold hold : openHolds(lease)) {
+				if (hold.coordinator.context() == this.context && hold.resource().equals(around)
+						&& !found.contains(hold)) {
+					found = (found.isEmpty()) ? new ArrayList<>(2) : found;
+					found.add(hold);
+				}
+			}
+		}
+		return found;
 	}
 
-	private static Stream<Hold> openHolds(Lease lease) {
-		return (lease instanceof EngineLease own) ? own.openHolds() : Stream.empty();
+	private static List<Hold> openHolds(Lease lease) {
+		return (lease instanceof EngineLease own) ? own.openHolds() : List.of();
 	}
 
 	/** Return the thread that asks, if that matters. */
