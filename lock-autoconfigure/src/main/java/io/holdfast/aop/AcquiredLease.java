@@ -78,8 +78,8 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	@Override
-	public CompletableFuture<?> discardAsync() {
-		return releaseBy(this.lease::discardAsync);
+	public void discard() {
+		releaseBy(this.lease::discardAsync);
 	}
 
 	@Override

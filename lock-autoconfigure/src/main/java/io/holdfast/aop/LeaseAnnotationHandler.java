@@ -315,7 +315,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 					return;
 				}
 				if (!result.complete(held)) {
-					held.discardAsync();
+					held.discard();
 				}
 			});
 			result.whenComplete((held, failure) -> {

@@ -3,9 +3,7 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.FleetStore;
@@ -33,8 +31,6 @@ import io.holdfast.redis.replica.UnconfirmedNotifications;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -48,14 +44,6 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * @since 0.1.0
  */
 public final class RedisLeaseStore implements LeaseStore {
-
-	private static final Log logger = LogFactory.getLog(RedisLeaseStore.class);
-
-	/** Is looked at, and never there. */
-	private static final String WARM_UP_KEY = "holdfast-warm-up";
-
-	/** For how long a start may be held up by a Redis that is silent. */
-	private static final long WARM_UP_MILLIS = 1000;
 
 	/** Named by what goes to the own channel in a cluster, and never there. */
 	private static final String PING_KEY = "holdfast-ping";
@@ -177,13 +165,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		return "Redis at " + this.connections.address();
 	}
 
-	/**
-	 * Begin to listen, and wait shortly until a first command has been answered: it takes
-	 * far longer than those after it, which a caller may not have the time for.
-	 */
 	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
-		CompletableFuture<KeyState> first = inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
@@ -191,22 +174,6 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.notifications = (this.confirmations != null) ? new UnconfirmedNotifications(notifications) : notifications;
 		if (this.listener != null) {
 			this.listener.start(instanceId, this.notifications);
-		}
-		awaitWarm(first);
-	}
-
-	/**
-	 * Wait for the first answer. If none comes, later commands report that themselves.
-	 */
-	private static void awaitWarm(CompletableFuture<?> first) {
-		try {
-			first.get(WARM_UP_MILLIS, TimeUnit.MILLISECONDS);
-		}
-		catch (ExecutionException | TimeoutException ex) {
-			logger.debug("Redis did not answer yet", ex);
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
 		}
 	}
 

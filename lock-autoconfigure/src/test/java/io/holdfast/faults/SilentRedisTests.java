@@ -1,18 +1,29 @@
 package io.holdfast.faults;
 
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestApplication;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Mono;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Import;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -168,6 +179,98 @@ class SilentRedisTests extends ProxiedTestCase {
 		long start = System.nanoTime();
 		instance.close();
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("F9 Redis falls silent: a call with permits ends with the wait for its lock, and waits for no release")
+	void permitsBeforeLock(Sale sale) {
+		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=20s");
+		instance.warmUp();
+		Instance other = this.fleet.start();
+		LockLease lock = other.acquire("lock");
+		CompletableFuture<String> sold = Instance
+			.inBackground(() -> sale.call.apply(instance.context().getBean(Shop.class)));
+		this.fleet.awaitQueued("lock");
+		assertThat(other.semaphores().status("permits").used()).isOne();
+		this.proxy.blackHole();
+		// The wait of 1.5 s, and no time-out of a command.
+		await().atMost(Duration.ofSeconds(10)).until(sold::isDone);
+		assertThat(sold).isCompletedExceptionally();
+		this.proxy.pass();
+		lock.close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F9 Redis has been silent since before the first connection: an asynchronous request does not wait for it")
+	void beforeStart() {
+		this.proxy.blackHole();
+		Instance instance = this.fleet.start(this.proxy, EarlyApplication.class,
+				"holdfast.redis.command-timeout=500ms");
+		assertThat(instance.context().getBean(EarlyAsker.class).waits).isZero();
+	}
+
+	enum Sale {
+
+		PLAIN(Shop::sell), STAGE((shop) -> shop.sellLater().join()), MONO((shop) -> shop.sellSoon().block());
+
+		private final Function<Shop, @Nullable String> call;
+
+		Sale(Function<Shop, @Nullable String> call) {
+			this.call = call;
+		}
+
+	}
+
+	static class Shop {
+
+		@Semaphore(name = "permits", limit = 1, waitTime = "1500ms")
+		@DistributedLock(name = "lock", waitTime = "1500ms")
+		String sell() {
+			return "sold";
+		}
+
+		@Semaphore(name = "permits", limit = 1, waitTime = "1500ms")
+		@DistributedLock(name = "lock", waitTime = "1500ms")
+		CompletableFuture<String> sellLater() {
+			return CompletableFuture.completedFuture("sold");
+		}
+
+		@Semaphore(name = "permits", limit = 1, waitTime = "1500ms")
+		@DistributedLock(name = "lock", waitTime = "1500ms")
+		Mono<String> sellSoon() {
+			return Mono.just("sold");
+		}
+
+	}
+
+	@Import({ TestApplication.class, Shop.class })
+	static class Application {
+
+	}
+
+	/** Asks before the lifecycle of its application begins. */
+	static class EarlyAsker {
+
+		final long waits;
+
+		EarlyAsker(LockService locks) {
+			long before = waits();
+			locks.acquireAsync(REQUEST.waitTime(HALF_A_SECOND));
+			this.waits = waits() - before;
+		}
+
+		/** How often this thread has waited for another one. */
+		private static long waits() {
+			return ManagementFactory.getThreadMXBean().getThreadInfo(Thread.currentThread().getId()).getWaitedCount();
+		}
+
+	}
+
+	@Import({ TestApplication.class, EarlyAsker.class })
+	static class EarlyApplication {
+
 	}
 
 }

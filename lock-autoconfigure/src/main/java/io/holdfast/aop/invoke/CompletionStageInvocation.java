@@ -12,7 +12,6 @@ import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.observe.MethodCallObservation;
-import io.holdfast.async.BlockingWait;
 import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -99,11 +98,11 @@ public final class CompletionStageInvocation {
 				acquired(methodLease.acquire());
 			}
 			catch (HoldfastException ex) {
-				this.held.forEach((each) -> BlockingWait.awaitEnd(each.discardAsync()));
+				this.held.forEach(HeldMethodLease::discard);
 				return observed(methodLease.instead(ex));
 			}
 			catch (Throwable ex) {
-				this.held.forEach((each) -> BlockingWait.awaitEnd(each.discardAsync()));
+				this.held.forEach(HeldMethodLease::discard);
 				throw ex;
 			}
 		}
@@ -147,14 +146,13 @@ public final class CompletionStageInvocation {
 	}
 
 	private void notAcquired(MethodLease methodLease, Throwable failure) {
-		discard(() -> {
-			if (failure instanceof HoldfastException ex && !this.result.future().isDone()) {
-				instead(methodLease, ex);
-			}
-			else {
-				complete(null, failure);
-			}
-		});
+		this.held.forEach(HeldMethodLease::discard);
+		if (failure instanceof HoldfastException ex && !this.result.future().isDone()) {
+			instead(methodLease, ex);
+		}
+		else {
+			complete(null, failure);
+		}
 	}
 
 	private void instead(MethodLease methodLease, HoldfastException ex) {
@@ -171,7 +169,8 @@ public final class CompletionStageInvocation {
 	private void call() {
 		if (this.result.future().isDone()) {
 			// Its caller has cancelled.
-			discard(() -> this.observation.ended(null));
+			this.held.forEach(HeldMethodLease::discard);
+			this.observation.ended(null);
 			return;
 		}
 		this.result.runsUnder(this.held.stream().map(HeldMethodLease::lease).toList());
@@ -208,15 +207,6 @@ public final class CompletionStageInvocation {
 			return;
 		}
 		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
-	}
-
-	private void discard(Runnable then) {
-		HeldMethodLease innermost = this.held.poll();
-		if (innermost == null) {
-			then.run();
-			return;
-		}
-		innermost.discardAsync().whenComplete((done, unexpected) -> discard(then));
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {

@@ -23,10 +23,10 @@ public interface HeldMethodLease {
 	OnLoss onLoss();
 
 	/**
-	 * Release as if nothing had been held, as the method was not run, without blocking.
-	 * @return completed when the release was answered; never fails
+	 * Release as if nothing had been held, as the method was not run. Does not block, and
+	 * throws nothing: the store may be silent, and the caller's wait time over.
 	 */
-	CompletableFuture<?> discardAsync();
+	void discard();
 
 	/**
 	 * Release now. Throws nothing.

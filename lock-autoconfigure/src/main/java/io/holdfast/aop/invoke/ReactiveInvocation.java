@@ -250,8 +250,11 @@ public final class ReactiveInvocation {
 			Function<Boolean, CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used
 				.remove(held.lease());
 			boolean lost = endsOnLoss(held) && !held.lease().isHeld();
-			return (body != null) ? body.apply(lost).thenCompose((ended) -> held.endAsync(failure))
-					: held.discardAsync().thenApply((done) -> failure);
+			if (body == null) {
+				held.discard();
+				return CompletableFuture.completedFuture(failure);
+			}
+			return body.apply(lost).thenCompose((ended) -> held.endAsync(failure));
 		}
 
 	}

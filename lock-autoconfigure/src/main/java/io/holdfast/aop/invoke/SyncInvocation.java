@@ -1,12 +1,10 @@
 package io.holdfast.aop.invoke;
 
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.aop.observe.MethodCallObservation;
-import io.holdfast.async.BlockingWait;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -94,11 +92,9 @@ public final class SyncInvocation {
 	}
 
 	private void discard() {
-		CompletableFuture<?>[] discarded = new CompletableFuture<?>[this.acquired];
 		for (int i = this.acquired - 1; i >= 0; i--) {
-			discarded[i] = this.held[i].discardAsync();
+			this.held[i].discard();
 		}
-		BlockingWait.awaitEnd(CompletableFuture.allOf(discarded));
 	}
 
 }
