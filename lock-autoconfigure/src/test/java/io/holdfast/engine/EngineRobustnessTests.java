@@ -28,6 +28,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * What an engine does under stress and in odd moments, against a store and a clock that
@@ -52,6 +53,16 @@ class EngineRobustnessTests {
 			() -> 1.0);
 
 	private final DefaultLockService service = new DefaultLockService(this.engine);
+
+	@Test
+	@DisplayName("A start that fails is told to the request, and leaves no trace of its key")
+	void startFails() {
+		this.store.whileStarting = () -> {
+			throw new IllegalStateException("no thread");
+		};
+		assertThatIllegalStateException().isThrownBy(() -> this.service.acquireAsync(REQUEST)).withMessage("no thread");
+		assertThat(this.engine.isIdle()).isTrue();
+	}
 
 	@Test
 	@DisplayName("A wake-up that is faster than the thread that sends the release is heard")

@@ -1,6 +1,7 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -9,6 +10,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -31,6 +33,32 @@ class RenewalTests extends FaultTestCase {
 	private static final String KEY = "renewal";
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
+
+	@Test
+	@DisplayName("A lease that is released before its extension is answered goes to no next holder with that time")
+	void releasedWhileExtended() {
+		try (FaultProxy proxy = this.fleet.proxy()) {
+			Instance instance = this.fleet.start(proxy, "holdfast.lock.lease-time=20s",
+					"holdfast.lock.local-hand-over.max-count=16", "holdfast.lock.local-hand-over.max-time=15s");
+			LockLease lease = instance.acquire(REQUEST);
+			CompletableFuture<LockLease> next = instance.locks().acquireAsync(REQUEST);
+			proxy.delay(Duration.ofSeconds(1));
+			CompletableFuture<?> extended = Instance.inBackground(() -> {
+				lease.extend(Duration.ofHours(1));
+				return "extended";
+			});
+			await("extension").atMost(SOON)
+				.until(() -> this.fleet.timeToLive(KEY).compareTo(Duration.ofMinutes(1)) > 0);
+			lease.release();
+			assertThat(next).succeedsWithin(SOON);
+			assertThat(this.fleet.timeToLive(KEY)).isLessThan(Duration.ofMinutes(1));
+			await("answer").atMost(SOON).until(extended::isDone);
+			assertThat(next.join().remaining()).isLessThan(Duration.ofMinutes(1));
+			proxy.pass();
+			next.join().release();
+			this.fleet.awaitNothingLeft();
+		}
+	}
 
 	@Slow
 	@Test

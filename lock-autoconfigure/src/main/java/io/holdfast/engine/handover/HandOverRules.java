@@ -110,7 +110,7 @@ public final class HandOverRules {
 	 */
 	private static boolean isSound(Hold hold, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.request.renewal() && !hold.isLost() && !hold.renewal.isFailing()
+		return hold.request.renewal() && !hold.isLost() && !hold.renewal.isFailing() && !hold.isExtending()
 				&& left > hold.request.claimMillis() / 2 && left <= hold.request.leaseMillis();
 	}
 

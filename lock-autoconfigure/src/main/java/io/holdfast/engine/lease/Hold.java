@@ -49,6 +49,9 @@ public final class Hold extends TokenGrant {
 	 */
 	private boolean wanted;
 
+	/** Number of extensions by hand without an answer. */
+	private volatile int extensions;
+
 	private volatile HoldState state = HoldState.HELD;
 
 	private volatile long validUntil;
@@ -264,6 +267,29 @@ public final class Hold extends TokenGrant {
 	/** Return whether it was released or lost. */
 	boolean hasEnded() {
 		return this.state != HoldState.HELD;
+	}
+
+	/**
+	 * Note that an extension by hand is about to be sent. Until it is answered, the next
+	 * holder would get a token that lasts for the time of the extension.
+	 * @return whether the lease is held, so that the extension may be sent
+	 */
+	synchronized boolean beginExtension(long now) {
+		boolean held = isHeld(now);
+		if (held) {
+			this.extensions++;
+		}
+		return held;
+	}
+
+	/** Note that an extension by hand is answered. */
+	synchronized void endExtension() {
+		this.extensions--;
+	}
+
+	/** Return whether an extension by hand has no answer. */
+	public boolean isExtending() {
+		return this.extensions > 0;
 	}
 
 	/**

@@ -234,17 +234,19 @@ public final class LeaseRenewer {
 	}
 
 	/**
-	 * Renew by hand.
+	 * Renew by hand those of some holds that are held.
 	 * @param holds what to renew
 	 * @param millis for how long
 	 * @return completed when all was answered; fails if the store did
 	 */
 	public CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.scheduler.nanoTime();
-		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
+		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(sentAt)).toList();
+		return CompletableFuture.allOf(batches(held).stream().map((batch) -> {
 			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
 			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
 				for (int i = 0; i < batch.size(); i++) {
+					batch.get(i).endExtension();
 					onRenewed(batch.get(i), owned.get(i), sentAt, millis);
 				}
 			});

@@ -80,8 +80,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	 */
 	public Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
 			Waiter.@Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
-		ResourceCoordinator coordinator = addUser(request.resource());
+		// First: a start that fails must leave no user behind.
 		String instanceId = this.context.ensureStarted();
+		ResourceCoordinator coordinator = addUser(request.resource());
 		Waiter waiter = new Waiter(coordinator, instanceId, this.lastNumber.incrementAndGet(), request, thread, context,
 				whole, observation);
 		if (whole != null) {
