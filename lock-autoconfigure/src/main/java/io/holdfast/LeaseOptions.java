@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The options that requests for locks and for permits have in common. Options that differ
- * in {@code forCode} only are equal.
+ * in {@code forCode} and {@code optional} only are equal.
  *
  * @param waitTime how long to wait, or {@code null} for the service's default
  * @param leaseTime how long a lease lasts when it is not renewed, or {@code null} for the
@@ -24,56 +24,62 @@ import org.jspecify.annotations.Nullable;
  * @param namespace what comes before the keys, which have it already, or {@code null} for
  * the application's
  * @param forCode whether code runs under the lease until its release
+ * @param optional whether the caller goes on without the lease
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
 		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair, @Nullable String namespace,
-		boolean forCode) {
+		boolean forCode, boolean optional) {
 
 	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, null,
-			false);
+			false, false);
 
 	LeaseOptions withWaitTime(String of, Duration waitTime) {
 		return new LeaseOptions(RequestChecks.checkWait("waitTime" + of, waitTime), this.leaseTime, this.maxHold,
-				this.minHold, this.autoRenew, this.name, this.fair, this.namespace, this.forCode);
+				this.minHold, this.autoRenew, this.name, this.fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withLeaseTime(String of, Duration leaseTime) {
 		RequestChecks.checkBounds("leaseTime" + of, leaseTime, RequestChecks.MIN_LEASE, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode);
+				this.fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withMaxHold(String of, Duration maxHold) {
 		RequestChecks.checkBounds("maxHold" + of, maxHold, RequestChecks.MIN_LEASE, RequestChecks.FOREVER);
 		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode);
+				this.fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withMinHold(String of, Duration minHold) {
 		RequestChecks.checkBounds("minHold" + of, minHold, Duration.ZERO, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode);
+				this.fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withAutoRenew(boolean autoRenew) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, autoRenew, this.name,
-				this.fair, this.namespace, this.forCode);
+				this.fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withName(String of, String name) {
 		RequestChecks.checkName("name" + of, name);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, name,
-				this.fair, this.namespace, this.forCode);
+				this.fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withFair(boolean fair) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				fair, this.namespace, this.forCode);
+				fair, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withCode() {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, true);
+				this.fair, this.namespace, true, this.optional);
+	}
+
+	LeaseOptions asOptional() {
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
+				this.fair, this.namespace, this.forCode, true);
 	}
 
 	LeaseOptions withNamespace(String of, String namespace) {
@@ -95,7 +101,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 					+ "Use another character, such as '.'");
 		}
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, namespace, this.forCode);
+				this.fair, namespace, this.forCode, this.optional);
 	}
 
 	/** Return a key in the namespace. */

@@ -129,6 +129,18 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
+	 * Say that the caller goes on without the lease if others have it. Annotated methods
+	 * with {@code SKIP}, and calls that {@code try} and do not wait, say so by
+	 * themselves. Meters count the refusal of such a request as {@code skipped}, in place
+	 * of {@code timed_out}, and a line at the level DEBUG names the holder. The changed
+	 * request is equal to this one.
+	 * @return the changed request
+	 */
+	public R optional() {
+		return with(this.options.asOptional());
+	}
+
+	/**
 	 * Return how long to wait.
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
@@ -182,6 +194,14 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public boolean isForCode() {
 		return this.options.forCode();
+	}
+
+	/**
+	 * Return whether the caller goes on without the lease if others have it.
+	 * @return whether it does
+	 */
+	public boolean isOptional() {
+		return this.options.optional();
 	}
 
 	/**

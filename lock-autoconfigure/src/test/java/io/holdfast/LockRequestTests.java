@@ -71,6 +71,19 @@ class LockRequestTests {
 		assertThat(REQUEST.isForCode()).isFalse();
 		assertThat(change.apply(request).isForCode()).isTrue();
 		assertThat(request.namespace("tenant").isForCode()).isTrue();
+		assertThat(request.optional().isForCode()).isTrue();
+	}
+
+	@ParameterizedTest
+	@MethodSource("changes")
+	@DisplayName("That the caller goes on without the lease is kept by each change, and makes no other request")
+	void optional(UnaryOperator<LockRequest> change) {
+		LockRequest request = REQUEST.optional();
+		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
+		assertThat(REQUEST.isOptional()).isFalse();
+		assertThat(change.apply(request).isOptional()).isTrue();
+		assertThat(request.namespace("tenant").isOptional()).isTrue();
+		assertThat(request.forCode().isOptional()).isTrue();
 	}
 
 	@ParameterizedTest

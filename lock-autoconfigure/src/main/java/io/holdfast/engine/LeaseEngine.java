@@ -67,6 +67,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	final CoordinatorRegistry coordinators;
 
+	private final RefusalLog refusals;
+
 	private final Fleet fleet;
 
 	private final @Nullable ThreadScheduler ownScheduler;
@@ -117,6 +119,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.renewer = new LeaseRenewer(this.context, this.losses);
 		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
 		this.coordinators = new CoordinatorRegistry(this.context, this.losses, this.renewer, this.releases);
+		this.refusals = new RefusalLog(this.context, this.renewer);
 		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.coordinators::waiters));
 		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.coordinators,
 				this.fleet);
@@ -217,10 +220,15 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.observe(this, requests);
-		return (requests.size() == 1) ? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
+		PendingAcquisition acquisition = (requests.size() == 1)
+				? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,
 						observation)
 					.start();
+		if (requests.get(0).optional()) {
+			this.refusals.follow(requests, acquisition);
+		}
+		return acquisition;
 	}
 
 	/**

@@ -111,7 +111,7 @@ public final class LeaseObservations implements EngineObserver {
 
 		@Override
 		public void failed(RuntimeException why) {
-			LeaseOutcome outcome = LeaseOutcome.of(why);
+			LeaseOutcome outcome = LeaseOutcome.of(why, this.request.optional());
 			this.acquiring.ended(outcome);
 			if (outcome.isError()) {
 				this.acquire.error(why);

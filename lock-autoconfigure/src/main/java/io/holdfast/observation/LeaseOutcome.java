@@ -19,6 +19,12 @@ public enum LeaseOutcome {
 	/** Not granted: others held it until the wait time was over. */
 	TIMED_OUT,
 
+	/**
+	 * Not granted: others held it, and the caller went on without, by {@code SKIP} or a
+	 * {@code try} that does not wait.
+	 */
+	SKIPPED,
+
 	/** Not granted: the waiter was interrupted, or cancelled the wait. */
 	INTERRUPTED,
 
@@ -49,10 +55,10 @@ public enum LeaseOutcome {
 	/** Held without renewal until its time was over. */
 	EXPIRED;
 
-	static LeaseOutcome of(RuntimeException failure) {
+	static LeaseOutcome of(RuntimeException failure, boolean optional) {
 		if (failure instanceof NotAcquiredException ex) {
 			return switch (ex.getReason()) {
-				case TIMED_OUT -> TIMED_OUT;
+				case TIMED_OUT -> optional ? SKIPPED : TIMED_OUT;
 				case INTERRUPTED -> INTERRUPTED;
 				case SHUTDOWN -> SHUTDOWN;
 				case SELF_BLOCKED -> SELF_BLOCKED;

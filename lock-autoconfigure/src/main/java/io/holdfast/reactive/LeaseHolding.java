@@ -1,11 +1,13 @@
 package io.holdfast.reactive;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
@@ -28,6 +30,12 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 
 	LeaseHolding(Function<LeaseContext, CompletableFuture<L>> service) {
 		this.service = service;
+	}
+
+	/** Return a request that does not wait unless it has a wait time of its own. */
+	static <R extends LeaseRequest<R>> R onceByDefault(R request) {
+		Duration wait = request.waitTime();
+		return (wait == null || wait.isZero()) ? request.waitTime(Duration.ZERO).optional() : request;
 	}
 
 	/** Acquire alone; empty if others held it until the wait time was over. */

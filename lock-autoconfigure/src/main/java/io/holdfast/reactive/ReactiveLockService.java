@@ -138,7 +138,7 @@ public final class ReactiveLockService {
 	 * if others held the key until the wait time was over
 	 */
 	public Mono<LockLease> tryAcquire(LockRequest request) {
-		return holding((request.waitTime() != null) ? request : request.waitTime(Duration.ZERO)).tryAcquisition();
+		return holding(LeaseHolding.onceByDefault(request)).tryAcquisition();
 	}
 
 	private LeaseHolding<LockLease> holding(LockRequest request) {

@@ -1,7 +1,5 @@
 package io.holdfast.reactive;
 
-import java.time.Duration;
-
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.PermitLease;
@@ -90,7 +88,7 @@ public final class ReactiveSemaphoreService {
 	 * empty if not enough were free until the wait time was over
 	 */
 	public Mono<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return holding((request.waitTime() != null) ? request : request.waitTime(Duration.ZERO)).tryAcquisition();
+		return holding(LeaseHolding.onceByDefault(request)).tryAcquisition();
 	}
 
 	private LeaseHolding<PermitLease> holding(SemaphoreRequest request) {

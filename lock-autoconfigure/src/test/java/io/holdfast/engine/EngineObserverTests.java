@@ -94,10 +94,10 @@ class EngineObserverTests extends ScriptedEngine {
 		this.service.acquireAsync(SEVERAL.mode(LockMode.WRITE));
 		this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3).name("api"));
 		assertThat(requests).containsExactly(
-				new ObservedRequest(this.engine, Kind.LOCK, List.of("k"), LockMode.EXCLUSIVE, 0, "stock"),
-				new ObservedRequest(this.engine, Kind.READ_WRITE, List.of("r"), LockMode.READ, 0, null),
-				new ObservedRequest(this.engine, Kind.READ_WRITE, List.of("a", "b"), LockMode.WRITE, 0, null),
-				new ObservedRequest(this.engine, Kind.SEMAPHORE, List.of("s"), null, 3, "api"));
+				new ObservedRequest(this.engine, Kind.LOCK, List.of("k"), LockMode.EXCLUSIVE, 0, "stock", false),
+				new ObservedRequest(this.engine, Kind.READ_WRITE, List.of("r"), LockMode.READ, 0, null, false),
+				new ObservedRequest(this.engine, Kind.READ_WRITE, List.of("a", "b"), LockMode.WRITE, 0, null, false),
+				new ObservedRequest(this.engine, Kind.SEMAPHORE, List.of("s"), null, 3, "api", false));
 	}
 
 	@Test

@@ -123,7 +123,8 @@ class LeaseObservationsTests {
 	void aTryInVainIsNoError() {
 		this.instance.locks.acquire(STOCK);
 		this.registry.clear();
-		assertThat(ObservedInstance.onAnotherThread(() -> this.instance.locks.tryAcquire(STOCK.waitTime(Duration.ZERO)))
+		assertThat(ObservedInstance
+			.onAnotherThread(() -> this.instance.locks.tryAcquire(STOCK.waitTime(Duration.ofNanos(1))))
 			.join()).isEmpty();
 		only("holdfast.lock.acquire").hasLowCardinalityKeyValue("outcome", "timed_out")
 			.doesNotHaveHighCardinalityKeyValueWithKey("holdfast.fence")
@@ -264,8 +265,9 @@ class LeaseObservationsTests {
 	@Test
 	void withoutARegistryNothingIsObserved() {
 		LeaseObservations observations = new LeaseObservations(ObservationRegistry.NOOP, List.of());
-		assertThat(observations
-			.began(new ObservedRequest(this.instance.engine, Kind.LOCK, List.of("k"), LockMode.READ, 0, null), null))
+		assertThat(observations.began(
+				new ObservedRequest(this.instance.engine, Kind.LOCK, List.of("k"), LockMode.READ, 0, null, false),
+				null))
 			.isNull();
 	}
 

@@ -98,6 +98,7 @@ internal class SuspendingFunctionTests {
         assertThat(shop.optional()).isEmpty
         shop.nothing()
         assertThat(locks.events()).isEmpty()
+        assertThat(locks.requests()).hasSize(3).allMatch { it.isOptional }
     }
 
     @Test

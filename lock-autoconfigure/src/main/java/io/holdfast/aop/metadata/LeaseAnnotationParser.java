@@ -7,6 +7,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.LeaseRequest;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
@@ -79,8 +80,8 @@ public final class LeaseAnnotationParser {
 		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		String purpose = purpose(attributes);
-		Function<LockRequest, LockRequest> terms = (request) -> times
-			.applyTo(request.mode(mode).name(purpose).forCode());
+		boolean skip = isSkip(attributes);
+		Function<LockRequest, LockRequest> terms = (request) -> terms(times, skip, request.mode(mode).name(purpose));
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
 		return operation(attributes, LockNotAcquiredException.class, true, example::only,
@@ -96,10 +97,19 @@ public final class LeaseAnnotationParser {
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
 		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
-		SemaphoreRequest example = times
-			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)).forCode());
+		SemaphoreRequest example = terms(times, isSkip(attributes),
+				SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
 		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
 				(keys) -> example.only(keys.get(0)));
+	}
+
+	private static boolean isSkip(AnnotationValues attributes) {
+		return attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
+	}
+
+	private static <R extends LeaseRequest<R>> R terms(LeaseTimes times, boolean skip, R request) {
+		R all = times.applyTo(request.forCode());
+		return skip ? all.optional() : all;
 	}
 
 	private static int limit(AnnotationValues attributes) {
@@ -189,7 +199,7 @@ public final class LeaseAnnotationParser {
 
 	private static NotAcquiredHandler notAcquiredHandler(AnnotationValues attributes,
 			Class<? extends HoldfastException> failure) {
-		boolean skip = attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
+		boolean skip = isSkip(attributes);
 		String fallback = attributes.text("fallback");
 		if (fallback.isEmpty()) {
 			return skip ? SkipHandler.of(attributes) : NotAcquiredHandler.THROW;

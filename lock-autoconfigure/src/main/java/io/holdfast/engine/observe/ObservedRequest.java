@@ -17,17 +17,18 @@ import org.jspecify.annotations.Nullable;
  * @param mode how locks are asked for; {@code null} for semaphores
  * @param permits how many permits; 0 for locks
  * @param name what kind of thing it is, as the request says; or {@code null}
+ * @param optional whether the caller goes on without it
  * @since 0.1.0
  */
 public record ObservedRequest(ObservedEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
-		@Nullable String name) {
+		@Nullable String name, boolean optional) {
 
 	static ObservedRequest of(ObservedEngine engine, List<ResolvedRequest> requests) {
 		ResolvedRequest first = requests.get(0);
 		Kind kind = first.resource().kind();
 		List<String> keys = requests.stream().map((request) -> request.resource().key()).toList();
 		return new ObservedRequest(engine, kind, keys, mode(first), (kind == Kind.SEMAPHORE) ? first.permits() : 0,
-				first.name());
+				first.name(), first.optional());
 	}
 
 	private static @Nullable LockMode mode(ResolvedRequest request) {

@@ -164,7 +164,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		// Not Duration.of, which overflows where this ends at the longest wait.
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
-			keeper.accept(await(request.waitTime(wait)));
+			keeper.accept(await(wait.isZero() ? once(request) : request.waitTime(wait)));
 			return true;
 		}
 		catch (NotAcquiredException ex) {
@@ -262,7 +262,13 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Return a request that does not wait for the default wait time. */
 	private R onceByDefault(R request) {
-		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
+		Duration wait = request.waitTime();
+		return (wait == null || wait.isZero()) ? once(request) : request;
+	}
+
+	/** Return a request that does not wait, whose caller goes on without the lease. */
+	static <R extends LeaseRequest<R>> R once(R request) {
+		return request.waitTime(Duration.ZERO).optional();
 	}
 
 	/**

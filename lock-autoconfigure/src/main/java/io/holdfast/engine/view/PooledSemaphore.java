@@ -1,6 +1,5 @@
 package io.holdfast.engine.view;
 
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -66,7 +65,7 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	private boolean tryAcquire(SemaphoreRequest base, int permits) {
 		try {
-			keep(this.acquirer.awaitUninterruptibly(base.permits(permits).waitTime(Duration.ZERO)));
+			keep(this.acquirer.awaitUninterruptibly(BlockingAcquirer.once(base.permits(permits))));
 			return true;
 		}
 		catch (NotAcquiredException ex) {

@@ -62,7 +62,7 @@ public final class ThreadLock implements LockView {
 	@Override
 	public boolean tryLock() {
 		try {
-			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
+			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(BlockingAcquirer.once(this.request)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
