@@ -74,7 +74,8 @@ class PackageRulesTests {
 					"kotlin..", "kotlinx.coroutines..", "org.springframework.aop..", "org.springframework.aot..",
 					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
 					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
-					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging..")), //
+					"org.springframework.scheduling.annotation", "org.springframework.transaction..",
+					"org.springframework.util..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.observation",
 					List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
 							"org.apache.commons.logging..")), //

@@ -108,7 +108,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private StringValueResolver resolver = (text) -> text;
 
+	private final ScheduledTurns scheduledTurns;
+
 	private Supplier<@Nullable Duration> longestLease = () -> null;
+
+	private Supplier<Duration> lockWaitTime = () -> Duration.ZERO;
 
 	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
 
@@ -137,6 +141,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 						LeaseSource.PERMITS),
 				new LeaseAnnotationHandler<>(locked, new LeaseServiceResolver<>(LockService.class, locks),
 						LeaseSource.LOCKS));
+		this.scheduledTurns = new ScheduledTurns(locked, parser, () -> this.lockWaitTime.get());
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
@@ -165,6 +170,15 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public void setLongestLease(Supplier<@Nullable Duration> longestLease) {
 		this.longestLease = longestLease;
+	}
+
+	/**
+	 * Set how long calls wait for their lock, where the annotation says nothing, for the
+	 * warning of scheduled methods that all instances run; not at all by default.
+	 * @param waitTime gives the time; asked when a bean with a scheduled method comes
+	 */
+	public void setLockWaitTime(Supplier<Duration> waitTime) {
+		this.lockWaitTime = waitTime;
 	}
 
 	/**
@@ -200,6 +214,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	@Override
 	public void afterSingletonsInstantiated() {
 		this.interceptor.checkBeans();
+		this.scheduledTurns.started();
 	}
 
 	@Override
@@ -266,6 +281,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				}
 				checkPlace(annotatedMethod, advisors);
 			});
+			if (this.beanFactory != null) {
+				this.scheduledTurns.look(type, this.beanFactory);
+			}
 		}
 		checkOrder();
 	}

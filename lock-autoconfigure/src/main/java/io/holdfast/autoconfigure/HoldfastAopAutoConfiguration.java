@@ -1,5 +1,6 @@
 package io.holdfast.autoconfigure;
 
+import java.time.Duration;
 import java.util.function.Supplier;
 
 import io.holdfast.LockService;
@@ -47,6 +48,10 @@ public final class HoldfastAopAutoConfiguration {
 		processor.setLongestLease(() -> {
 			HoldfastProperties all = properties.getIfAvailable();
 			return (all != null) ? all.longestLease() : null;
+		});
+		processor.setLockWaitTime(() -> {
+			HoldfastProperties all = properties.getIfAvailable();
+			return (all != null) ? all.lock().waitTime() : Duration.ZERO;
 		});
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		processor.setOrder(Binder.get(environment)

@@ -103,6 +103,19 @@ public final class LeaseAnnotationParser {
 				(keys) -> example.only(keys.get(0)));
 	}
 
+	/**
+	 * Return whether calls of several instances have their turn one after the other, with
+	 * nothing said of how long the others are kept out after a call.
+	 * @param defaultWait gives the wait time of annotations that have none
+	 */
+	public boolean hasTurns(AnnotatedMethod<DistributedLock> annotatedMethod, Supplier<Duration> defaultWait) {
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		Duration wait = (times.waitTime() != null) ? times.waitTime() : defaultWait.get();
+		return !wait.isZero() && times.minHold() == null
+				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
+	}
+
 	private static boolean isSkip(AnnotationValues attributes) {
 		return attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
 	}

@@ -1,0 +1,92 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+
+import io.holdfast.LockRequest;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.aop.metadata.LeaseAnnotationParser;
+import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.aop.metadata.LeaseOperationSource;
+import io.holdfast.aop.method.AnnotatedMethod;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.Schedules;
+import org.springframework.scheduling.config.TaskManagementConfigUtils;
+
+/**
+ * Warns of scheduled methods that each instance runs in its turn: they wait for their
+ * lock, and the end of one run lets the next instance in. All that the start finds are in
+ * one warning. Thread-safe.
+ */
+final class ScheduledTurns {
+
+	private static final Log logger = LogFactory.getLog(ScheduledTurns.class);
+
+	private final LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked;
+
+	private final LeaseAnnotationParser parser;
+
+	private final Supplier<Duration> defaultWait;
+
+	private final Set<Class<?>> types = new HashSet<>();
+
+	/** The methods to warn of when all beans are there. */
+	private final Set<String> found = new TreeSet<>();
+
+	private boolean started;
+
+	ScheduledTurns(LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked,
+			LeaseAnnotationParser parser, Supplier<Duration> defaultWait) {
+		this.locked = locked;
+		this.parser = parser;
+		this.defaultWait = defaultWait;
+	}
+
+	/** Look at the methods of a bean's type. */
+	synchronized void look(Class<?> type, BeanFactory beans) {
+		if (!this.types.add(type)
+				|| !beans.containsBean(TaskManagementConfigUtils.SCHEDULED_ANNOTATION_PROCESSOR_BEAN_NAME)) {
+			return;
+		}
+		for (AnnotatedMethod<DistributedLock> method : this.locked.of(type)) {
+			if (isScheduled(method) && this.parser.hasTurns(method, this.defaultWait)) {
+				this.found.add(method.qualifiedMethodName());
+			}
+		}
+		if (this.started) {
+			warn();
+		}
+	}
+
+	/** Warn of all methods that were found so far, as all beans are there. */
+	synchronized void started() {
+		this.started = true;
+		warn();
+	}
+
+	/** As Spring looks for it. */
+	private static boolean isScheduled(AnnotatedMethod<?> method) {
+		return !AnnotatedElementUtils.getMergedRepeatableAnnotations(method.method(), Scheduled.class, Schedules.class)
+			.isEmpty();
+	}
+
+	private void warn() {
+		if (this.found.isEmpty()) {
+			return;
+		}
+		logger.warn("Each instance runs these scheduled methods, one after the other: " + String.join(", ", this.found)
+				+ ", as they wait for the lock, which is free again after each run. For one run in all instances, write "
+				+ "@DistributedLock(…, waitTime = \"0\", onTimeout = OnTimeout.SKIP, minHold = \"…\"), with a minHold a "
+				+ "little shorter than the time between two runs. If each instance is to run, write minHold = \"0\"");
+		this.found.clear();
+	}
+
+}
