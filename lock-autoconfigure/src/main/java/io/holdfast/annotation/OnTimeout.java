@@ -13,7 +13,8 @@ public enum OnTimeout {
 	/**
 	 * The method is not run, and the caller gets an empty result: {@code null}, an empty
 	 * {@code Optional}, an empty reactive stream, or a future completed with {@code null}
-	 * or an empty {@code Optional}.
+	 * or an empty {@code Optional}. A message or event whose listener is skipped counts
+	 * as handled, and is lost.
 	 */
 	SKIP
 
