@@ -18,9 +18,8 @@ import org.springframework.boot.health.contributor.Status;
 /**
  * {@link HealthIndicator} of one {@link LeaseEngine}: {@code DOWN} while renewals fail,
  * {@link #DEGRADED} while wake-ups are not received, or the store does not answer, or
- * refuses requests for want of a right, otherwise {@code UP}, whatever it has to warn of.
- * Blocks for the given patience at most, and only while the store has not answered.
- * Thread-safe.
+ * refuses requests of some kind, otherwise {@code UP}, whatever it has to warn of. Blocks
+ * for the given patience at most, and only while the store has not answered. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -59,8 +58,8 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
-		EngineStatus condition = this.engine.condition();
 		List<StoreDiagnostic> findings = (this.latest != null) ? this.latest.get() : List.of();
+		EngineStatus condition = this.engine.condition();
 		String silence = (this.latest != null) ? this.latest.trouble() : null;
 		String trouble = Stream.of(condition.refusal(), condition.trouble(), silence)
 			.filter(Objects::nonNull)

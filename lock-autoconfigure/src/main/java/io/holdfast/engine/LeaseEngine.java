@@ -197,12 +197,15 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Look for what may harm leases in the store. Does not block.
+	 * Look for what may harm leases in the store, and whether it writes: that is a part
+	 * of the {@link #condition() condition} then. Does not block.
 	 * @return what was found; fails with {@link StoreCommandException} if the store
 	 * cannot be asked now, and stays open for as long as it is silent
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> examine() {
-		return this.context.send(Command.INSPECT, this.context.store::examine);
+		CompletableFuture<?> written = this.context.tryWrite();
+		return this.context.send(Command.INSPECT, this.context.store::examine)
+			.thenCombine(written, (findings, known) -> findings);
 	}
 
 	@Override
@@ -241,7 +244,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		if (!this.context.isAdmitted()) {
 			return;
 		}
-		SemaphoreRequest request = SemaphoreRequest.of("holdfast-start-" + this.context.ensureStarted(), 1)
+		SemaphoreRequest request = SemaphoreRequest.of(EngineContext.WARM_UP_KEY + this.context.ensureStarted(), 1)
 			.waitTime(Duration.ZERO);
 		try {
 			BlockingAcquirer

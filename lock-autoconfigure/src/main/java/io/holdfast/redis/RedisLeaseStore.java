@@ -2,6 +2,7 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -22,12 +23,14 @@ import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.fleet.RedisFleetStore;
 import io.holdfast.redis.fleet.RedisInstanceStore;
 import io.holdfast.redis.key.FailOverGrace;
+import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.redis.notify.ShardedChannels;
 import io.holdfast.redis.replica.LettuceConfirmingConnection;
 import io.holdfast.redis.replica.ReplicaConfirmations;
 import io.holdfast.redis.replica.UnconfirmedNotifications;
+import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
@@ -211,6 +214,14 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<List<StoreDiagnostic>> examine() {
 		return this.examination.start();
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Void> tryWrite() {
+		// There is no such key.
+		String key = this.options.lockPrefix() + UUID.randomUUID();
+		return this.executor.execute(Script.WRITE, () -> new byte[][] { RedisKeys.bytes(key) }, new Object[0],
+				"a write", (reply) -> null);
 	}
 
 	@Override

@@ -74,6 +74,11 @@ class EngineObserverTests extends ScriptedEngine {
 			public CompletableFuture<@Nullable Void> requestAdmission() {
 				return admission;
 			}
+
+			@Override
+			public @Nullable String misfit() {
+				return null;
+			}
 		});
 		this.engine.warmUp();
 		assertThat(admission.getNumberOfDependents()).as("what waits to be sent").isZero();

@@ -3,7 +3,9 @@ package io.holdfast.engine;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -56,6 +58,81 @@ class EngineStatusTests extends ScriptedEngine {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 4").granted(10, 30_000);
 		assertThat(this.engine.condition().refusal()).as("after a grant").isNull();
+	}
+
+	private static StoreCommandException fullMemory() {
+		return StoreCommandException.refused("full", true, "full", new IllegalStateException());
+	}
+
+	@Test
+	@DisplayName("A grant tells of its own kind of resource only")
+	void refusalByKind() {
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(fullMemory());
+		this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
+		this.store.last("acquire 2").granted(10, 30_000);
+		assertThat(this.engine.condition().refusal()).as("after a grant of a permit").isEqualTo("full");
+		this.service.acquireAsync(LockRequest.of("read").mode(LockMode.READ));
+		this.store.last("acquire 3").granted(10, 30_000);
+		assertThat(this.engine.condition().refusal()).as("after a grant to a reader").isEqualTo("full");
+		this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 4").granted(10, 30_000);
+		assertThat(this.engine.condition().refusal()).as("after a grant of a lock").isNull();
+	}
+
+	@Test
+	@DisplayName("A check that writes is refused as requests are, until it writes, a lease is granted, or for a minute")
+	void refusedCheck() {
+		this.engine.examine();
+		assertThat(this.engine.condition().refusal()).as("no answer yet").isNull();
+		this.store.last("write").fail(fullMemory());
+		assertThat(this.engine.condition().refusal()).isEqualTo("full");
+		this.engine.examine();
+		assertThat(this.engine.condition().refusal()).as("no newer answer yet").isEqualTo("full");
+		this.store.last("write").done(null);
+		assertThat(this.engine.condition().refusal()).as("written").isNull();
+		this.engine.examine();
+		this.store.last("write").fail(fullMemory());
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.engine.condition().refusal()).as("after a grant").isNull();
+		this.engine.examine();
+		this.store.last("write").fail(fullMemory());
+		this.store.elapse(59_000);
+		assertThat(this.engine.condition().refusal()).as("after less than a minute").isEqualTo("full");
+		this.store.elapse(1000);
+		assertThat(this.engine.condition().refusal()).as("after a minute").isNull();
+	}
+
+	@Test
+	@DisplayName("A check that writes tells of requests that were refused before it began")
+	void checkAfterRefusal() {
+		this.engine.examine();
+		ScriptedStore.Command earlier = this.store.last("write");
+		this.store.elapse(1);
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(fullMemory());
+		earlier.done(null);
+		assertThat(this.engine.condition().refusal()).as("begun before").isEqualTo("full");
+		this.engine.examine();
+		this.store.last("write").done(null);
+		assertThat(this.engine.condition().refusal()).as("begun after").isNull();
+	}
+
+	@Test
+	@DisplayName("A check without a right, or without an answer, tells nothing of requests")
+	void vainCheck() {
+		StoreCommandException refusal = StoreCommandException.forbidden("no right", "no right",
+				new IllegalStateException());
+		CompletableFuture<?> examined = this.engine.examine();
+		this.store.last("write").fail(refusal);
+		assertThat(this.engine.condition().refusal()).isNull();
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(fullMemory());
+		this.engine.examine();
+		this.store.elapse(1000);
+		assertThat(this.engine.condition().refusal()).isEqualTo("full");
+		assertThat(examined).as("what was found").isCompleted();
 	}
 
 	@Test

@@ -229,6 +229,11 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<@Nullable Void> tryWrite() {
+		return send("write");
+	}
+
+	@Override
 	public FleetStore fleet() {
 		throw new UnsupportedOperationException();
 	}
@@ -368,7 +373,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void notYet() {
-			this.answer.completeExceptionally(StoreCommandException.notYet("moving", new IllegalStateException()));
+			this.answer
+				.completeExceptionally(StoreCommandException.notYet("moving", "moving", new IllegalStateException()));
 		}
 
 		public void fail(boolean temporary) {

@@ -122,6 +122,7 @@ class ScriptMutantTests {
 		tests.put("confirm", List.of("redis.replica.LettuceConfirmingConnectionTests"));
 		tests.put("notify", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
+		tests.put("write", List.of("faults.RefusalHealthTests"));
 		tests.put("ping", List.of("redis.notify.NotificationListenerTests", "redis.RedisFaultTests",
 				"redis.notify.GrantNotificationTests"));
 		return tests;

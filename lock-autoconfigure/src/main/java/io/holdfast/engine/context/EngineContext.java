@@ -22,6 +22,7 @@ import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.engine.store.Tokens;
@@ -43,8 +44,8 @@ public final class EngineContext {
 	 */
 	public static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-	/** For how long a refusal tells of the store, in nanoseconds. */
-	private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(1);
+	/** Beginning of the key of an engine's own request at its start. */
+	public static final String WARM_UP_KEY = "holdfast-start-";
 
 	public final LeaseStore store;
 
@@ -77,8 +78,7 @@ public final class EngineContext {
 	/** Whether nothing new is granted. */
 	private volatile boolean closed;
 
-	/** The last request for a lease that the store refused. */
-	private volatile @Nullable Refusal refusal;
+	private final Refusals refusals = new Refusals();
 
 	/**
 	 * Create a context.
@@ -134,7 +134,7 @@ public final class EngineContext {
 		// Not before, as what the former one has asked for may be released until then.
 		this.hasSentRequests = false;
 		this.instanceId = id;
-		this.refusal = null;
+		this.refusals.clear();
 	}
 
 	/** Return whether the instance has an id. */
@@ -177,28 +177,29 @@ public final class EngineContext {
 	}
 
 	/** Note that the store has granted a lease. */
-	public void onAcquired() {
-		if (this.refusal != null) {
-			this.refusal = null;
-		}
+	public void onAcquired(Kind kind) {
+		this.refusals.onGranted(kind);
 	}
 
 	/** Note that a request for a lease has failed. */
-	public void onAcquireFailed(Throwable error) {
-		String refused = EngineExceptions.refusal(error);
-		if (refused != null) {
-			this.refusal = new Refusal(refused, this.scheduler.nanoTime());
+	public void onAcquireFailed(Resource resource, Throwable error) {
+		if (resource.key().startsWith(WARM_UP_KEY)) {
+			this.refusals.onWarmUpFailed(error, this.scheduler.nanoTime());
+		}
+		else {
+			this.refusals.onRequestFailed(resource.kind(), error, this.scheduler.nanoTime());
 		}
 	}
 
 	/**
-	 * Return which right or command is missing, for want of which the store refused a
-	 * request for a lease in the last minute, and has granted none since.
-	 * @return what is missing, or {@code null}
+	 * Return why no leases are granted, as far as is known.
+	 * @return the words of the store, or what other instances do not fit; {@code null} if
+	 * nothing is known
 	 */
 	public @Nullable String refusal() {
-		Refusal last = this.refusal;
-		return (last != null && this.scheduler.nanoTime() - last.at() < REFUSAL_NANOS) ? last.text() : null;
+		Admission current = this.admission;
+		String misfit = (current != null) ? current.misfit() : null;
+		return (misfit != null) ? misfit : this.refusals.text(this.scheduler.nanoTime());
 	}
 
 	// Commands
@@ -212,6 +213,24 @@ public final class EngineContext {
 			long now) {
 		ensureStarted();
 		return sendOnceAdmitted(() -> this.store.acquire(resource, command, enqueue), now);
+	}
+
+	/**
+	 * Find out whether the store writes. Observers are not told: without rights to locks
+	 * it fails where nothing is wrong.
+	 * @return completed when that is known, or without an answer in time
+	 */
+	public CompletableFuture<@Nullable Void> tryWrite() {
+		long sentAt = this.scheduler.nanoTime();
+		return sendInTime(this.store::tryWrite).handle((done, error) -> {
+			if (error != null) {
+				this.refusals.onWriteFailed(error, this.scheduler.nanoTime());
+			}
+			else {
+				this.refusals.onWritten(sentAt);
+			}
+			return null;
+		});
 	}
 
 	/** Set a limit in the store, as soon as leases may be asked for. */
@@ -268,10 +287,14 @@ public final class EngineContext {
 	 * It may be executed all the same.
 	 */
 	public <T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
+		return this.observers.follow(command, sendInTime(way));
+	}
+
+	private <T> CompletableFuture<T> sendInTime(Supplier<CompletableFuture<T>> way) {
 		ensureStarted();
 		CompletableFuture<T> sent = sendUnobserved(way);
 		if (sent.isDone()) {
-			return this.observers.follow(command, sent);
+			return sent;
 		}
 		CompletableFuture<T> answer = new CompletableFuture<>();
 		Future<?> silence = this.scheduler.schedule(() -> {
@@ -288,7 +311,7 @@ public final class EngineContext {
 				answer.complete(reply);
 			}
 		});
-		return this.observers.follow(command, answer);
+		return answer;
 	}
 
 	/** Send a command of which the sender tells the observers itself. */
@@ -383,9 +406,9 @@ public final class EngineContext {
 		 */
 		CompletableFuture<@Nullable Void> requestAdmission();
 
-	}
+		/** Return why the instance is not admitted for good, or {@code null}. */
+		@Nullable String misfit();
 
-	private record Refusal(String text, long at) {
 	}
 
 }

@@ -128,7 +128,7 @@ public final class Fleet {
 		}
 		catch (ExecutionException ex) {
 			// Without an answer, requests are told so.
-			return (ex.getCause() != null) ? EngineExceptions.refusal(ex.getCause()) : null;
+			return known.misfit();
 		}
 		catch (TimeoutException ex) {
 			return null;

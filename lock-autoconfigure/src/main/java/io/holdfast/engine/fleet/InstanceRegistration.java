@@ -66,8 +66,8 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	/** Whether the store has counted this instance in since it joined. */
 	private boolean admitted;
 
-	/** Whether others that are there do not fit this instance. */
-	private boolean keptOut;
+	/** Why others that are there do not fit this instance, or {@code null}. */
+	private volatile @Nullable String misfit;
 
 	/**
 	 * Create a membership.
@@ -102,12 +102,17 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	}
 
 	private synchronized CompletableFuture<@Nullable Void> rejoin() {
-		if (this.joined && !this.keptOut && this.admission.isDone()
+		if (this.joined && this.misfit == null && this.admission.isDone()
 				&& !isOpen(this.admission, this.context.scheduler.nanoTime())) {
 			this.admission = new CompletableFuture<>();
 			refreshAfter(0);
 		}
 		return this.admission;
+	}
+
+	@Override
+	public @Nullable String misfit() {
+		return this.misfit;
 	}
 
 	/** Return what is told of this instance, once it is known. */
@@ -176,16 +181,14 @@ public final class InstanceRegistration implements EngineContext.Admission {
 			this.admittedUntil = this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY);
 			return () -> asked.complete(null);
 		}
-		boolean wasKeptOut = this.keptOut;
-		this.keptOut = misfit != null;
+		boolean wasKeptOut = this.misfit != null;
+		this.misfit = misfit;
 		this.admitted = misfit == null;
 		if (misfit != null) {
 			if (!wasKeptOut) {
 				logger.error(SingleLine.of(misfit));
 			}
 			Throwable refusal = StoreCommandException.incompatible(misfit);
-			// So that health tells it, also if nothing is asked for.
-			this.context.onAcquireFailed(refusal);
 			if (asked.isDone()) {
 				this.admission = CompletableFuture.failedFuture(refusal);
 			}
@@ -224,7 +227,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 			return left;
 		}
 		this.joined = false;
-		this.keptOut = false;
+		this.misfit = null;
 		this.admitted = false;
 		if (this.admission.isDone()) {
 			// The one that comes after this one has to ask for itself.

@@ -259,7 +259,6 @@ public final class Contender {
 			return;
 		}
 		if (reply instanceof Granted granted) {
-			this.context.onAcquired();
 			onGranted(granted, sent.at(), way);
 		}
 		else if (reply instanceof Rejected rejected) {
@@ -320,7 +319,7 @@ public final class Contender {
 	}
 
 	private void onFailure(Throwable error, SentCommand sent) {
-		this.context.onAcquireFailed(error);
+		this.context.onAcquireFailed(this.coordinator.resource(), error);
 		this.answers.onFailure(sent);
 		if (!isOpen() || this.answers.isOld(sent.at())) {
 			return;
@@ -363,6 +362,7 @@ public final class Contender {
 
 	/** Give the grant to the first waiter here that asks for the same. */
 	private void passGrant(Granted granted, long sentAt, HandOver way, long now) {
+		this.context.onAcquired(this.coordinator.resource().kind());
 		// If it had to wait, others may wait behind it, and the store tells of them no
 		// more.
 		this.wanted |= granted.fences() <= HandOverLimits.STRIDE

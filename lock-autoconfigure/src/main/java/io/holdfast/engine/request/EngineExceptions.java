@@ -122,14 +122,6 @@ public final class EngineExceptions {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
 
-	/**
-	 * Return what the store does not let this application do, in words, or {@code null}
-	 * if an error is another one.
-	 */
-	public static @Nullable String refusal(Throwable error) {
-		return (CallResult.cause(error) instanceof StoreCommandException failure) ? failure.refusal() : null;
-	}
-
 	/** Return an error in words. */
 	public static String text(Throwable error) {
 		Throwable cause = CallResult.cause(error);

@@ -86,6 +86,14 @@ public interface LeaseStore extends AutoCloseable {
 		return CompletableFuture.completedFuture(List.of());
 	}
 
+	/**
+	 * Send what the store takes for a write, but that changes nothing.
+	 * @return fails as a request for a lease does where the store does not write now
+	 */
+	default CompletableFuture<@Nullable Void> tryWrite() {
+		return CompletableFuture.completedFuture(null);
+	}
+
 	/** Return how often this instance had to connect again. */
 	long reconnects();
 

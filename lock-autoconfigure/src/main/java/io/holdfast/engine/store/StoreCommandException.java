@@ -21,6 +21,8 @@ public final class StoreCommandException extends RuntimeException {
 
 	private final @Nullable String refusal;
 
+	private final boolean forbidden;
+
 	/**
 	 * Create the failure.
 	 * @param message what went wrong and, where it can be known, what to do about it
@@ -29,36 +31,38 @@ public final class StoreCommandException extends RuntimeException {
 	 * @param cause the driver's error, or {@code null}
 	 */
 	public StoreCommandException(String message, boolean temporary, @Nullable Throwable cause) {
-		this(message, temporary, false, null, cause);
+		this(message, temporary, false, null, false, cause);
 	}
 
 	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, @Nullable String refusal,
-			@Nullable Throwable cause) {
+			boolean forbidden, @Nullable Throwable cause) {
 		super(SingleLine.of(message), cause);
 		this.temporary = temporary;
 		this.worthWaiting = worthWaiting;
 		this.refusal = (refusal != null) ? SingleLine.of(refusal) : null;
+		this.forbidden = forbidden;
 	}
 
 	/**
 	 * Return the failure of a grant that is not as safe as it is to be. Its token keeps
 	 * it until it is released, or has lost it again.
-	 * @param message what is missing
+	 * @param message what is missing, without keys
 	 * @return the failure
 	 */
 	public static StoreCommandException unconfirmed(String message) {
-		return new StoreCommandException(message, true, true, null, null);
+		return new StoreCommandException(message, true, true, message, false, null);
 	}
 
 	/**
 	 * Return the failure of a store that has to finish something before it can do what it
 	 * was asked.
 	 * @param message what it has to finish
+	 * @param refusal the same without keys
 	 * @param cause the driver's error
 	 * @return the failure
 	 */
-	public static StoreCommandException notYet(String message, Throwable cause) {
-		return new StoreCommandException(message, true, true, null, cause);
+	public static StoreCommandException notYet(String message, String refusal, Throwable cause) {
+		return new StoreCommandException(message, true, true, refusal, false, cause);
 	}
 
 	/**
@@ -70,7 +74,19 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure
 	 */
 	public static StoreCommandException forbidden(String message, String refusal, Throwable cause) {
-		return new StoreCommandException(message, false, false, refusal, cause);
+		return new StoreCommandException(message, false, false, refusal, true, cause);
+	}
+
+	/**
+	 * Return the failure of a command that the store refuses now, or for some keys.
+	 * @param message what was tried, and how the store answered
+	 * @param temporary whether the same command may succeed later by itself
+	 * @param refusal how the store answered, without keys
+	 * @param cause the driver's error
+	 * @return the failure
+	 */
+	public static StoreCommandException refused(String message, boolean temporary, String refusal, Throwable cause) {
+		return new StoreCommandException(message, temporary, false, refusal, false, cause);
 	}
 
 	/**
@@ -80,7 +96,7 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure
 	 */
 	public static StoreCommandException incompatible(String message) {
-		return new StoreCommandException(message, false, false, message, null);
+		return new StoreCommandException(message, false, false, null, false, null);
 	}
 
 	/** Return the failure of a command without an answer. */
@@ -111,13 +127,21 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return what the store does not let this application do, whatever the key, or does
-	 * not have.
-	 * @return what is missing, or {@code null} if it is neither {@link #forbidden} nor
-	 * {@link #incompatible}
+	 * Return how the store refused the command, for a reason other than its key: it
+	 * cannot write now, or a right or a command is missing.
+	 * @return its answer without keys, or {@code null} if it did not refuse the command
 	 */
 	public @Nullable String refusal() {
 		return this.refusal;
+	}
+
+	/**
+	 * Return whether the store does not let this application run the command, or does not
+	 * have it, whatever the key.
+	 * @return whether it is {@link #forbidden}
+	 */
+	public boolean isForbidden() {
+		return this.forbidden;
 	}
 
 	/**

@@ -174,29 +174,33 @@ public final class RedisFailures {
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
-			return new StoreCommandException("Redis refuses the application's user or password: " + text, false, error);
+			return refused("Redis refuses the application's user or password: " + text, false, error);
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
 			// A waiter in the queue need not leave it.
-			return new StoreCommandException("Redis is out of memory (maxmemory) and grants nothing new: " + text, true,
-					error);
+			return refused("Redis is out of memory (maxmemory) and grants nothing new: " + text, true, error);
 		}
 		text = find(error, MOVING);
 		if (text != null) {
 			return StoreCommandException.notYet("Redis moves the slot of '" + what + "' to another node: " + text,
-					error);
+					"Redis moves a slot to another node: " + text, error);
 		}
 		text = find(error, TEMPORARY);
 		if (text != null) {
-			return new StoreCommandException("Redis cannot serve this now: " + text, true, error);
+			return refused("Redis cannot serve this now: " + text, true, error);
 		}
 		text = find(error, REFUSED);
 		if (text != null) {
-			return new StoreCommandException("Redis refused the command for '" + what + "': " + text, false, error);
+			return StoreCommandException.refused("Redis refused the command for '" + what + "': " + text, false,
+					"Redis refused a command: " + text, error);
 		}
 		// No key has to do with that; it may be one that users do not know.
 		return new StoreCommandException("Redis cannot be reached: " + deepest(error), true, error);
+	}
+
+	private static StoreCommandException refused(String message, boolean temporary, Throwable error) {
+		return StoreCommandException.refused(message, temporary, message, error);
 	}
 
 	/** Names all commands, as Redis does not always name the one that it refused. */
@@ -204,9 +208,9 @@ public final class RedisFailures {
 		String message = problem + " for '" + what + "': " + text + " (the commands used are: " + COMMANDS
 				+ "; to watch the fleet also: " + FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: "
 				+ REPLICA_COMMANDS + ")";
-		// Rights to keys and channels are some keys' and channels' trouble only.
-		return OF_COMMANDS.matcher(text).find() ? StoreCommandException.forbidden(message, problem + ": " + text, error)
-				: new StoreCommandException(message, false, error);
+		String refusal = problem + ": " + text;
+		return OF_COMMANDS.matcher(text).find() ? StoreCommandException.forbidden(message, refusal, error)
+				: StoreCommandException.refused(message, false, refusal, error);
 	}
 
 	private static @Nullable String find(Throwable error, Pattern pattern) {

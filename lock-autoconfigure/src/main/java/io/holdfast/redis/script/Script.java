@@ -59,6 +59,9 @@ public final class Script {
 	/** Try the commands that the fleet needs. */
 	public static final Script FLEET_RIGHTS = of("fleet-rights.lua");
 
+	/** Write nothing. */
+	public static final Script WRITE = of("write.lua");
+
 	/** Send a message to the instance that runs it. */
 	public static final Script PING = of("ping.lua");
 

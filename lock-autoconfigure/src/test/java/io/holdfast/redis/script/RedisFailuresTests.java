@@ -59,20 +59,32 @@ class RedisFailuresTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', textBlock = """
-			NOPERM this user has no permissions to run the 'evalsha' command               | true
-			ERR unknown command 'EVALSHA'                                                  | true
-			ERR Unknown Redis command called from script script: f3, on @user_script:7.    | true
-			ERR Unknown command called from script script: f3, on @user_script:7.          | true
+			NOPERM this user has no permissions to run the 'evalsha' command                | true
+			ERR unknown command 'EVALSHA'                                                   | true
+			ERR Unknown Redis command called from script script: f3, on @user_script:7.     | true
+			ERR Unknown command called from script script: f3, on @user_script:7.           | true
 			ERR Could not find scripting engine 'lua'                                       | true
-			NOPERM this user has no permissions to access one of the keys used as arguments | false
-			ERR ACL failure in script: No permissions to access a key                       | false
-			WRONGTYPE Operation against a key holding the wrong kind of value              | false
-			CROSSSLOT Keys in request don't hash to the same slot                          | false
-			OOM command not allowed when used memory > 'maxmemory'.                        | false
+			NOPERM this user has no permissions to access one of the keys used as arguments | true
+			ERR ACL failure in script: No permissions to access a key                       | true
+			CROSSSLOT Keys in request don't hash to the same slot                           | true
+			WRONGPASS invalid username-password pair or user is disabled.                   | true
+			OOM command not allowed when used memory > 'maxmemory'.                         | true
+			READONLY You can't write against a read only replica.                           | true
+			MISCONF Redis is configured to save RDB snapshots, but it cannot.               | true
+			TRYAGAIN Multiple keys request during rehashing of slot                         | true
+			WRONGTYPE Operation against a key holding the wrong kind of value               | false
+			Connection refused: localhost/127.0.0.1:6379                                    | false
+			Command timed out after 1 second(s)                                             | false
 			""")
-	@DisplayName("a missing right or command is told from other refusals")
-	void forbidden(String text, boolean forbidden) {
-		assertThat(RedisFailures.of(wrapped(text), "lock:a").refusal() != null).isEqualTo(forbidden);
+	@DisplayName("an answer of Redis is a refusal, without the key, unless the key is its reason")
+	void refused(String text, boolean refused) {
+		String refusal = RedisFailures.of(wrapped(text), "lock:a").refusal();
+		assertThat(refusal != null).isEqualTo(refused);
+		assertThat(String.valueOf(refusal)).doesNotContain("lock:a");
+		if (refused) {
+			// What follows may be arguments.
+			assertThat(refusal).contains(": ", text.substring(0, 12));
+		}
 	}
 
 	@Test

@@ -1,0 +1,400 @@
+package io.holdfast.faults;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.actuate.HoldfastHealthIndicator;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.CommandProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.data.redis.connection.RedisConnection;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Health while Redis answers, and grants nothing.
+ */
+class RefusalHealthTests extends RedisTestCase {
+
+	/** So that nothing but the test's own requests and checks tells of Redis. */
+	private static final String NO_CHECKS = "holdfast.redis.checks=false";
+
+	private Instance start(Fleet fleet, String... properties) {
+		Instance instance = fleet.start(properties);
+		await("up").atMost(SOON).until(() -> health(instance).getStatus().equals(Status.UP));
+		return instance;
+	}
+
+	private static LeaseEngine engine(Instance instance) {
+		return instance.context().getBean(LeaseEngine.class);
+	}
+
+	private static Health health(Instance instance) {
+		return new HoldfastHealthIndicator(engine(instance)).health();
+	}
+
+	/** As health and the start do it. */
+	private static void check(Instance instance) {
+		engine(instance).examine().join();
+	}
+
+	private static void assertUp(Instance instance) {
+		assertThat(health(instance)).isEqualTo(Health.up()
+			.withDetails(Map.of("wakeUps", "received", "held", 0, "waiting", 0, "failingRenewals", 0))
+			.build());
+	}
+
+	private static void assertDegraded(Instance instance, String words) {
+		Health health = health(instance);
+		assertThat(health.getStatus()).isEqualTo(HoldfastHealthIndicator.DEGRADED);
+		assertThat(health.getDetails()).extractingByKey("trouble").asString().contains(words).doesNotContain("secret");
+	}
+
+	private static void assertRefused(Instance instance, Use... uses) {
+		for (Use use : uses) {
+			assertThatExceptionOfType(LeaseStoreException.class).as("%s", use).isThrownBy(() -> use.acquire(instance));
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("a server that takes no writes is told in its words, until each kind of request is granted again")
+	void requests(Trouble trouble) {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
+		Instance instance = start(fleet, NO_CHECKS);
+		fleet.onServer(trouble::begin);
+		assertUp(instance);
+		for (Use use : Use.values()) {
+			assertRefused(instance, use);
+			assertDegraded(instance, trouble.word);
+		}
+		fleet.onServer(trouble::end);
+		Use.LOCK.acquire(instance).close();
+		assertDegraded(instance, trouble.word);
+		Use.READ.acquire(instance).close();
+		assertDegraded(instance, trouble.word);
+		Use.PERMIT.acquire(instance).close();
+		assertUp(instance);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("a check that writes tells of such a server without any request, and of its end, whatever was refused")
+	void checks(Trouble trouble) {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
+		Instance instance = start(fleet, NO_CHECKS);
+		check(instance);
+		assertUp(instance);
+		fleet.onServer(trouble::begin);
+		check(instance);
+		assertDegraded(instance, trouble.word);
+		assertRefused(instance, Use.values());
+		check(instance);
+		assertDegraded(instance, trouble.word);
+		fleet.onServer(trouble::end);
+		check(instance);
+		assertUp(instance);
+		assertThat(fleet.keysBesidesFences()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a grant after a check is newer than that")
+	void grantAfterCheck() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		Instance instance = start(fleet, NO_CHECKS);
+		fleet.onServer(Trouble.FULL_MEMORY::begin);
+		check(instance);
+		assertDegraded(instance, "OOM");
+		fleet.onServer(Trouble.FULL_MEMORY::end);
+		Use.PERMIT.acquire(instance).close();
+		assertUp(instance);
+	}
+
+	@Test
+	@DisplayName("without a right that permits need, granted locks and checks do not hide that no permit is granted")
+	void right() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		fleet.onServer((connection) -> acl(connection, "on", ">secret", "~*", "&*", "+@all"));
+		Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.username=app",
+				"spring.data.redis.password=secret");
+		fleet.onServer((connection) -> acl(connection, "-pexpireat"));
+		assertRefused(instance, Use.PERMIT);
+		assertDegraded(instance, "right that it needs");
+		Use.LOCK.acquire(instance).close();
+		assertDegraded(instance, "right that it needs");
+		check(instance);
+		assertDegraded(instance, "right that it needs");
+		fleet.onServer((connection) -> acl(connection, "+pexpireat"));
+		assertRefusedNoMore(instance);
+	}
+
+	@Test
+	@DisplayName("without the right to the keys of semaphores, granted locks do not hide that no permit is granted")
+	void rightToKeys() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		fleet.onServer((connection) -> acl(connection, "on", ">secret", "~*", "&*", "+@all"));
+		Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.username=app",
+				"spring.data.redis.password=secret");
+		fleet.onServer((connection) -> acl(connection, "resetkeys", "~" + fleet.lockKey("") + "k*",
+				"~{" + fleet.lockKey("") + "k*"));
+		assertRefused(instance, Use.PERMIT);
+		Use.LOCK.acquire(instance).close();
+		assertDegraded(instance, "permissions");
+		assertThat(health(instance).getDetails().toString()).doesNotContain(fleet.semaphoreKey(""));
+		fleet.onServer((connection) -> acl(connection, "~*"));
+		assertRefusedNoMore(instance);
+	}
+
+	@Test
+	@DisplayName("with the rights to locks only, an application that needs no more is up from the start on")
+	void rightsToLocksOnly() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		fleet.onServer((connection) -> acl(connection, "on", ">secret", "&*", "+@all", "~" + fleet.lockKey("") + "k*",
+				"~{" + fleet.lockKey("") + "k*", "~" + TestApplication.fleetKey(this.redis.keyPrefix())));
+		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret");
+		await("connected").atMost(SOON).until(() -> engine(instance).condition().listening());
+		assertUp(instance);
+		check(instance);
+		Use.LOCK.acquire(instance).close();
+		assertUp(instance);
+	}
+
+	private static void assertRefusedNoMore(Instance instance) {
+		for (Use use : Use.values()) {
+			use.acquire(instance).close();
+		}
+		assertUp(instance);
+	}
+
+	private static void acl(RedisConnection connection, String... words) {
+		List<String> rules = Arrays.asList(words);
+		connection.execute("ACL",
+				Stream.concat(Stream.of("SETUSER", "app"), rules.stream())
+					.map(String::getBytes)
+					.toArray(byte[][]::new));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "LOADING Redis is loading the dataset in memory", "CLUSTERDOWN Hash slot not served",
+			"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+			"TRYAGAIN Multiple keys request during rehashing of slot", "NOAUTH Authentication required.",
+			"ERR no such service today" })
+	@DisplayName("whatever else a server or a proxy answers is told in its words, until each kind of request is granted again")
+	void words(String words) throws IOException {
+		RedisServer server = this.redis.startServer();
+		AtomicReference<@Nullable String> answer = new AtomicReference<>();
+		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((command) -> {
+			String error = answer.get();
+			return (error != null) ? CommandProxy.error(error) : command;
+		});
+		try (CommandProxy proxy = new CommandProxy(server.host(), server.port(), rule);
+				Fleet fleet = Fleet.on(this.redis, server)) {
+			Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.port=" + proxy.port());
+			answer.set(words);
+			for (Use use : Use.values()) {
+				assertRefused(instance, use);
+				assertDegraded(instance, words);
+			}
+			answer.set(null);
+			Use.PERMIT.acquire(instance).close();
+			assertDegraded(instance, words);
+			assertRefusedNoMore(instance);
+		}
+	}
+
+	@Test
+	@DisplayName("grants that no replica confirms are none")
+	void unconfirmed() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		Instance instance = fleet.start(NO_CHECKS, "holdfast.redis.min-replicas=1",
+				"holdfast.redis.replica-timeout=100ms");
+		assertRefused(instance, Use.LOCK);
+		assertDegraded(instance, "holdfast.redis.min-replicas");
+		check(instance);
+		assertDegraded(instance, "holdfast.redis.min-replicas");
+	}
+
+	@Test
+	@DisplayName("a key that holds something else is no trouble of Redis")
+	void wrongType() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		Instance instance = start(fleet, NO_CHECKS);
+		fleet.observer().opsForList().rightPush(fleet.lockKey("key"), "something else");
+		assertRefused(instance, Use.LOCK);
+		assertUp(instance);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("an application starts while Redis takes no writes, says so, and grants when that is over")
+	void start(Trouble trouble) {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
+		fleet.onServer(trouble::begin);
+		Instance instance = fleet.start();
+		await("its words").atMost(SOON).untilAsserted(() -> assertDegraded(instance, trouble.word));
+		fleet.onServer(trouble::end);
+		await("a grant").atMost(SOON.multipliedBy(2))
+			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
+			.untilAsserted(() -> assertRefusedNoMore(instance));
+	}
+
+	/** Requests by kinds of resources; a reader and a writer are of one kind. */
+	private enum Use {
+
+		LOCK {
+
+			@Override
+			Lease acquire(Instance instance) {
+				return instance.tryAcquire("key").orElseThrow();
+			}
+
+		},
+
+		READ {
+
+			@Override
+			Lease acquire(Instance instance) {
+				return instance.locks().tryAcquire(LockRequest.of("key-too").mode(LockMode.READ)).orElseThrow();
+			}
+
+		},
+
+		PERMIT {
+
+			@Override
+			Lease acquire(Instance instance) {
+				return instance.semaphores().tryAcquire(SemaphoreRequest.of("key", 1)).orElseThrow();
+			}
+
+		};
+
+		abstract Lease acquire(Instance instance);
+
+	}
+
+	/** A server that takes no writes. */
+	private enum Trouble {
+
+		FULL_MEMORY("OOM") {
+
+			@Override
+			void begin(RedisConnection connection) {
+				connection.serverCommands().setConfig("maxmemory", "1");
+			}
+
+			@Override
+			void end(RedisConnection connection) {
+				connection.serverCommands().setConfig("maxmemory", "0");
+			}
+
+		},
+
+		DEMOTED_MASTER("READONLY") {
+
+			@Override
+			void begin(RedisConnection connection) {
+				connection.execute("REPLICAOF", "127.0.0.1".getBytes(), "1".getBytes());
+			}
+
+			@Override
+			void end(RedisConnection connection) {
+				connection.execute("REPLICAOF", "NO".getBytes(), "ONE".getBytes());
+			}
+
+		},
+
+		MISSING_REPLICAS("NOREPLICAS") {
+
+			@Override
+			void begin(RedisConnection connection) {
+				connection.serverCommands().setConfig("min-replicas-to-write", "1");
+			}
+
+			@Override
+			void end(RedisConnection connection) {
+				connection.serverCommands().setConfig("min-replicas-to-write", "0");
+			}
+
+		},
+
+		/** A directory is where the file is to be. */
+		FAILED_SAVE("MISCONF") {
+
+			@Override
+			void begin(RedisConnection connection) {
+				try {
+					Files.createFile(Files.createDirectory(file(connection)).resolve("in-the-way"));
+				}
+				catch (IOException ex) {
+					throw new AssertionError(ex);
+				}
+				save(connection, "err");
+			}
+
+			@Override
+			void end(RedisConnection connection) {
+				try {
+					Files.delete(file(connection).resolve("in-the-way"));
+					Files.delete(file(connection));
+				}
+				catch (IOException ex) {
+					throw new AssertionError(ex);
+				}
+				save(connection, "ok");
+			}
+
+			private Path file(RedisConnection connection) {
+				return Path.of(String.valueOf(connection.serverCommands().getConfig("dir").get("dir")), "dump.rdb");
+			}
+
+			private void save(RedisConnection connection, String status) {
+				connection.serverCommands().bgSave();
+				await("a save").atMost(SOON)
+					.until(() -> connection.serverCommands()
+						.info("persistence")
+						.getProperty("rdb_last_bgsave_status")
+						.equals(status));
+			}
+
+		};
+
+		private final String word;
+
+		Trouble(String word) {
+			this.word = word;
+		}
+
+		abstract void begin(RedisConnection connection);
+
+		abstract void end(RedisConnection connection);
+
+	}
+
+}
