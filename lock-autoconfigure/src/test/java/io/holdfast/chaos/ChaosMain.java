@@ -7,13 +7,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LockMode;
@@ -29,20 +32,30 @@ import io.holdfast.history.Event;
 import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
+import io.holdfast.observation.HoldfastObservationDocumentation;
+import io.holdfast.observation.LeaseObservationContext;
 import io.holdfast.testing.TestApplication;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
 import org.awaitility.core.ConditionTimeoutException;
 
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 import static org.awaitility.Awaitility.await;
 
 /**
  * Main class of a child JVM: an instance whose threads use locks and semaphores until it
  * is told to {@code end}, when they are through with what they have, or to
- * {@code shut-down} around them. Arguments: file of its history, name, seed, threads,
- * host, port, key prefix, properties.
+ * {@code shut-down} around them. On {@link #OBSERVE_SLOWLY} an observation handler takes
+ * a second for each request, for so many milliseconds. Arguments: file of its history,
+ * name, seed, threads, host, port, key prefix, properties.
  */
 final class ChaosMain {
+
+	static final String OBSERVE_SLOWLY = "observe-slowly ";
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -62,8 +75,9 @@ final class ChaosMain {
 			}
 		});
 		try (HistoryFile history = new HistoryFile(Path.of(args[0]))) {
-			run(history, args[1], new Random(Long.parseLong(args[2])), Integer.parseInt(args[3]), TestApplication
-				.start(args[4], Integer.parseInt(args[5]), args[6], List.of(args).subList(7, args.length)));
+			run(history, args[1], new Random(Long.parseLong(args[2])), Integer.parseInt(args[3]),
+					TestApplication.start(Observed.class, args[4], Integer.parseInt(args[5]), args[6],
+							List.of(args).subList(7, args.length)));
 		}
 		System.out.println("ended");
 		System.exit(0);
@@ -96,7 +110,13 @@ final class ChaosMain {
 		ready = true;
 		System.out.println("ready");
 		BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-		if ("shut-down".equals(input.readLine())) {
+		String line = input.readLine();
+		while (line != null && line.startsWith(OBSERVE_SLOWLY)) {
+			Duration time = Duration.ofMillis(Long.parseLong(line.substring(OBSERVE_SLOWLY.length())));
+			context.getBean(SlowHandler.class).slowUntil = System.nanoTime() + time.toNanos();
+			line = input.readLine();
+		}
+		if ("shut-down".equals(line)) {
 			history.write(Event.of(System.nanoTime(), Type.SHUT_DOWN, name));
 			goesOn.set(false);
 			context.close();
@@ -146,6 +166,46 @@ final class ChaosMain {
 		catch (ConditionTimeoutException ex) {
 			return false;
 		}
+	}
+
+	/** The application, with observations. */
+	@Configuration(proxyBeanMethods = false)
+	static class Observed extends TestApplication {
+
+		@Bean
+		SlowHandler slowHandler() {
+			return new SlowHandler();
+		}
+
+		@Bean
+		ObservationRegistry observationRegistry(SlowHandler handler) {
+			ObservationRegistry registry = ObservationRegistry.create();
+			registry.observationConfig().observationHandler(handler);
+			return registry;
+		}
+
+	}
+
+	/** Slow at each request for a lease for as long as it is told to be. */
+	static final class SlowHandler implements ObservationHandler<LeaseObservationContext> {
+
+		private static final Set<HoldfastObservationDocumentation> REQUESTS = EnumSet
+			.of(HoldfastObservationDocumentation.LOCK_ACQUIRE, HoldfastObservationDocumentation.SEMAPHORE_ACQUIRE);
+
+		private volatile long slowUntil = System.nanoTime();
+
+		@Override
+		public boolean supportsContext(Observation.Context context) {
+			return context instanceof LeaseObservationContext lease && REQUESTS.contains(lease.getObserved());
+		}
+
+		@Override
+		public void onStop(LeaseObservationContext context) {
+			if (System.nanoTime() - this.slowUntil < 0) {
+				LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1));
+			}
+		}
+
 	}
 
 	private static Event left(String name, String what) {

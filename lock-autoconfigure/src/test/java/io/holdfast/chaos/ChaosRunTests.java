@@ -35,8 +35,7 @@ class ChaosRunTests {
 		for (long end = System.nanoTime() + TIME.toNanos(); System.nanoTime() < end; seed++) {
 			long current = seed;
 			try (TestRedis redis = TestRedis.open()) {
-				Servers servers = (seed % 2 == 0) ? new Servers.One(redis.startServer())
-						: Servers.Replicated.start(redis);
+				Servers servers = (seed % 2 == 0) ? Servers.Pair.start(redis) : Servers.Replicated.start(redis);
 				new Round(seed, Duration.ofSeconds(60)).run(servers, figures)
 					.forEach((violation) -> violations.add("seed " + current + ": " + violation));
 			}

@@ -31,8 +31,7 @@ class ChaosTests {
 		Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
 		Level level = root.getLevel();
 		Figures figures = new Figures();
-		assertThat(new Round(SEED, Duration.ofSeconds(20)).run(new Servers.One(redis.startServer()), figures))
-			.as("seed %d", SEED)
+		assertThat(new Round(SEED, Duration.ofSeconds(20)).run(Servers.Pair.start(redis), figures)).as("seed %d", SEED)
 			.isEmpty();
 		System.out.println(figures);
 		assertThat(figures.granted()).isGreaterThan(100);

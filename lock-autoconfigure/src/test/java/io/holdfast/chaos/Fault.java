@@ -70,6 +70,9 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		/** A reply is lost, and the connection reset. */
 		RESET(6),
 
+		/** An observation handler of an instance takes a second for each request. */
+		SLOW_OBSERVER(3),
+
 		/** The server closes all subscriptions. */
 		KILL_SUBSCRIPTIONS(3),
 
@@ -92,6 +95,12 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 
 		/** A replica takes over from a server that lives. */
 		FAIL_OVER(2),
+
+		/**
+		 * A replica takes over behind the address of a server, which becomes a replica,
+		 * and keeps its connections.
+		 */
+		DEMOTE(2),
 
 		/** Another program deletes what is stored of a lock or of a semaphore. */
 		DELETE(2),

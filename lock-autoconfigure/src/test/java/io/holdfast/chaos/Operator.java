@@ -21,6 +21,7 @@ import io.holdfast.testing.TestApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
@@ -33,6 +34,9 @@ final class Operator implements AutoCloseable {
 
 	/** Longer than Redis takes to answer after it was restarted or stood still. */
 	private static final long GRACE = Wish.LONGEST_LEASE.toNanos() + Place.RECOVERY;
+
+	/** For an instance to open its connection to a former master again, at most. */
+	private static final long REOPENING = TimeUnit.SECONDS.toNanos(8);
 
 	private final Servers servers;
 
@@ -62,8 +66,7 @@ final class Operator implements AutoCloseable {
 		this.keyPrefix = keyPrefix;
 		this.history = history;
 		this.everybody = everybody;
-		RedisServer master = servers.master();
-		this.context = TestApplication.start(master.host(), master.port(), keyPrefix, properties);
+		this.context = TestApplication.start(servers.host(), servers.port(), keyPrefix, properties);
 		this.locks = this.context.getBean(LockService.class);
 		this.semaphores = this.context.getBean(SemaphoreService.class);
 		this.template = this.context.getBean(StringRedisTemplate.class);
@@ -129,6 +132,15 @@ final class Operator implements AutoCloseable {
 			case FAIL_OVER -> {
 				this.servers.failOver();
 				troubleSince(from, System.nanoTime() - from);
+				failedOver(from);
+				clearLimits();
+			}
+			case DEMOTE -> {
+				this.servers.demoteMaster();
+				// Spring's own connection would stay at the former master.
+				((LettuceConnectionFactory) this.template.getRequiredConnectionFactory()).resetConnection();
+				// Until the last connection was opened again, if it was lately.
+				troubleSince(from, REOPENING);
 				failedOver(from);
 				clearLimits();
 			}

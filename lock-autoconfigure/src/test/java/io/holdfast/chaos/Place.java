@@ -135,6 +135,10 @@ final class Place implements AutoCloseable {
 				awaitCut(before);
 				trouble(from);
 			}
+			case SLOW_OBSERVER -> {
+				tell(ChaosMain.OBSERVE_SLOWLY + fault.millis());
+				TimeUnit.MILLISECONDS.sleep(fault.millis());
+			}
 			default -> throw new IllegalArgumentException("not of an instance: " + fault);
 		}
 	}

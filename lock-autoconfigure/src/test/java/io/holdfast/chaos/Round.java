@@ -28,7 +28,6 @@ import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
 import io.holdfast.testing.FaultProxy;
-import io.holdfast.testing.RedisServer;
 import org.slf4j.LoggerFactory;
 
 import org.springframework.util.FileSystemUtils;
@@ -52,7 +51,7 @@ final class Round {
 	/** Longer than anybody has to wait for what is free. */
 	private static final Duration PEACE = Wish.LONGEST_LEASE.plus(SLACK).plus(POLL).plusSeconds(2);
 
-	private static final Set<Kind> OF_INSTANCES = EnumSet.range(Kind.KILL, Kind.RESET);
+	private static final Set<Kind> OF_INSTANCES = EnumSet.range(Kind.KILL, Kind.SLOW_OBSERVER);
 
 	private static final List<String> PROPERTIES = List.of("holdfast.redis.fail-over-grace=true",
 			"holdfast.redis.longest-lease=" + Wish.LONGEST_LEASE.toMillis() + "ms", "holdfast.lock.lease-time=3s",
@@ -129,9 +128,9 @@ final class Round {
 			stalls.start();
 			Random random = new Random(this.seed);
 			for (int i = 0; i < INSTANCES; i++) {
-				RedisServer master = servers.master();
-				places.add(new Place(this.directory, i, random.nextLong(), FaultProxy.to(master.host(), master.port()),
-						Stream.concat(Stream.of(KEY_PREFIX), properties.stream()).toList(), this.seen::add));
+				places
+					.add(new Place(this.directory, i, random.nextLong(), FaultProxy.to(servers.host(), servers.port()),
+							Stream.concat(Stream.of(KEY_PREFIX), properties.stream()).toList(), this.seen::add));
 			}
 			places.forEach(Place::awaitReady);
 			rollFaults(Fault.plan(random, servers.faults(), this.time, INSTANCES), places, operator);

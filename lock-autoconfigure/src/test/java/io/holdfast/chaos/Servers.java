@@ -1,13 +1,21 @@
 package io.holdfast.chaos;
 
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
 import io.holdfast.chaos.Fault.Kind;
+import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
 import io.holdfast.testing.TestRedis;
+
+import org.springframework.dao.DataAccessException;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * The Redis of a round, by itself or with a replica.
@@ -20,6 +28,12 @@ sealed interface Servers {
 	/** What tells an instance of it, besides a host and a port. */
 	List<String> properties();
 
+	/** Address of the server that is used now. */
+	String host();
+
+	/** Port of that address. */
+	int port();
+
 	/** The server that is used now. */
 	RedisServer master();
 
@@ -30,9 +44,37 @@ sealed interface Servers {
 	void failOver();
 
 	/**
-	 * One that keeps nothing: started again, it knows of nothing.
+	 * Have another server take over while the one that is used lives, and keeps its
+	 * connections.
 	 */
-	record One(RedisServer master) implements Servers {
+	void demoteMaster();
+
+	/**
+	 * A master and a replica behind one address. The master keeps nothing: started again,
+	 * it knows of nothing.
+	 */
+	final class Pair implements Servers {
+
+		private final FaultProxy address;
+
+		private Member master;
+
+		private Member replica;
+
+		private Pair(FaultProxy address, Member master, Member replica) {
+			this.address = address;
+			this.master = master;
+			this.replica = replica;
+		}
+
+		static Pair start(TestRedis redis) {
+			Member master = Member.start(redis);
+			Member replica = Member.start(redis);
+			replica.replicate(master);
+			FaultProxy address = FaultProxy.to(master.server().host(), master.server().port());
+			redis.closeAtEnd(address::close);
+			return new Pair(address, master, replica);
+		}
 
 		@Override
 		public Set<Kind> faults() {
@@ -45,13 +87,74 @@ sealed interface Servers {
 		}
 
 		@Override
+		public String host() {
+			return this.address.host();
+		}
+
+		@Override
+		public int port() {
+			return this.address.port();
+		}
+
+		@Override
+		public RedisServer master() {
+			return this.master.server();
+		}
+
+		@Override
 		public void killMaster() {
-			this.master.restart();
+			this.master.server().restart();
 		}
 
 		@Override
 		public void failOver() {
 			throw new UnsupportedOperationException();
+		}
+
+		@Override
+		public void demoteMaster() {
+			Member old = this.master;
+			Member next = this.replica;
+			next.awaitReplicated();
+			// It must not grant what the next one does not know.
+			old.replicate(next);
+			next.promote();
+			this.address.redirect(next.server().host(), next.server().port());
+			this.master = next;
+			this.replica = old;
+		}
+
+		/** One of both. */
+		private record Member(RedisServer server, StringRedisTemplate template) {
+
+			static Member start(TestRedis redis) {
+				RedisServer server = redis.startServer();
+				return new Member(server,
+						new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())));
+			}
+
+			void replicate(Member other) {
+				replicate(other.server.host(), Integer.toString(other.server.port()));
+			}
+
+			void promote() {
+				replicate("NO", "ONE");
+			}
+
+			private void replicate(String host, String port) {
+				this.template.execute((RedisCallback<Object>) (connection) -> String
+					.valueOf(connection.execute("REPLICAOF", host.getBytes(), port.getBytes())));
+			}
+
+			void awaitReplicated() {
+				await("replica").atMost(Duration.ofSeconds(60))
+					.ignoreExceptionsInstanceOf(DataAccessException.class)
+					.until(() -> "up".equals(
+							this.template.execute((RedisCallback<String>) (connection) -> connection.serverCommands()
+								.info("replication")
+								.getProperty("master_link_status"))));
+			}
+
 		}
 
 	}
@@ -70,13 +173,23 @@ sealed interface Servers {
 
 		@Override
 		public Set<Kind> faults() {
-			return EnumSet
-				.complementOf(EnumSet.of(Kind.BLACK_HOLE, Kind.DOWN, Kind.DELAY, Kind.LOST_REPLY, Kind.RESET));
+			return EnumSet.complementOf(
+					EnumSet.of(Kind.BLACK_HOLE, Kind.DOWN, Kind.DELAY, Kind.LOST_REPLY, Kind.RESET, Kind.DEMOTE));
 		}
 
 		@Override
 		public List<String> properties() {
 			return this.servers.properties();
+		}
+
+		@Override
+		public String host() {
+			return master().host();
+		}
+
+		@Override
+		public int port() {
+			return master().port();
 		}
 
 		@Override
@@ -99,6 +212,11 @@ sealed interface Servers {
 			RedisServer old = master();
 			this.servers.failOver();
 			this.servers.awaitReplica(old);
+		}
+
+		@Override
+		public void demoteMaster() {
+			throw new UnsupportedOperationException();
 		}
 
 	}
