@@ -57,6 +57,9 @@ final class ChaosMain {
 
 	static final String OBSERVE_SLOWLY = "observe-slowly ";
 
+	/** The time that a slow observer takes. */
+	static final Duration SLOWNESS = Duration.ofSeconds(1);
+
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
 	/** An instance that takes longer says why. */
@@ -202,7 +205,7 @@ final class ChaosMain {
 		@Override
 		public void onStop(LeaseObservationContext context) {
 			if (System.nanoTime() - this.slowUntil < 0) {
-				LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1));
+				LockSupport.parkNanos(SLOWNESS.toNanos());
 			}
 		}
 

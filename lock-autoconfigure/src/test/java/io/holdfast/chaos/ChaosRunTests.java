@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The long form of {@link ChaosTests}, one round after the other:
  * {@code -Dholdfast.test.chaos-time} of the tests' JVM tells for how long, for example
  * {@code PT8H}, an hour unless told otherwise; {@code -Dholdfast.test.seed} with which
- * seed to begin; those that are odd are for a master with a replica. The figures go to
+ * seed to begin; those that are odd are for Sentinel. The figures go to
  * {@code target/chaos/figures.txt}.
  */
 @Tag("chaos")
