@@ -128,10 +128,18 @@ public final class CallResult<R extends @Nullable Object> {
 	public static void onOtherThread(CompletableFuture<?> asked, Runnable action) {
 		if (asked instanceof EngineFuture<?> future) {
 			future.threads().execute(action);
-			return;
 		}
+		else {
+			onNewThread(action);
+		}
+	}
+
+	/**
+	 * Run code on a thread of its own; or on this one, if no threads are left.
+	 */
+	public static void onNewThread(Runnable action) {
 		try {
-			THREADS.start(action, "holdfast-call");
+			THREADS.createForCode(action, "").start();
 		}
 		catch (OutOfMemoryError ex) {
 			action.run();

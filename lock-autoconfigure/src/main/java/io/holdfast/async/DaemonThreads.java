@@ -12,9 +12,40 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DaemonThreads {
 
+	/** Beginning of the names of threads for code of users. */
+	private static final String FOR_CODE = "holdfast-call";
+
+	private static final int FIRST_WITHOUT_PINNING = 24;
+
+	private static final @Nullable ThreadFactory VIRTUAL = virtual();
+
+	/**
+	 * Whether threads for code of users are virtual, so that a pool of them saves
+	 * nothing: from JDK 24 on. Before that a virtual thread that blocks in a
+	 * {@code synchronized} block keeps its carrier, and code that has its lease would
+	 * wait for one.
+	 */
+	public static final boolean VIRTUAL_FOR_CODE = VIRTUAL != null;
+
 	private static final ThreadGroup GROUP = outermostGroup();
 
 	private volatile ClassLoader classLoader = DaemonThreads.class.getClassLoader();
+
+	private static @Nullable ThreadFactory virtual() {
+		if (Runtime.version().feature() < FIRST_WITHOUT_PINNING) {
+			return null;
+		}
+		try {
+			Class<?> type = Class.forName("java.lang.Thread$Builder");
+			Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+			builder = type.getMethod("inheritInheritableThreadLocals", boolean.class).invoke(builder, false);
+			return (ThreadFactory) type.getMethod("factory").invoke(builder);
+		}
+		catch (ReflectiveOperationException ex) {
+			// A native image without a hint for it.
+			return null;
+		}
+	}
 
 	private static ThreadGroup outermostGroup() {
 		ThreadGroup group = Thread.currentThread().getThreadGroup();
@@ -38,6 +69,27 @@ public final class DaemonThreads {
 		thread.setDaemon(true);
 		thread.setPriority(Thread.NORM_PRIORITY);
 		return thread;
+	}
+
+	/**
+	 * Return a new thread for code of users, which may block; not started yet.
+	 * @param suffix the end of its name
+	 */
+	public Thread createForCode(Runnable action, String suffix) {
+		if (VIRTUAL == null) {
+			return create(action, FOR_CODE + suffix);
+		}
+		Thread thread = VIRTUAL.newThread(withClassLoader(action));
+		thread.setName(FOR_CODE + suffix);
+		return thread;
+	}
+
+	/**
+	 * Return whether the current thread is one for code of users. Its name tells, as a
+	 * virtual thread has no class of its own.
+	 */
+	public static boolean isForCode() {
+		return Thread.currentThread().getName().startsWith(FOR_CODE);
 	}
 
 	/**

@@ -223,6 +223,20 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.observe(this, requests);
+		if (observation == null || thread == null) {
+			return acquire(requests, thread, context, observation);
+		}
+		observation.beginCall();
+		try {
+			return acquire(requests, thread, context, observation);
+		}
+		finally {
+			observation.endCall();
+		}
+	}
+
+	private PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,
+			@Nullable RequestObservation observation) {
 		PendingAcquisition acquisition = (requests.size() == 1)
 				? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,
@@ -299,6 +313,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		// What they keep ends in the store by itself.
 		this.releases.clear();
 		if (this.ownScheduler != null) {
+			this.context.observers.awaitTold(this.context.settings.commandTimeout());
 			this.ownScheduler.close();
 		}
 	}

@@ -48,6 +48,9 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  */
 public final class RedisLeaseStore implements LeaseStore {
 
+	/** Is looked at, and never there. */
+	private static final String WARM_UP_KEY = "holdfast-warm-up";
+
 	/** Named by what goes to the own channel in a cluster, and never there. */
 	private static final String PING_KEY = "holdfast-ping";
 
@@ -168,8 +171,13 @@ public final class RedisLeaseStore implements LeaseStore {
 		return "Redis at " + this.connections.address();
 	}
 
+	/**
+	 * Begin to listen, and to connect: a first command takes far longer than those after
+	 * it.
+	 */
 	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
+		inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}

@@ -21,6 +21,7 @@ import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
 import io.holdfast.engine.lease.PendingAcquisition;
+import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
@@ -136,7 +137,13 @@ final class Asking {
 			acquisition.markBlocked().whenComplete((called, error) -> this.instance.at(delay, () -> come(acquisition)));
 		}
 		acquisition.result().whenComplete((lease, error) -> overdue.cancel(false));
-		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
+		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> {
+			RequestObservation observation = acquisition.observation();
+			if (observation != null) {
+				observation.tell(true);
+			}
+			answer.accept(lease, error);
+		}));
 		return () -> {
 			if (!acquisition.result().isDone()) {
 				acquisition.interrupt(new InterruptedException());

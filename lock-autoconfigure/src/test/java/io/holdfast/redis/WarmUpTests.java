@@ -50,7 +50,7 @@ class WarmUpTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("When a store is started, its connection stands and a script has been run on it")
+	@DisplayName("A store that is started connects, and runs a script")
 	void isWarmWhenStarted() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
@@ -59,7 +59,7 @@ class WarmUpTests extends RedisTestCase {
 		try {
 			assertThat(isKnown(observer)).isFalse();
 			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(StoreNotifications.class));
-			assertThat(isKnown(observer)).isTrue();
+			await().until(() -> isKnown(observer));
 			assertThat(observer.keys("*")).isEmpty();
 		}
 		finally {

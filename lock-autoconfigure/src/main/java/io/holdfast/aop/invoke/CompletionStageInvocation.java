@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CompletionStageInvocation {
 
+	private static final Runnable NOTHING = () -> {
+	};
+
 	private final MethodInvocation invocation;
 
 	private final AnnotatedMethod<?> method;
@@ -161,8 +164,7 @@ public final class CompletionStageInvocation {
 			CallResult.follow(stage).whenComplete(this::complete);
 		}
 		catch (Throwable failure) {
-			this.observation.ended(failure);
-			this.result.future().completeExceptionally(failure);
+			complete(null, failure);
 		}
 	}
 
@@ -170,7 +172,7 @@ public final class CompletionStageInvocation {
 		if (this.result.future().isDone()) {
 			// Its caller has cancelled.
 			this.held.forEach(HeldMethodLease::discard);
-			this.observation.ended(null);
+			this.observation.ended(null, NOTHING);
 			return;
 		}
 		this.result.runsUnder(this.held.stream().map(HeldMethodLease::lease).toList());
@@ -211,13 +213,14 @@ public final class CompletionStageInvocation {
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {
 		Throwable told = (failure != null) ? CallResult.cause(failure) : null;
-		this.observation.ended(told);
-		if (told != null) {
-			this.result.future().completeExceptionally(told);
-		}
-		else {
-			this.result.future().complete(value);
-		}
+		this.observation.ended(told, () -> {
+			if (told != null) {
+				this.result.future().completeExceptionally(told);
+			}
+			else {
+				this.result.future().complete(value);
+			}
+		});
 	}
 
 	/**
@@ -225,8 +228,8 @@ public final class CompletionStageInvocation {
 	 */
 	private @Nullable Object observed(@Nullable Object instead) {
 		if (instead instanceof CompletionStage<?> stage) {
-			stage.whenComplete(
-					(value, failure) -> this.observation.ended((failure != null) ? CallResult.cause(failure) : null));
+			stage.whenComplete((value, failure) -> this.observation
+				.ended((failure != null) ? CallResult.cause(failure) : null, NOTHING));
 		}
 		else {
 			this.observation.ended(null);

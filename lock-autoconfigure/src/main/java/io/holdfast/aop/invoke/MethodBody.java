@@ -2,6 +2,7 @@ package io.holdfast.aop.invoke;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.PromptAction;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +24,7 @@ final class MethodBody {
 			for (HeldMethodLease each : held) {
 				if (each.onLoss() == OnLoss.INTERRUPT) {
 					interrupt = (interrupt != null) ? interrupt : new LossInterrupt();
-					each.lease().onLost(interrupt::lost);
+					each.lease().onLost((PromptAction) interrupt::lost);
 				}
 			}
 			return NestedProxy.proceed(invocation);

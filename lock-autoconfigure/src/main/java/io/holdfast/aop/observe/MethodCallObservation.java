@@ -3,6 +3,8 @@ package io.holdfast.aop.observe;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.async.CallResult;
 import io.micrometer.observation.Observation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -122,6 +124,26 @@ public final class MethodCallObservation {
 		}
 		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);
+		}
+	}
+
+	/**
+	 * Tell the observer that the call is over, and go on. Where that comes on a thread of
+	 * others, such as an event loop or a timer, another thread does both.
+	 */
+	public void ended(@Nullable Throwable failure, Runnable then) {
+		if (!isObserved() || this.ended.get()) {
+			then.run();
+		}
+		else if (DaemonThreads.isForCode()) {
+			ended(failure);
+			then.run();
+		}
+		else {
+			CallResult.onNewThread(() -> {
+				ended(failure);
+				then.run();
+			});
 		}
 	}
 

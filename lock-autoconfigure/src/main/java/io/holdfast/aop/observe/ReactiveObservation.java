@@ -6,6 +6,7 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /**
  * Has each subscription to a chain observed: as a child of what the subscriber's context
@@ -27,13 +28,18 @@ public record ReactiveObservation(Function<@Nullable Observation, MethodCallObse
 		return Flux.deferContextual((view) -> {
 			MethodCallObservation begun = this.observation
 				.apply((view.getOrDefault(KEY, null) instanceof Observation parent) ? parent : null);
-			Flux<T> observed = chain.apply(begun)
-				.doOnComplete(() -> begun.ended(null))
-				.doOnError(begun::ended)
-				.doOnCancel(() -> begun.ended(null));
-			return begun.isObserved() ? observed.contextWrite((outer) -> outer.put(KEY, begun.observation()))
-					: observed;
+			if (!begun.isObserved()) {
+				return chain.apply(begun);
+			}
+			return Flux
+				.usingWhen(Mono.just(begun), chain, (call) -> ended(call, null), ReactiveObservation::ended,
+						(call) -> ended(call, null))
+				.contextWrite((outer) -> outer.put(KEY, begun.observation()));
 		});
+	}
+
+	private static Mono<Void> ended(MethodCallObservation call, @Nullable Throwable failure) {
+		return Mono.create((sink) -> call.ended(failure, sink::success));
 	}
 
 }

@@ -10,10 +10,13 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
+import io.holdfast.async.BoundedExecutor;
+import io.holdfast.async.PromptAction;
 import io.holdfast.engine.observe.CompositeObserver;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
@@ -47,6 +50,9 @@ public final class EngineContext {
 	/** Beginning of the key of an engine's own request at its start. */
 	public static final String WARM_UP_KEY = "holdfast-start-";
 
+	/** The number of threads on which users are told of losses. */
+	private static final int LOSS_THREADS = 64;
+
 	public final LeaseStore store;
 
 	public final Scheduler scheduler;
@@ -55,7 +61,15 @@ public final class EngineContext {
 
 	public final EngineSettings settings;
 
-	public final CompositeObserver observers = new CompositeObserver();
+	public final CompositeObserver observers;
+
+	/** Runs actions of leases that were lost and, behind them, listeners. */
+	private final BoundedExecutor lossActions = new BoundedExecutor(this::execute, LOSS_THREADS);
+
+	/** Runs actions on losses that are over at once. */
+	private final BoundedExecutor promptActions = new BoundedExecutor(this::execute, 1);
+
+	private final AtomicBoolean warnedOfLossActions = new AtomicBoolean();
 
 	private final DoubleSupplier random;
 
@@ -96,6 +110,7 @@ public final class EngineContext {
 		this.settings = settings;
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
+		this.observers = new CompositeObserver(callbacks);
 		this.random = random;
 		this.instanceIds = instanceIds;
 		this.start = start;
@@ -356,16 +371,41 @@ public final class EngineContext {
 		}
 	}
 
-	/** Run an action of a user. */
+	/** Run an action on a thread that may block, and log what it throws. */
 	public void call(Runnable action) {
-		execute(() -> {
-			try {
-				action.run();
-			}
-			catch (RuntimeException | Error ex) {
-				logger.error("A callback failed", ex);
-			}
-		});
+		execute(() -> run(action));
+	}
+
+	/** Run an action of a user on the loss of a lease. */
+	public void callOnLoss(Runnable action) {
+		if (action instanceof PromptAction) {
+			this.promptActions.execute(() -> run(action));
+			return;
+		}
+		this.lossActions.executeFirst(() -> run(action));
+		warnOfLossActions();
+	}
+
+	/** Tell the listener of the user of the loss of a lease. */
+	public void callListener(Runnable event) {
+		this.lossActions.execute(() -> run(event));
+		warnOfLossActions();
+	}
+
+	private void warnOfLossActions() {
+		if (this.lossActions.waiting() >= LOSS_THREADS && this.warnedOfLossActions.compareAndSet(false, true)) {
+			logger.warn("Many leases were lost, and the actions and listeners for that take their time on "
+					+ LOSS_THREADS + " threads: others wait for them. Leases go on");
+		}
+	}
+
+	private static void run(Runnable action) {
+		try {
+			action.run();
+		}
+		catch (RuntimeException | Error ex) {
+			logger.error("A callback failed", ex);
+		}
 	}
 
 	// Time

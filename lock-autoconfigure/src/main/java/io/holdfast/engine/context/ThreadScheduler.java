@@ -33,7 +33,7 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	 * Not the common pool: its threads have no application class loader in an executable
 	 * jar, and users may block in continuations.
 	 */
-	private final ThreadPoolExecutor callbacks;
+	private final Executor callbacks;
 
 	/**
 	 * Create a scheduler, which starts its threads when it needs them.
@@ -41,12 +41,18 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	 */
 	public ThreadScheduler(DaemonThreads threads) {
 		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> threads.create(task, "holdfast-timer"));
-		this.callbacks = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
-				(task) -> threads.create(task, "holdfast-callback"),
-				(task, pool) -> threads.start(task, "holdfast-late"));
+		this.callbacks = DaemonThreads.VIRTUAL_FOR_CODE ? (task) -> threads.createForCode(task, "back").start()
+				: pool(threads);
 		this.executor.setRemoveOnCancelPolicy(true);
 		this.executor.setKeepAliveTime(10, TimeUnit.SECONDS);
 		this.executor.allowCoreThreadTimeOut(true);
+	}
+
+	private static ThreadPoolExecutor pool(DaemonThreads threads) {
+		// Once it is shut down, tasks have threads of their own.
+		return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
+				(task) -> threads.createForCode(task, "back"),
+				(task, pool) -> threads.createForCode(task, "back-late").start());
 	}
 
 	/** Return what runs listeners and continuations of users. */
@@ -95,7 +101,9 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	@Override
 	public void close() {
 		this.executor.shutdownNow();
-		this.callbacks.shutdown();
+		if (this.callbacks instanceof ThreadPoolExecutor pool) {
+			pool.shutdown();
+		}
 	}
 
 }

@@ -342,17 +342,16 @@ public final class Hold extends TokenGrant {
 		return this.lossActions.take();
 	}
 
-	/** Tell the observers of its end, once the event that runs is over. */
+	/** Tell the observers of its end. */
 	public void tellEnded(HoldEnd end) {
 		RequestObservation observing = this.observation;
 		if (observing != null) {
-			this.coordinator.later(() -> observing.ended(end));
+			observing.ended(end);
 		}
 	}
 
 	/**
-	 * Give back permits, which the observers are told of once the event that runs is
-	 * over.
+	 * Give back permits, and tell the observers of that.
 	 * @param most how many to keep
 	 * @return how many are kept: fewer, if a thread that began later was faster
 	 */
@@ -360,7 +359,7 @@ public final class Hold extends TokenGrant {
 		int kept = keepAtMost(most);
 		RequestObservation observing = this.observation;
 		if (observing != null) {
-			this.coordinator.later(() -> observing.kept(kept));
+			observing.kept(kept);
 		}
 		return kept;
 	}
@@ -402,9 +401,6 @@ public final class Hold extends TokenGrant {
 
 		/** Run an event: now, or after the one that runs. */
 		void execute(Runnable event);
-
-		/** Run something when the event that runs is over. */
-		void later(Runnable action);
 
 		/**
 		 * Release one lease, in an event; with the last of them the hold ends.

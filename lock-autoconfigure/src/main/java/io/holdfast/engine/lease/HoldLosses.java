@@ -58,7 +58,7 @@ public final class HoldLosses {
 			publish(hold, why);
 		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
-		actions.forEach(this.context::call);
+		actions.forEach(this.context::callOnLoss);
 		hold.coordinator.execute(() -> {
 			hold.tellEnded(end);
 			hold.coordinator.onHoldLost(hold);
@@ -80,7 +80,7 @@ public final class HoldLosses {
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may have held it before");
 		publish(hold, why);
-		actions.forEach(this.context::call);
+		actions.forEach(this.context::callOnLoss);
 		return ReleaseResult.LOST;
 	}
 
@@ -101,7 +101,7 @@ public final class HoldLosses {
 		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.request.name(),
 				semaphore ? hold.permits() : 0, hold.heldFor(this.context.scheduler.nanoTime()), why);
-		this.context.call(() -> this.listener.accept(event));
+		this.context.callListener(() -> this.listener.accept(event));
 	}
 
 }

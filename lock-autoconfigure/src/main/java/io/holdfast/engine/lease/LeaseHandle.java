@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
@@ -209,7 +211,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	@Override
 	public void onLost(Runnable action) {
 		if (!this.hold.onLost(this, action) && !isReleased()) {
-			this.context.call(action);
+			this.context.callOnLoss(action);
 		}
 	}
 
@@ -235,7 +237,26 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			// go to the store and back for each of the two, if it is not kept warm.
 			this.context.scheduler.giveWay(this.hold.coordinator::isAwaited, RETURN_NANOS);
 		}
-		return awaitRelease(startRelease());
+		return awaitRelease(startBlockingRelease());
+	}
+
+	/** Begin to release it for a thread that waits, and tells the observers itself. */
+	public final CompletableFuture<ReleaseResult> startBlockingRelease() {
+		return (this.hold.observation != null) ? observed(this::startRelease) : startRelease();
+	}
+
+	final CompletableFuture<ReleaseResult> observed(Supplier<CompletableFuture<ReleaseResult>> release) {
+		RequestObservation observing = this.hold.observation;
+		if (observing == null) {
+			return release.get();
+		}
+		observing.beginCall();
+		try {
+			return release.get();
+		}
+		finally {
+			observing.endCall();
+		}
 	}
 
 	/** Wait for the result of a release. */
@@ -255,8 +276,15 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	/** Return a result whose dependents may block. */
 	final CompletableFuture<ReleaseResult> onCallbackThread(CompletableFuture<ReleaseResult> end) {
-		return end.whenCompleteAsync((result, error) -> {
-		}, this.context::execute);
+		return end.whenCompleteAsync((result, error) -> tellObservers(), this.context::execute);
+	}
+
+	/** Tell the observers what has happened, on the current thread, which may block. */
+	public final void tellObservers() {
+		RequestObservation observing = this.hold.observation;
+		if (observing != null) {
+			observing.tell(false);
+		}
 	}
 
 	@Override
@@ -315,7 +343,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 		@Override
 		public ReleaseResult release(int permits) {
-			return awaitRelease(startRelease(permits));
+			return awaitRelease(observed(() -> startRelease(permits)));
 		}
 
 		@Override

@@ -2,6 +2,7 @@ package io.holdfast.engine.lease;
 
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.engine.observe.RequestObservation;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,11 @@ public interface PendingAcquisition {
 	default void claimOffer() {
 		// No thread is woken for an offer.
 	}
+
+	/**
+	 * Return the observation, or {@code null}. Whoever takes the result tells that first.
+	 */
+	@Nullable RequestObservation observation();
 
 	/** Return when it ends by itself, on the monotonic clock. */
 	long endsAt();

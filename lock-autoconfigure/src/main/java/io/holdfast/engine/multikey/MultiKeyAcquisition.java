@@ -11,6 +11,7 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.async.BlockingWait;
+import io.holdfast.async.PromptAction;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
@@ -157,7 +158,8 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	 */
 	private void failOnLoss(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
-			lease.onLost(() -> fail(lostWhileWaiting(lease.hold)));
+			PromptAction failure = () -> fail(lostWhileWaiting(lease.hold));
+			lease.onLost(failure);
 		}
 	}
 
@@ -201,6 +203,11 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	@Override
 	public CompletableFuture<MultiKeyLease> result() {
 		return this.result;
+	}
+
+	@Override
+	public @Nullable RequestObservation observation() {
+		return this.observation;
 	}
 
 	@Override

@@ -12,6 +12,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.async.CallResult;
+import io.holdfast.async.PromptAction;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
@@ -126,6 +127,11 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public void onLost(Runnable action) {
+		if (action instanceof PromptAction) {
+			// It may run more than once.
+			this.parts.forEach((part) -> part.onLost(action));
+			return;
+		}
 		AtomicBoolean first = new AtomicBoolean(true);
 		Runnable once = () -> {
 			if (first.getAndSet(false)) {
@@ -147,15 +153,15 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public ReleaseResult release() {
-		return Futures.await(this.context.scheduler, startRelease(), this.context.releasePatience(),
-				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
+		return Futures.await(this.context.scheduler, releaseParts(LeaseHandle::startBlockingRelease),
+				this.context.releasePatience(), (error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: EngineExceptions.releaseTrouble(this.resource, error));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return startRelease().whenCompleteAsync((result, error) -> {
-		}, this.context::execute);
+		return startRelease().whenCompleteAsync((result, error) -> this.parts.forEach(LeaseHandle::tellObservers),
+				this.context::execute);
 	}
 
 	@Override

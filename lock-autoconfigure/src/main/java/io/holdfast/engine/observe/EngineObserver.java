@@ -6,10 +6,13 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Is told what happens in engines, of which it may observe several. Its methods are
- * called on whatever thread something happens, so they have to be thread-safe, must not
- * block and must not use the engine. What they throw is logged, the first time as a
- * warning, and changes nothing.
+ * Is told what happens in engines, of which it may observe several. A blocking call tells
+ * what becomes of its own request on its own thread. All else is told a little later, on
+ * up to 64 threads of each engine: never on the timer, an event loop, or a thread that
+ * renews. So the methods have to be thread-safe. While one takes its time, its request
+ * waits; renewals and other requests do not. If very many events wait, further ones are
+ * left out, and a warning says so. The methods must not use the engine. What they throw
+ * is logged, the first time as a warning, and changes nothing.
  *
  * @since 0.1.0
  */
@@ -75,14 +78,14 @@ public interface EngineObserver {
 
 		/**
 		 * Note that what was asked for is held from now on. Called before its user has
-		 * it.
+		 * it, unless 64 observers of asynchronous requests take their time.
 		 * @param fences the fencing tokens, in the order of the keys
 		 */
 		default void granted(List<Long> fences) {
 		}
 
 		/**
-		 * It is not granted. Called before its user is told.
+		 * It is not granted. Called before its user is told, as {@link #granted} is.
 		 * @param why what its user is told
 		 */
 		default void failed(RuntimeException why) {

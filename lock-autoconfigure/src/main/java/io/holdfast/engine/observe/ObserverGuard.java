@@ -14,6 +14,8 @@ final class ObserverGuard {
 
 	private final AtomicBoolean warned = new AtomicBoolean();
 
+	private final AtomicBoolean warnedOfBacklog = new AtomicBoolean();
+
 	/** Run something for observers. Does not throw. */
 	void run(Runnable event) {
 		try {
@@ -37,6 +39,14 @@ final class ObserverGuard {
 		}
 		catch (StackOverflowError again) {
 			// Logging takes more stack than is left after an overflow.
+		}
+	}
+
+	/** Warn, once, that observers are too slow. */
+	void warnOfBacklog(int backlog) {
+		if (this.warnedOfBacklog.compareAndSet(false, true)) {
+			logger.warn("Observers of leases are too slow: " + backlog
+					+ " of their events wait, and further ones are left out; the leases are not affected");
 		}
 	}
 

@@ -6,19 +6,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
+import io.holdfast.async.BoundedExecutor;
+import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.EngineObserver.RequestObserver;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The observation of one request: observers are told in order and once, on whichever
- * thread something happens. They are not told of requests for nested leases only.
- * Thread-safe.
+ * The observation of one request: observers are told in order and once. They are not told
+ * of requests for nested leases only. A blocking call tells on its own thread, before it
+ * returns; all else is told on threads for observers. Thread-safe.
  *
  * @since 0.1.0
  */
-public final class RequestObservation {
+public final class RequestObservation extends ObserverEvents {
 
 	private final ObserverGuard guard;
 
@@ -36,16 +38,20 @@ public final class RequestObservation {
 
 	private final List<RequestObserver> requestObservers = new ArrayList<>(2);
 
-	/** Whether it is known not to be nested. */
+	/** Whether its begin was added, as it is not nested. */
 	private volatile boolean begun;
+
+	/** The thread of a blocking call, which tells all at the end of the call. */
+	private volatile @Nullable Thread caller;
 
 	private RequestState state = RequestState.NEW;
 
 	/** The end of its hold, if that came before its grant was told. */
 	private @Nullable HoldEnd earlyEnd;
 
-	RequestObservation(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
+	RequestObservation(BoundedExecutor threads, ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
 			List<ResolvedRequest> requests) {
+		super(threads);
 		this.guard = guard;
 		this.observers = observers;
 		this.engine = engine;
@@ -62,15 +68,64 @@ public final class RequestObservation {
 	}
 
 	/**
-	 * Complete the request by its lease: for its observers first, so that its user finds
-	 * it observed. No other code is called in between that could wait for this thread.
+	 * Begin a blocking call of a user on the current thread, which tells all that happens
+	 * on it by {@link #endCall()}.
+	 */
+	public void beginCall() {
+		this.caller = Thread.currentThread();
+	}
+
+	/**
+	 * Tell what has happened, on the current thread, which is about to block or return.
+	 */
+	public void endCall() {
+		this.caller = null;
+		tellNow();
+	}
+
+	/**
+	 * Tell what has happened, before the user goes on with that.
+	 * @param blocking whether the current thread is that of a user who waits; otherwise
+	 * it is one that may block
+	 */
+	public void tell(boolean blocking) {
+		if (blocking) {
+			tellNow();
+		}
+		else {
+			tellHere();
+		}
+	}
+
+	private void on(Runnable event) {
+		try {
+			Runnable guarded = () -> this.guard.run(event);
+			if (Thread.currentThread() == this.caller) {
+				add(guarded);
+			}
+			else {
+				addAndTell(guarded);
+			}
+		}
+		catch (RuntimeException | Error ex) {
+			this.guard.warn(ex);
+		}
+	}
+
+	/**
+	 * Complete the request by its lease. The thread that takes the result tells that
+	 * first.
 	 * @return whether it was not completed before
 	 */
 	public <L extends Fenced> boolean complete(CompletableFuture<L> result, L lease) {
 		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		this.guard.run(() -> tellGranted(lease.fences()));
+		// Guarded: nothing else would complete it if memory is full.
+		this.guard.run(() -> {
+			List<Long> fences = lease.fences();
+			add(() -> this.guard.run(() -> tellGranted(fences)));
+		});
 		return result.complete(lease);
 	}
 
@@ -81,25 +136,31 @@ public final class RequestObservation {
 		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		this.guard.run(() -> tellFailed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
+		this.guard.run(() -> {
+			RuntimeException told = (why instanceof RuntimeException ex) ? ex : new IllegalStateException(why);
+			add(() -> this.guard.run(() -> tellFailed(told)));
+		});
 		return result.completeExceptionally(why);
 	}
 
-	/**
-	 * Note that it, or one of its parts, has to be asked for. Observers are told by
-	 * {@link #begin()} or before whatever else they are told: not in an event of a
-	 * coordinator, which they would hold up.
-	 */
-	public void markBegun() {
-		this.begun = true;
-	}
-
-	/** Tell that it has begun. */
+	/** Tell that it has begun: it, or one of its parts, has to be asked for. */
 	public void begin() {
-		this.guard.run(this::tellBegin);
+		if (!this.begun) {
+			this.begun = true;
+			on(this::tellBegin);
+		}
 	}
 
-	private synchronized void tellBegin() {
+	/** Tell, with its grant, that it was granted what others had. */
+	public void handedOver(HandOver way) {
+		add(() -> {
+			for (EngineObserver observer : this.observers) {
+				this.guard.run(() -> observer.handedOver(this.requests.get(0).resource().kind(), way));
+			}
+		});
+	}
+
+	private void tellBegin() {
 		if (this.state != RequestState.NEW) {
 			return;
 		}
@@ -118,10 +179,7 @@ public final class RequestObservation {
 		}
 	}
 
-	private synchronized void tellGranted(List<Long> fences) {
-		if (this.begun) {
-			tellBegin();
-		}
+	private void tellGranted(List<Long> fences) {
 		if (this.state != RequestState.BEGUN) {
 			// All of it is nested.
 			this.state = RequestState.OVER;
@@ -134,7 +192,7 @@ public final class RequestObservation {
 		}
 	}
 
-	private synchronized void tellFailed(RuntimeException why) {
+	private void tellFailed(RuntimeException why) {
 		tellBegin();
 		this.state = RequestState.OVER;
 		tell((observer) -> observer.failed(why));
@@ -142,10 +200,10 @@ public final class RequestObservation {
 
 	/** Tell that some of its permits were given back. */
 	public void kept(int permits) {
-		this.guard.run(() -> tellKept(permits));
+		on(() -> tellKept(permits));
 	}
 
-	private synchronized void tellKept(int permits) {
+	private void tellKept(int permits) {
 		if (this.state == RequestState.GRANTED) {
 			tell((observer) -> observer.kept(permits));
 		}
@@ -153,10 +211,10 @@ public final class RequestObservation {
 
 	/** Tell that the code under its lease goes on although its caller has gone. */
 	public void callerGone() {
-		this.guard.run(this::tellCallerGone);
+		on(this::tellCallerGone);
 	}
 
-	private synchronized void tellCallerGone() {
+	private void tellCallerGone() {
 		if (this.state == RequestState.GRANTED) {
 			tell(RequestObserver::callerGone);
 		}
@@ -164,10 +222,10 @@ public final class RequestObservation {
 
 	/** Tell that one of its holds has ended, and with it the whole. */
 	public void ended(HoldEnd end) {
-		this.guard.run(() -> tellEnded(end));
+		on(() -> tellEnded(end));
 	}
 
-	private synchronized void tellEnded(HoldEnd end) {
+	private void tellEnded(HoldEnd end) {
 		if (this.state == RequestState.GRANTED) {
 			this.state = RequestState.OVER;
 			tell((observer) -> observer.ended(end));

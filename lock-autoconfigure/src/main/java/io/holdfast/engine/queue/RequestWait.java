@@ -125,7 +125,7 @@ abstract class RequestWait implements PendingAcquisition {
 		return this.thread;
 	}
 
-	/** Return what observes the request, or {@code null}. */
+	@Override
 	public final @Nullable RequestObservation observation() {
 		return this.observation;
 	}
@@ -194,8 +194,7 @@ abstract class RequestWait implements PendingAcquisition {
 	final void tellBegin() {
 		RequestObservation observing = this.observation;
 		if (observing != null) {
-			observing.markBegun();
-			later(observing::begin);
+			observing.begin();
 		}
 	}
 

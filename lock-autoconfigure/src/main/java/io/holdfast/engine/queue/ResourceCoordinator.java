@@ -27,8 +27,9 @@ import org.jspecify.annotations.Nullable;
  * <b>Events.</b> A request that arrives, an answer of the store, a timer, a release: each
  * is an event, and events run one after the other. So the state needs no lock, commands
  * leave in the order of the decisions behind them, and an answer that is there at once
- * cannot interfere with its own command. What may take its time, such as waking a thread
- * or calling an observer, is put off until the event is over ({@link #later}).
+ * cannot interfere with its own command. What may take its time, such as waking a thread,
+ * is put off until the event is over ({@link #later}). Observers are told by other
+ * threads.
  *
  * <p>
  * <b>Waiting.</b> Each request is a {@link Waiter}. If it has to wait it stands in the

@@ -223,7 +223,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		long doubtSince = own.stop();
 		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.metOthersHere) {
-			this.context.observers.handedOver(this.coordinator.resource(), way);
+			this.context.observers.handedOver(this.coordinator.resource(), way, this.observation);
 		}
 		this.state = WaitState.GRANTED;
 		disarm();
@@ -252,7 +252,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		}
 		this.metOthersHere = true;
 		this.state = WaitState.GRANTED;
-		this.context.observers.handedOver(this.coordinator.resource(), way);
+		this.context.observers.handedOver(this.coordinator.resource(), way, this.observation);
 		return new Hold(this, before, way, now);
 	}
 
@@ -337,6 +337,9 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 		@Override
 		void execute(Runnable event);
+
+		/** Run something when the event that runs is over. */
+		void later(Runnable action);
 
 		/**
 		 * Return which waiter is to have what the store grants to the contender of

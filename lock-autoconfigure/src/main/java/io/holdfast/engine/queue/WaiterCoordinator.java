@@ -292,7 +292,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		giveUp(waiter);
 	}
 
-	/** End a wait after the event: observers and waking a thread take their time. */
+	/** End a wait after the event: waking a thread takes its time. */
 	private void tellFailed(Waiter waiter, RuntimeException exception) {
 		later(() -> waiter.fail(exception));
 	}

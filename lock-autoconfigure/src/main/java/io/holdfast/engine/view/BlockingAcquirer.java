@@ -24,6 +24,7 @@ import io.holdfast.async.BlockingWait;
 import io.holdfast.async.EngineFuture;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.PendingAcquisition;
+import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;
@@ -124,7 +125,9 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 		catch (InterruptedException ex) {
 			acquisition.interrupt(ex);
-			if (BlockingWait.join(acquisition.result().handle((lease, error) -> error != null))) {
+			boolean failed = BlockingWait.join(acquisition.result().handle((lease, error) -> error != null));
+			tellObservers(acquisition, true);
+			if (failed) {
 				throw ex;
 			}
 			// Granted just before: the caller has the lease, and still its flag.
@@ -225,6 +228,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	private static void giveUp(PendingAcquisition acquisition) {
 		acquisition.interrupt(null);
 		acquisition.result().thenAccept(Lease::discardAsync);
+		tellObservers(acquisition, true);
 	}
 
 	/** Return the lease of a wait that has ended, or throw why there is none. */
@@ -234,6 +238,17 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 		catch (CompletionException ex) {
 			throw rethrown(ex);
+		}
+		finally {
+			tellObservers(acquisition, true);
+		}
+	}
+
+	/** Tell the outcome, before the user goes on with it. */
+	private static void tellObservers(PendingAcquisition acquisition, boolean blocking) {
+		RequestObservation observing = acquisition.observation();
+		if (observing != null) {
+			observing.tell(blocking);
 		}
 	}
 
@@ -286,6 +301,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 				(context != null) ? context : LeaseContext.empty());
 		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::execute);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
+			tellObservers(acquisition, false);
 			T instead = (error != null) ? fallback.apply(error) : null;
 			if (instead != null) {
 				userFuture.complete(instead);

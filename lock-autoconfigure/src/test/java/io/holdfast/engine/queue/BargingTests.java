@@ -3,6 +3,7 @@ package io.holdfast.engine.queue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -63,6 +64,8 @@ class BargingTests extends OfferedPermits {
 			.doesNotContain("handed over SEMAPHORE LOCAL");
 		waiting.claimOffer();
 		before.release();
+		// Its thread tells that when it has the lease.
+		Objects.requireNonNull(waiting.observation()).tell(true);
 		assertThat(observer.told()).contains("handed over SEMAPHORE LOCAL")
 			.doesNotContain("handed over SEMAPHORE BARGED");
 	}

@@ -1,0 +1,191 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Many leases that are lost at once, and actions on that which take their time.
+ */
+class LossActionsTests {
+
+	private static final Duration SOON = Duration.ofSeconds(30);
+
+	private static final int MANY = 500;
+
+	/** The threads that run actions at a time. */
+	private static final int MOST = 64;
+
+	private final LeaseEngine engine = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
+			EngineSettings.defaults());
+
+	private final DefaultLockService locks = new DefaultLockService(this.engine);
+
+	private final CountDownLatch goOn = new CountDownLatch(1);
+
+	private final AtomicInteger running = new AtomicInteger();
+
+	private final AtomicInteger most = new AtomicInteger();
+
+	private final AtomicInteger done = new AtomicInteger();
+
+	@AfterEach
+	void close() {
+		this.goOn.countDown();
+		this.engine.close();
+	}
+
+	private void takeTime() {
+		int now = this.running.incrementAndGet();
+		this.most.accumulateAndGet(now, Math::max);
+		try {
+			this.goOn.await();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		this.running.decrementAndGet();
+		this.done.incrementAndGet();
+	}
+
+	/** Lose many leases at once. */
+	private void loseMany(Consumer<LockLease> with) {
+		List<LockLease> leases = IntStream.range(0, MANY)
+			.mapToObj((i) -> this.locks.acquire(LockRequest.of("k" + i)))
+			.toList();
+		leases.forEach(with);
+		leases.forEach((lease) -> this.locks.forceRelease(lease.key()));
+		await("all are lost").atMost(SOON).until(() -> leases.stream().noneMatch(LockLease::isHeld));
+	}
+
+	private void assertOthersGoOn() {
+		LockLease lease = this.locks.acquire(LockRequest.of("other").leaseTime(Duration.ofSeconds(1)));
+		Duration[] last = { lease.remaining() };
+		AtomicInteger renewals = new AtomicInteger();
+		await("renewed").atMost(SOON).until(() -> {
+			Duration remaining = lease.remaining();
+			if (remaining.compareTo(last[0]) > 0) {
+				renewals.incrementAndGet();
+			}
+			last[0] = remaining;
+			return renewals.get() >= 3;
+		});
+		assertThat(this.locks.acquireAsync(LockRequest.of("another"))).succeedsWithin(SOON)
+			.satisfies(LockLease::release);
+		lease.release();
+	}
+
+	@Test
+	@DisplayName("Listeners that take their time wait for each other on 64 threads, while leases are granted and renewed")
+	@ExtendWith(OutputCaptureExtension.class)
+	void listeners(CapturedOutput output) {
+		this.engine.onLost((event) -> takeTime());
+		loseMany((lease) -> {
+		});
+		await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+		assertOthersGoOn();
+		assertThat(output).contains("64 threads");
+		this.goOn.countDown();
+		await("all are told").atMost(SOON).until(() -> this.done.get() == MANY);
+		assertThat(this.most).hasValue(MOST);
+	}
+
+	@Test
+	@DisplayName("So do the actions of leases, which go before listeners")
+	void actions() {
+		CountDownLatch listened = new CountDownLatch(MANY);
+		this.engine.onLost((event) -> listened.countDown());
+		loseMany((lease) -> lease.onLost(this::takeTime));
+		await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+		assertOthersGoOn();
+		this.goOn.countDown();
+		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY && listened.getCount() == 0);
+		assertThat(this.most).hasValue(MOST);
+	}
+
+	@Test
+	@DisplayName("Actions that throw, or are added after the loss, keep no thread")
+	void failing() {
+		loseMany((lease) -> lease.onLost(() -> {
+			throw new AssertionError("of the application");
+		}));
+		LockLease lost = this.locks.acquire("lost");
+		this.locks.forceRelease("lost");
+		await("lost").atMost(SOON).until(() -> !lost.isHeld());
+		IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::takeTime));
+		await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+		this.goOn.countDown();
+		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY);
+		assertThat(this.most).hasValue(MOST);
+	}
+
+	@Test
+	@DisplayName("An interrupt on loss waits for no action that takes its time")
+	void interrupts() {
+		new ApplicationContextRunner()
+			.withConfiguration(
+					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+			.withPropertyValues("holdfast.backend=memory")
+			.withBean(Shop.class)
+			.run((context) -> {
+				LockService locks = context.getBean(LockService.class);
+				LockLease lost = locks.acquire("lost");
+				locks.admin().forceRelease("lost");
+				await("lost").atMost(SOON).until(() -> !lost.isHeld());
+				IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::takeTime));
+				await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+				CompletableFuture<Boolean> interrupted = CompletableFuture
+					.supplyAsync(() -> context.getBean(Shop.class).work());
+				await("at work").atMost(SOON).until(() -> locks.status("work").isLocked());
+				locks.admin().forceRelease("work");
+				assertThat(interrupted).failsWithin(SOON)
+					.withThrowableThat()
+					.withCauseInstanceOf(LeaseLostException.class);
+				this.goOn.countDown();
+			});
+	}
+
+	static class Shop {
+
+		@DistributedLock(key = "'work'", onLoss = OnLoss.INTERRUPT)
+		boolean work() {
+			try {
+				new CountDownLatch(1).await();
+				return false;
+			}
+			catch (InterruptedException ex) {
+				return true;
+			}
+		}
+
+	}
+
+}
