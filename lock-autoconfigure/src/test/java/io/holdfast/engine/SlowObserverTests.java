@@ -1,9 +1,14 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -14,9 +19,15 @@ import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * An observer that takes its time keeps the thread that tells it, and not the key.
@@ -24,6 +35,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 class SlowObserverTests {
 
 	private static final Duration SOON = Duration.ofSeconds(30);
+
+	/** More than observers are told of. */
+	private static final int MANY = 11_000;
 
 	private static final LockRequest REQUEST = LockRequest.of("k").waitTime(SOON).reentrant(false);
 
@@ -133,6 +147,105 @@ class SlowObserverTests {
 		assertOthersAreServed();
 		this.goOn.countDown();
 		assertThat(refused).succeedsWithin(SOON);
+	}
+
+	@Test
+	@DisplayName("Observers that never return keep 64 requests at most, and what they are told has a limit")
+	@ExtendWith(OutputCaptureExtension.class)
+	void observersThatNeverReturn(CapturedOutput output) {
+		this.engine.observe(new EngineObserver() {
+
+			@Override
+			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+				takeTime();
+				return null;
+			}
+
+		});
+		List<CompletableFuture<LockLease>> all = IntStream.range(0, MANY)
+			.mapToObj((i) -> this.service.acquireAsync(LockRequest.of("k" + i)))
+			.toList();
+		await("almost all are granted").atMost(SOON)
+			.until(() -> all.stream().filter(CompletableFuture::isDone).count() >= MANY - 64);
+		assertThat(output).containsOnlyOnce("Observers of leases are too slow");
+		this.goOn.countDown();
+		assertThat(all).allSatisfy((lease) -> assertThat(lease).succeedsWithin(SOON));
+		all.forEach((lease) -> lease.join().releaseAsync());
+	}
+
+	@Test
+	@DisplayName("Each request is told in its order and to its end, on whatever threads that comes")
+	void order() {
+		Queue<String> problems = new ConcurrentLinkedQueue<>();
+		AtomicInteger over = new AtomicInteger();
+		this.engine.observe(new EngineObserver() {
+
+			@Override
+			public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+				return new Orderly(request.keys() + " ", problems, over);
+			}
+
+		});
+		IntStream.range(0, 2000).forEach((i) -> {
+			LockRequest request = LockRequest.of("k" + i % 50).waitTime(SOON).reentrant(false);
+			switch (i % 4) {
+				case 0 -> this.service.acquireAsync(request).thenAccept(LockLease::releaseAsync);
+				case 1 -> this.service.acquireAsync(request).thenAccept(LockLease::release);
+				case 2 ->
+					this.service.acquireAsync(request).thenAccept((lease) -> this.service.forceRelease(lease.key()));
+				default -> {
+					CompletableFuture<LockLease> given = this.service.acquireAsync(request);
+					if (!given.cancel(true)) {
+						given.thenAccept(LockLease::releaseAsync);
+					}
+				}
+			}
+		});
+		await("all are over").atMost(SOON).until(() -> over.get() == 2000);
+		assertThat(problems).isEmpty();
+	}
+
+	/** Notes what comes twice, or not in its order. Told by one thread at a time. */
+	private static final class Orderly implements EngineObserver.RequestObserver {
+
+		private final String name;
+
+		private final Queue<String> problems;
+
+		private final AtomicInteger over;
+
+		private String state = "begun";
+
+		Orderly(String name, Queue<String> problems, AtomicInteger over) {
+			this.name = name;
+			this.problems = problems;
+			this.over = over;
+		}
+
+		private void change(String from, String to) {
+			if (!this.state.equals(from)) {
+				this.problems.add(this.name + this.state + " and now " + to);
+			}
+			this.state = to;
+		}
+
+		@Override
+		public void granted(List<Long> fences) {
+			change("begun", "granted");
+		}
+
+		@Override
+		public void failed(RuntimeException why) {
+			change("begun", "failed");
+			this.over.incrementAndGet();
+		}
+
+		@Override
+		public void ended(EngineObserver.HoldEnd end) {
+			change("granted", "ended");
+			this.over.incrementAndGet();
+		}
+
 	}
 
 }

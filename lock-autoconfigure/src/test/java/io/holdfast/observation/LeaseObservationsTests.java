@@ -144,7 +144,7 @@ class LeaseObservationsTests {
 	void aLossIsTheOutcomeOfTheHold() {
 		this.instance.locks.acquire(STOCK);
 		this.instance.locks.forceRelease(STOCK.key());
-		only("holdfast.lock.hold").hasLowCardinalityKeyValue("outcome", "lost");
+		await().untilAsserted(() -> only("holdfast.lock.hold").hasLowCardinalityKeyValue("outcome", "lost"));
 	}
 
 	@Test

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Spans of requests and of what is held.
@@ -71,11 +72,8 @@ class LeaseTracesTests {
 		Observation.createNotStarted("order", this.registry).observe(lease::release);
 		// Not ended yet, so it is looked for where it ends.
 		this.instance.locks.forceRelease("k");
-		List<SimpleSpan> holds = this.tracer.getSpans()
-			.stream()
-			.filter((span) -> "lock hold".equals(span.getName()))
-			.toList();
-		assertThat(holds).isNotEmpty()
+		await().until(() -> !holds().isEmpty());
+		assertThat(holds())
 			.allSatisfy((hold) -> assertThat(hold.getTraceId()).isNotEqualTo(span("order").getTraceId()));
 	}
 
@@ -83,13 +81,23 @@ class LeaseTracesTests {
 	void aSpanWithoutAnObservationIsTheParentOfWhatItsThreadAsksForAndOfNothingElse() {
 		LockLease lease = this.instance.locks.acquire("k");
 		this.instance.locks.acquireAsync(LockRequest.of("k"));
+		// Two of the first request.
+		await().until(() -> this.tracer.getSpans().size() == 3);
 		this.tracer.getSpans().clear();
-		SimpleSpan own = within(() -> this.instance.locks.acquireAsync(LockRequest.of("other")).join());
+		SimpleSpan own = within(() -> this.instance.locks.acquire(LockRequest.of("other")));
 		assertThat(span("lock acquire").getParentId()).isEqualTo(own.getSpanId());
 		this.tracer.getSpans().clear();
 		SimpleSpan stranger = within(lease::release);
 		this.instance.locks.forceRelease("k");
+		await().until(() -> !holds().isEmpty());
 		assertThat(span("lock hold").getTraceId()).isNotEqualTo(stranger.getTraceId());
+	}
+
+	private List<SimpleSpan> holds() {
+		return List.copyOf(this.tracer.getSpans())
+			.stream()
+			.filter((span) -> "lock hold".equals(span.getName()))
+			.toList();
 	}
 
 	private SimpleSpan within(Runnable action) {

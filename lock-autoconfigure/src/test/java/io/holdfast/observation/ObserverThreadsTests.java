@@ -52,7 +52,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The threads on which observers are told, whoever waits, gives up or is refused.
+ * The threads on which observers are told: of requests that are granted, refused, timed
+ * out or cancelled, of losses and renewals.
  */
 @WithRedis
 class ObserverThreadsTests {

@@ -28,7 +28,8 @@ public interface PendingAcquisition {
 	}
 
 	/**
-	 * Return the observation, or {@code null}. Whoever takes the result tells that first.
+	 * Return the observation, or {@code null}. The thread that takes the result tells the
+	 * observers first.
 	 */
 	@Nullable RequestObservation observation();
 

@@ -68,13 +68,14 @@ public final class CompositeObserver {
 	 */
 	public @Nullable RequestObservation observe(ObservedEngine engine, List<ResolvedRequest> requests) {
 		EngineObserver[] observers = this.observers;
-		if (observers.length == 0 || isTooSlow(this.threads.waiting())) {
+		if (observers.length == 0 || leaveOut(this.threads.waiting())) {
 			return null;
 		}
 		return new RequestObservation(this.threads, this.guard, observers, engine, requests);
 	}
 
-	private boolean isTooSlow(int backlog) {
+	/** Return whether to leave something out, as too much waits to be told. */
+	private boolean leaveOut(int backlog) {
 		if (backlog < BACKLOG) {
 			return false;
 		}
@@ -111,7 +112,7 @@ public final class CompositeObserver {
 	}
 
 	private void tell(Consumer<EngineObserver> event) {
-		if (this.observers.length == 0 || isTooSlow(this.waiting.get())) {
+		if (this.observers.length == 0 || leaveOut(this.waiting.get())) {
 			return;
 		}
 		this.waiting.incrementAndGet();
