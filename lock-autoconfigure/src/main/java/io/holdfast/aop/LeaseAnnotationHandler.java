@@ -23,6 +23,7 @@ import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.aop.expression.Condition;
 import io.holdfast.aop.invoke.HeldMethodLease;
 import io.holdfast.aop.invoke.MethodLease;
+import io.holdfast.aop.invoke.MethodLeaseSource;
 import io.holdfast.aop.invoke.SpringTransactionBinding;
 import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
@@ -39,6 +40,9 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.scheduling.annotation.Scheduled;
 
 /**
  * One of the annotations: where it is declared, and which service grants its leases.
@@ -151,6 +155,11 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		LeaseOperation<?> operation();
 
 		/**
+		 * Return whether the call of the method at the start prepares all of its runs.
+		 */
+		boolean isScheduled();
+
+		/**
 		 * Return what is to be acquired for a call.
 		 * @return the lease, or {@code null} if the call needs nothing
 		 * @throws IllegalArgumentException if the call yields no key, or a condition that
@@ -158,11 +167,20 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		 */
 		@Nullable MethodLease lease(MethodInvocation invocation);
 
+		/**
+		 * Return the source of the leases of a call, one for each subscription to its
+		 * result. The namespace and the strategy of the current thread serve them all:
+		 * later threads may be out of their scope.
+		 */
+		MethodLeaseSource leases(MethodInvocation invocation);
+
 	}
 
 	private final class HandledOperation implements MethodOperation {
 
 		private final LeaseOperation<R> operation;
+
+		private final boolean scheduled;
 
 		/** Known from the first call on. */
 		private volatile @Nullable S service;
@@ -172,6 +190,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		HandledOperation(LeaseOperation<R> operation) {
 			this.operation = operation;
+			this.scheduled = MergedAnnotations.from(operation.annotatedMethod().method(), SearchStrategy.TYPE_HIERARCHY)
+				.isPresent(Scheduled.class);
 		}
 
 		@Override
@@ -180,16 +200,55 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 
 		@Override
+		public boolean isScheduled() {
+			return this.scheduled;
+		}
+
+		@Override
 		public @Nullable MethodLease lease(MethodInvocation invocation) {
-			Condition condition = this.operation.condition();
-			if (condition != null && !condition.holds(invocation.getThis(), invocation.getArguments())) {
+			R request = request(invocation);
+			if (request == null) {
 				return null;
 			}
-			R request = this.operation.requests().request(invocation.getThis(), invocation.getArguments());
 			// By the caller's thread: a second lease may be asked for on another one.
 			KeyNamespace namespace = namespace().map(Supplier::get).orElse(null);
 			return new CallLease(invocation, this.operation, (namespace != null) ? namespace.apply(request) : request,
-					service());
+					service(), (this.operation.returnKind() != ReturnKind.PLAIN) ? handler(this.operation) : null);
+		}
+
+		@Override
+		public MethodLeaseSource leases(MethodInvocation invocation) {
+			NotAcquiredHandler handler = handler(this.operation);
+			KeyNamespace namespace = null;
+			try {
+				KeyNamespace bean = namespace().map(Supplier::get).orElse(null);
+				if (bean != null) {
+					String current = bean.current();
+					namespace = () -> current;
+				}
+			}
+			catch (Throwable missing) {
+				// A call whose condition is false does not need it.
+				return () -> {
+					if (request(invocation) != null) {
+						throw missing;
+					}
+					return null;
+				};
+			}
+			KeyNamespace kept = namespace;
+			return () -> {
+				R request = request(invocation);
+				return (request != null) ? new CallLease(invocation, this.operation,
+						(kept != null) ? kept.apply(request) : request, service(), handler) : null;
+			};
+		}
+
+		/** Return {@code null} if the call needs nothing. */
+		private @Nullable R request(MethodInvocation invocation) {
+			Condition condition = this.operation.condition();
+			return (condition == null || condition.holds(invocation.getThis(), invocation.getArguments()))
+					? this.operation.requests().request(invocation.getThis(), invocation.getArguments()) : null;
 		}
 
 		private Optional<Supplier<KeyNamespace>> namespace() {
@@ -229,14 +288,13 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		/** {@code null} if the caller's thread will ask for it. */
 		private final @Nullable NotAcquiredHandler handler;
 
-		CallLease(MethodInvocation invocation, LeaseOperation<R> operation, R request, S service) {
+		CallLease(MethodInvocation invocation, LeaseOperation<R> operation, R request, S service,
+				@Nullable NotAcquiredHandler handler) {
 			this.invocation = invocation;
 			this.operation = operation;
 			this.request = request;
 			this.service = service;
-			// A strategy may have a scope, which later threads of futures and chains are
-			// not in.
-			this.handler = (operation.returnKind() != ReturnKind.PLAIN) ? handler(operation) : null;
+			this.handler = handler;
 		}
 
 		@Override

@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 import io.holdfast.aop.LeaseAnnotationHandler.MethodOperation;
 import io.holdfast.aop.invoke.CompletionStageInvocation;
 import io.holdfast.aop.invoke.MethodLease;
+import io.holdfast.aop.invoke.MethodLeaseSource;
 import io.holdfast.aop.invoke.NestedProxy;
 import io.holdfast.aop.invoke.ReactiveInvocation;
 import io.holdfast.aop.invoke.SyncInvocation;
@@ -109,9 +110,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, List<MethodOperation> operations)
 			throws Throwable {
 		LeaseOperation<?> operation = operations.get(0).operation();
-		if (operation.returnKind() == ReturnKind.REACTIVE
-				&& ReactiveInvocation.takeReached(invocation, operation.annotatedMethod())) {
-			return invocation.proceed();
+		if (operation.returnKind() == ReturnKind.REACTIVE) {
+			return ReactiveInvocation.takeReached(invocation, operation.annotatedMethod()) ? invocation.proceed()
+					: reactive(invocation, targetClass, operations);
 		}
 		List<MethodLease> methodLeases;
 		try {
@@ -119,11 +120,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 		catch (Throwable ex) {
 			// Code of the application was asked, which may throw anything.
-			return switch (operation.returnKind()) {
-				case STAGE -> CompletableFuture.failedFuture(ex);
-				case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).failing(ex);
-				default -> throw ex;
-			};
+			if (operation.returnKind() == ReturnKind.STAGE) {
+				return CompletableFuture.failedFuture(ex);
+			}
+			throw ex;
 		}
 		if (methodLeases.isEmpty()) {
 			return invocation.proceed();
@@ -143,12 +143,20 @@ final class LeaseInterceptor implements MethodInterceptor {
 						methodLeases, observe(observer, invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).under(methodLeases,
-					(observer != null)
-							? new ReactiveObservation((parent) -> observe(observer, invocation, targetClass, parent))
-							: null);
-			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
+			case REACTIVE, UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
+	}
+
+	private @Nullable Object reactive(MethodInvocation invocation, Class<?> targetClass,
+			List<MethodOperation> operations) throws Throwable {
+		MethodOperation first = operations.get(0);
+		List<MethodLeaseSource> sources = operations.stream().map((each) -> each.leases(invocation)).toList();
+		MethodObserver observer = this.observer.obtain().orElse(null);
+		ReactiveInvocation call = new ReactiveInvocation(invocation, first.operation().annotatedMethod(), sources,
+				(observer != null)
+						? new ReactiveObservation((parent) -> observe(observer, invocation, targetClass, parent))
+						: null);
+		return first.isScheduled() ? call.startLater() : call.start();
 	}
 
 	/**

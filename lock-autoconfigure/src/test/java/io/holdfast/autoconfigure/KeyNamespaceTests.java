@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -232,6 +233,39 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("Further subscriptions to a method's result stay in the namespace of the call")
+	void resubscribed() {
+		run((context) -> {
+			Shop shop = context.getBean(Shop.class);
+			Mono<List<String>> sold = shop.sellReactive("1");
+			AtomicBoolean stocked = new AtomicBoolean();
+			Mono<List<String>> conditional = shop.sellStocked("1", stocked);
+			stocked.set(true);
+			List<String> keys = List.of("acme:stock:1", "acme:warehouse");
+			for (String later : List.of("other", "null")) {
+				assertThat(as(later, () -> sold.block())).isEqualTo(keys);
+				assertThat(as(later, () -> sold.block())).isEqualTo(keys);
+			}
+			assertThat(as("other", () -> conditional.block())).isEmpty();
+			assertThat(as("other", () -> conditional.block())).containsExactly("acme:stock:1");
+		});
+	}
+
+	@Test
+	@DisplayName("A call whose condition is false needs no namespace; a later subscription that needs it fails")
+	void resubscribedWithout() {
+		run((context) -> {
+			TENANT.remove();
+			AtomicBoolean stocked = new AtomicBoolean();
+			Mono<List<String>> sold = context.getBean(Shop.class).sellStocked("1", stocked);
+			assertThat(sold.block()).isEmpty();
+			stocked.set(true);
+			assertThatIllegalStateException().isThrownBy(() -> as("other", () -> sold.block()))
+				.withMessage("There is no tenant");
+		});
+	}
+
+	@Test
 	@DisplayName("A request's own namespace comes first, and an empty one is for all")
 	void ofRequest() {
 		run((context) -> {
@@ -368,6 +402,11 @@ class KeyNamespaceTests extends RedisTestCase {
 		@DistributedLock(name = "stock", key = "#sku")
 		@Semaphore(name = "warehouse", limit = 10)
 		public Mono<List<String>> sellReactive(String sku) {
+			return ReactiveLeaseContext.current().map(Shop::keys);
+		}
+
+		@DistributedLock(name = "stock", key = "#sku", condition = "#stocked.get()")
+		public Mono<List<String>> sellStocked(String sku, AtomicBoolean stocked) {
 			return ReactiveLeaseContext.current().map(Shop::keys);
 		}
 

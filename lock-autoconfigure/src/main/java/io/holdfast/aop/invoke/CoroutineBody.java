@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 import io.holdfast.LeaseContext;
 import kotlin.Unit;
@@ -81,6 +82,11 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 				(element, continuation) -> (element != null) ? element : NULL);
 		return (Publisher<T>) ReactorFlowKt.asFlux(elements,
 				Hooks.isAutomaticContextPropagationEnabled() ? new PropagationContextElement().plus(context) : context);
+	}
+
+	/** Return a flow that is another one for each collection. */
+	static Flow<Object> anew(Supplier<Object> flow) {
+		return (collector, continuation) -> ((Flow<?>) flow.get()).collect(collector, continuation);
 	}
 
 	/**

@@ -1,10 +1,12 @@
 package io.holdfast.aop.invoke;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -28,8 +30,9 @@ import org.springframework.core.ReactiveAdapterRegistry;
 
 /**
  * A call of a method that returns a reactive type, or of a suspending function. Each
- * subscription to what the caller gets acquires anew, and calls the method anew. The
- * proxy of a suspending function subscribes once, and cancels with the caller.
+ * subscription to the caller's result evaluates and acquires anew, and calls the method
+ * anew; but the first one uses the evaluation of the call. The proxy of a suspending
+ * function subscribes once, and cancels with the caller.
  */
 public final class ReactiveInvocation {
 
@@ -43,6 +46,12 @@ public final class ReactiveInvocation {
 	private final MethodInvocation invocation;
 
 	private final AnnotatedMethod<?> method;
+
+	private final List<MethodLeaseSource> sources;
+
+	private final @Nullable ReactiveObservation observation;
+
+	private final LeaseContext callerLeases;
 
 	private final boolean suspending;
 
@@ -58,11 +67,25 @@ public final class ReactiveInvocation {
 	 */
 	private final Map<Lease, Function<Boolean, CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
 
-	/** Create the invocation of a method that returns a publisher, or suspends. */
-	public ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method) {
+	/** The chain or flow of the first subscription, until that comes. */
+	private final AtomicReference<@Nullable Object> first = new AtomicReference<>();
+
+	/** The method's own result, if the call needed no lease. */
+	private volatile @Nullable Object unleased;
+
+	/**
+	 * Create the invocation of a method that returns a publisher, or suspends.
+	 * @param sources evaluate the annotations
+	 * @param observation observes each subscription that needs a lease, or {@code null}
+	 */
+	public ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method, List<MethodLeaseSource> sources,
+			@Nullable ReactiveObservation observation) {
 		this.invocation = invocation;
 		this.method = method;
+		this.sources = sources;
+		this.observation = observation;
 		this.suspending = method.isSuspending();
+		this.callerLeases = this.suspending ? CoroutineBody.callerLeases(invocation) : LeaseContext.current();
 		this.adapter = adapter(type(method));
 		this.flow = this.adapter.getReactiveType().getName().equals(FLOW);
 		this.deferred = this.adapter.getReactiveType().getName().equals(DEFERRED);
@@ -103,17 +126,89 @@ public final class ReactiveInvocation {
 	}
 
 	/**
-	 * Have the method called for each subscription. Does not block.
-	 * @param observation observes each of the calls, or {@code null}
+	 * Evaluate now for the first subscription. A call that needs no lease is that of a
+	 * method without annotation. Does not block otherwise.
+	 * @return the result for the caller
+	 * @throws Throwable the exception of a method that needs no lease
 	 */
-	public Object under(List<MethodLease> methodLeases, @Nullable ReactiveObservation observation) {
-		Flux<Object> chain = (observation != null) ? observation.around((call) -> chain(methodLeases, call))
-				: chain(methodLeases, MethodCallObservation.NONE);
-		if (this.flow) {
-			return CoroutineBody.inStep((collector) -> published(within(collector, chain)));
+	public @Nullable Object start() throws Throwable {
+		List<MethodLease> methodLeases;
+		try {
+			methodLeases = evaluate();
 		}
-		return published(
-				within(this.suspending ? CoroutineBody.callerLeases(this.invocation) : LeaseContext.current(), chain));
+		catch (Throwable ex) {
+			this.first.set(failing(ex));
+			return startLater();
+		}
+		if (methodLeases.isEmpty()) {
+			Object returned = proceed();
+			if (returned == null || this.deferred) {
+				return returned;
+			}
+			this.unleased = returned;
+			this.first.set(unleased(returned));
+		}
+		else {
+			this.first.set(under(methodLeases));
+		}
+		return startLater();
+	}
+
+	/**
+	 * Evaluate for each subscription only.
+	 * @return the result for the caller
+	 */
+	public Object startLater() {
+		return this.flow ? CoroutineBody.anew(this::next) : published(Flux.defer(() -> (Publisher<?>) next()));
+	}
+
+	private List<MethodLease> evaluate() throws Throwable {
+		List<MethodLease> methodLeases = new ArrayList<>(this.sources.size());
+		for (MethodLeaseSource source : this.sources) {
+			MethodLease methodLease = source.next();
+			if (methodLease != null) {
+				methodLeases.add(methodLease);
+			}
+		}
+		return methodLeases;
+	}
+
+	/** Return the chain or flow of the next subscription. */
+	private Object next() {
+		Object ofCall = this.first.getAndSet(null);
+		if (ofCall != null) {
+			return ofCall;
+		}
+		try {
+			List<MethodLease> methodLeases = evaluate();
+			if (!methodLeases.isEmpty()) {
+				return under(methodLeases);
+			}
+			Object returned = this.unleased;
+			return unleased((returned != null) ? returned : proceed());
+		}
+		catch (Throwable ex) {
+			return failing(ex);
+		}
+	}
+
+	private @Nullable Object proceed() throws Throwable {
+		return ((ProxyMethodInvocation) this.invocation).invocableClone().proceed();
+	}
+
+	private Object unleased(@Nullable Object returned) {
+		return (this.flow && returned != null) ? returned : publisher(returned, null, "");
+	}
+
+	private Object failing(Throwable failure) {
+		return this.flow ? published(Flux.error(failure)) : Flux.error(failure);
+	}
+
+	private Object under(List<MethodLease> methodLeases) {
+		Flux<Object> chain = (this.observation != null) ? this.observation.around((call) -> chain(methodLeases, call))
+				: chain(methodLeases, MethodCallObservation.NONE);
+		return this.flow ? CoroutineBody.inStep((collector) -> published(within(collector, chain)))
+				: within(this.callerLeases, chain);
 	}
 
 	/** Put the leases of the caller below those of the subscriber. */
@@ -145,15 +240,7 @@ public final class ReactiveInvocation {
 		return chain;
 	}
 
-	/**
-	 * Return what the method is to return if it cannot be called.
-	 * @return what fails when it is subscribed to
-	 */
-	public Object failing(Throwable failure) {
-		return published(Flux.error(failure));
-	}
-
-	private Object published(Flux<Object> chain) {
+	private Object published(Flux<?> chain) {
 		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
 	}
 
