@@ -29,7 +29,8 @@ public enum OnLoss {
 	 * The method is to end at once: its thread is interrupted, a reactive chain or a
 	 * future cancelled. The caller gets a {@link io.holdfast.LeaseLostException} whatever
 	 * the method makes of that; what it throws is the cause. Otherwise as {@link #THROW}.
-	 * The thread is not left interrupted.
+	 * The thread is not left interrupted by the loss. An interrupt from outside is kept;
+	 * but one that comes while that of the loss has not been noticed is one with it.
 	 */
 	INTERRUPT
 

@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.io.IOException;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -12,6 +13,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -106,6 +108,76 @@ class OnLossTests {
 		assertThat(Thread.currentThread().isInterrupted()).isFalse();
 		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
 		assertThat(output).containsOnlyOnce("Lock 'interrupt' " + LOST + "interrupting ran");
+	}
+
+	/** End a wait that the loss interrupts, and go on when that interrupt is over. */
+	private void loseInWait(String key) {
+		lose(key);
+		assertThat(catchThrowable(() -> new CountDownLatch(1).await(1, TimeUnit.MINUTES)))
+			.isInstanceOf(InterruptedException.class);
+		Awaitility.await()
+			.until(() -> Thread.getAllStackTraces()
+				.keySet()
+				.stream()
+				.noneMatch((thread) -> thread.getName().equals("holdfast-call")));
+	}
+
+	private static void interruptFromOutside(Thread thread) {
+		CompletableFuture.runAsync(thread::interrupt).join();
+	}
+
+	@Test
+	@DisplayName("INTERRUPT: an interrupt from outside is kept if it comes after the method has noticed the loss")
+	void interruptedFromOutside() {
+		Thread caller = Thread.currentThread();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			loseInWait("interrupt");
+			interruptFromOutside(caller);
+			return "done";
+		}));
+		assertThat(Thread.interrupted()).isTrue();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			loseInWait("interrupt");
+			interruptFromOutside(caller);
+			throw new IOException("own");
+		})).withCauseInstanceOf(IOException.class);
+		assertThat(Thread.interrupted()).isTrue();
+	}
+
+	@Test
+	@DisplayName("INTERRUPT: an interrupt from outside in a nested call reaches the caller of the outer one")
+	void interruptedFromOutsideNested() {
+		Thread caller = Thread.currentThread();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interruptingToo(() -> {
+				lose("too");
+				loseInWait("interrupt");
+				interruptFromOutside(caller);
+				return "inner";
+			}));
+			assertThat(Thread.currentThread().isInterrupted()).isTrue();
+			return "outer";
+		}));
+		assertThat(Thread.interrupted()).isTrue();
+	}
+
+	@Test
+	@DisplayName("INTERRUPT: a flag that code sets again as it reports the interrupt of the loss is taken back")
+	void flagSetAgain() {
+		for (int i = 0; i < 200; i++) {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+				this.context.locks().lease("interrupt").loseHere();
+				try {
+					new CountDownLatch(1).await(1, TimeUnit.MINUTES);
+					return "done";
+				}
+				catch (InterruptedException ex) {
+					Thread.currentThread().interrupt();
+					throw new IllegalStateException("interrupted", ex);
+				}
+			})).withCauseInstanceOf(IllegalStateException.class);
+			assertThat(Thread.currentThread().isInterrupted()).as("after run %d", i).isFalse();
+		}
 	}
 
 	@Test

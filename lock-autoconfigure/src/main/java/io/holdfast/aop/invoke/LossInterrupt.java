@@ -1,12 +1,16 @@
 package io.holdfast.aop.invoke;
 
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+import io.holdfast.async.CallResult;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Interrupts the thread that runs a method when the method's lease is lost, but only
- * while it runs: what of that interrupt is left when the method ends is taken back.
- * Interrupts by others are kept, unless they come after this one, from which they cannot
- * be told apart. Thread-safe, but for {@link #end()}.
+ * while it runs: an interrupt of the loss that is left when the method ends is taken
+ * back. Interrupts from outside are kept, also after the loss, if the method has noticed
+ * the loss before: a thread has one flag for both. Thread-safe, but for {@link #end}.
  */
 final class LossInterrupt {
 
@@ -31,24 +35,33 @@ final class LossInterrupt {
 
 	/** Interrupt the thread, as the lease is lost. */
 	void lost() {
+		boolean interrupted = false;
 		synchronized (this.flag) {
 			if (this.running) {
 				this.lost = true;
-				this.flag.set();
+				interrupted = this.flag.set();
 			}
+		}
+		if (interrupted) {
+			CallResult.onNewThread(this.flag::watch);
 		}
 	}
 
-	/** Take back the interrupt, as the method has ended. Called by its thread. */
-	void end() {
+	/**
+	 * Take back the interrupt, as the method has ended. Called by its thread.
+	 * @param failure the failure of the method, or {@code null}
+	 */
+	void end(@Nullable Throwable failure) {
+		boolean interrupted;
 		synchronized (this.flag) {
 			this.running = false;
 			if (this.lost) {
-				this.flag.clear();
-				if (isOuterLost()) {
-					this.flag.set();
-				}
+				this.flag.clear(isReported(failure));
 			}
+			interrupted = this.lost && isOuterLost() && this.flag.set();
+		}
+		if (interrupted) {
+			CallResult.onNewThread(this.flag::watch);
 		}
 		if (this.outer != null) {
 			INNERMOST.set(this.outer);
@@ -56,6 +69,19 @@ final class LossInterrupt {
 		else {
 			INNERMOST.remove();
 		}
+	}
+
+	/**
+	 * Return whether a failure reports an interrupt: such code sets the flag again, which
+	 * an {@link InterruptedException} itself does not need.
+	 */
+	private static boolean isReported(@Nullable Throwable failure) {
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			if (cause.getCause() instanceof InterruptedException) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	private boolean isOuterLost() {
@@ -72,6 +98,10 @@ final class LossInterrupt {
 	 */
 	private static final class Flag {
 
+		private static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(50);
+
+		private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
+
 		private final Thread thread;
 
 		private boolean ours;
@@ -80,15 +110,48 @@ final class LossInterrupt {
 			this.thread = thread;
 		}
 
-		void set() {
-			if (!this.thread.isInterrupted()) {
-				this.ours = true;
-				this.thread.interrupt();
+		/**
+		 * Interrupt the thread, unless it is interrupted already.
+		 * @return whether the flag is to be watched
+		 */
+		boolean set() {
+			if (this.thread.isInterrupted()) {
+				return false;
+			}
+			this.ours = true;
+			this.thread.interrupt();
+			return true;
+		}
+
+		/**
+		 * Watch for the end of our interrupt. Code that clears the flag, and sets it
+		 * again for its caller, does so at once: the flag is looked at twice.
+		 */
+		void watch() {
+			long pause = SHORTEST_PAUSE;
+			boolean cleared = false;
+			// If no threads are left, the thread itself comes here.
+			while (Thread.currentThread() != this.thread && remainsOurs(cleared)) {
+				cleared = !this.thread.isInterrupted();
+				pause = cleared ? SHORTEST_PAUSE : Math.min(2 * pause, LONGEST_PAUSE);
+				LockSupport.parkNanos(pause);
 			}
 		}
 
-		void clear() {
-			if (this.ours) {
+		/**
+		 * Look at the flag again.
+		 * @param cleared whether it was clear at the last look
+		 * @return whether it is still ours
+		 */
+		private synchronized boolean remainsOurs(boolean cleared) {
+			if (cleared && !this.thread.isInterrupted()) {
+				this.ours = false;
+			}
+			return this.ours;
+		}
+
+		void clear(boolean reported) {
+			if (this.ours || reported) {
 				this.ours = false;
 				Thread.interrupted();
 			}

@@ -20,6 +20,7 @@ final class MethodBody {
 			throws Throwable {
 		LeaseContext.Scope scope = context.open();
 		LossInterrupt interrupt = null;
+		Throwable failure = null;
 		try {
 			for (HeldMethodLease each : held) {
 				if (each.onLoss() == OnLoss.INTERRUPT) {
@@ -29,9 +30,13 @@ final class MethodBody {
 			}
 			return NestedProxy.proceed(invocation);
 		}
+		catch (Throwable ex) {
+			failure = ex;
+			throw ex;
+		}
 		finally {
 			if (interrupt != null) {
-				interrupt.end();
+				interrupt.end(failure);
 			}
 			scope.close();
 		}
