@@ -103,20 +103,22 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 			stage = stage();
 		}
 		catch (Throwable ex) {
+			LeasedCalls.failed(lease);
 			end(lease, () -> this.result.future().completeExceptionally(ex));
 			return;
 		}
 		finally {
 			scope.close();
 		}
-		CallResult.follow(stage).whenComplete((value, failure) -> end(lease, () -> {
+		CallResult.follow(stage).whenComplete((value, failure) -> {
 			if (failure != null) {
-				this.result.future().completeExceptionally(failure);
+				LeasedCalls.failed(lease);
+				end(lease, () -> this.result.future().completeExceptionally(failure));
 			}
 			else {
-				this.result.future().complete(this.answer.apply(value));
+				end(lease, () -> this.result.future().complete(this.answer.apply(value)));
 			}
-		}));
+		});
 	}
 
 	private CompletionStage<T> stage() {

@@ -19,9 +19,9 @@ public interface KeyNamespace {
 
 	/**
 	 * Return the current namespace. Called once for each request by the caller's thread:
-	 * for annotated methods when they are called, for a view when it is made, and for a
-	 * reactive service by the thread that subscribes. Must not block, and must be
-	 * thread-safe.
+	 * for annotated methods when they are called, also for later subscriptions to their
+	 * result, for a view when it is made, and for a reactive service by the thread that
+	 * subscribes. Must not block, and must be thread-safe.
 	 * @return the namespace, without a colon; empty for none, whose keys are then those
 	 * of a namespace if they begin like it; neither {@code null} nor blank. With the
 	 * colon and the key it must be allowed as a key

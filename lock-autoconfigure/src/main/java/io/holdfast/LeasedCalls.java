@@ -25,15 +25,28 @@ final class LeasedCalls {
 			LeasedCall<T, E> call) throws E {
 		LeaseContext.Scope scope = LeaseContext.current().with(lease).open();
 		TransactionBinding.Participation transaction = null;
+		boolean returned = false;
 		try {
 			transaction = inTransaction ? joinTransaction() : null;
-			return call.call();
+			T value = call.call();
+			returned = true;
+			return value;
 		}
 		finally {
 			scope.close();
+			if (!returned) {
+				failed(lease);
+			}
 			if (transaction == null || !transaction.tryLeave(lease)) {
 				lease.close();
 			}
+		}
+	}
+
+	/** Note the failure of code under a lease: the minHold of a lock does not count. */
+	static void failed(Lease lease) {
+		if (lease instanceof LockLease lock) {
+			lock.waiveMinHold();
 		}
 	}
 

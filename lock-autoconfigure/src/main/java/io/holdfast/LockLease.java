@@ -60,4 +60,14 @@ public interface LockLease extends Lease {
 		return fencingToken();
 	}
 
+	/**
+	 * Have the release of this lease take effect at once, although its {@code minHold} is
+	 * not over: its work has failed, and may be repeated. Annotated methods,
+	 * {@code withLock} and their like do this by themselves if their code fails or is
+	 * cancelled. Does not release. Does nothing for a nested lease, which has no
+	 * {@code minHold}.
+	 */
+	default void waiveMinHold() {
+	}
+
 }

@@ -90,7 +90,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * Set how long the permits are kept back at least, even if the lease is released
 	 * sooner: with it a semaphore bounds how often something is done, not only how much
 	 * of it at once. No caller waits for that time to pass; the release only takes effect
-	 * when it is over.
+	 * when it is over, however the code with the permits ends.
 	 * @param minHold the shortest time, from 0 (the default) to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds

@@ -5,6 +5,7 @@ import java.util.function.Supplier;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.invoke.HeldMethodLease;
@@ -33,6 +34,12 @@ final class AcquiredLease implements HeldMethodLease {
 	/** Keeps it when the method has ended. */
 	private final @Nullable TransactionShare transaction;
 
+	/** The attempts of the call, if its permits have a minHold. */
+	private final @Nullable CallAttempts attempts;
+
+	/** The end of the minHold, if there are attempts. */
+	private final long keptUntil;
+
 	/** Whether the transaction releases it. */
 	private volatile boolean leftToTransaction;
 
@@ -42,13 +49,18 @@ final class AcquiredLease implements HeldMethodLease {
 	/**
 	 * Create it.
 	 * @param transaction what keeps it when the method has ended, or {@code null}
+	 * @param attempts the attempts of the call, or {@code null} if its permits are not
+	 * kept for them
+	 * @param keptUntil the end of the minHold, if there are attempts
 	 */
 	AcquiredLease(Lease lease, LeaseSource<?, ?> source, LeaseOperation<?> operation,
-			@Nullable TransactionShare transaction) {
+			@Nullable TransactionShare transaction, @Nullable CallAttempts attempts, long keptUntil) {
 		this.lease = lease;
 		this.source = source;
 		this.operation = operation;
 		this.transaction = transaction;
+		this.attempts = attempts;
+		this.keptUntil = keptUntil;
 	}
 
 	@Override
@@ -116,6 +128,7 @@ final class AcquiredLease implements HeldMethodLease {
 
 	@Override
 	public @Nullable Throwable end(@Nullable Throwable failure) {
+		waiveMinHold(failure);
 		// What is not held any more is of no use to the transaction, and its release
 		// tells whether it was lost.
 		if (!tryLeave()) {
@@ -126,8 +139,16 @@ final class AcquiredLease implements HeldMethodLease {
 
 	@Override
 	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
+		waiveMinHold(failure);
 		CompletableFuture<?> released = tryLeave() ? CompletableFuture.completedFuture(null) : releaseAsync();
 		return released.thenApply((done) -> verdict(failure));
+	}
+
+	/** The minHold of a lock does not count for a run that fails. */
+	private void waiveMinHold(@Nullable Throwable failure) {
+		if (failure != null && this.lease instanceof LockLease lock) {
+			lock.waiveMinHold();
+		}
 	}
 
 	private boolean tryLeave() {
@@ -139,6 +160,14 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {
+		Throwable verdict = lossOr(failure);
+		if (this.attempts != null) {
+			this.attempts.ended(verdict, this.keptUntil);
+		}
+		return verdict;
+	}
+
+	private @Nullable Throwable lossOr(@Nullable Throwable failure) {
 		String lossMessage = this.loss;
 		if (lossMessage == null || onLoss() == OnLoss.NOTIFY) {
 			return failure;

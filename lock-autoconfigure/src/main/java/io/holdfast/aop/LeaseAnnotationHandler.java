@@ -42,7 +42,6 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
-import org.springframework.scheduling.annotation.Scheduled;
 
 /**
  * One of the annotations: where it is declared, and which service grants its leases.
@@ -55,6 +54,8 @@ import org.springframework.scheduling.annotation.Scheduled;
 final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<R>, S> {
 
 	private static final Log logger = LogFactory.getLog(LeaseAnnotationHandler.class);
+
+	private static final String SCHEDULED = "org.springframework.scheduling.annotation.Scheduled";
 
 	private final LeaseOperationSource<A, LeaseOperation<R>> operations;
 
@@ -182,6 +183,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		private final boolean scheduled;
 
+		private final boolean keptAfterFailure;
+
 		/** Known from the first call on. */
 		private volatile @Nullable S service;
 
@@ -191,7 +194,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		HandledOperation(LeaseOperation<R> operation) {
 			this.operation = operation;
 			this.scheduled = MergedAnnotations.from(operation.annotatedMethod().method(), SearchStrategy.TYPE_HIERARCHY)
-				.isPresent(Scheduled.class);
+				.isPresent(SCHEDULED);
+			this.keptAfterFailure = LeaseAnnotationHandler.this.source.keptAfterFailure();
 		}
 
 		@Override
@@ -213,12 +217,14 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			// By the caller's thread: a second lease may be asked for on another one.
 			KeyNamespace namespace = namespace().map(Supplier::get).orElse(null);
 			return new CallLease(invocation, this.operation, (namespace != null) ? namespace.apply(request) : request,
-					service(), (this.operation.returnKind() != ReturnKind.PLAIN) ? handler(this.operation) : null);
+					service(), (this.operation.returnKind() != ReturnKind.PLAIN) ? handler(this.operation) : null,
+					this.keptAfterFailure ? CallAttempts.of(invocation) : null);
 		}
 
 		@Override
 		public MethodLeaseSource leases(MethodInvocation invocation) {
 			NotAcquiredHandler handler = handler(this.operation);
+			CallAttempts attempts = this.keptAfterFailure ? new CallAttempts() : null;
 			KeyNamespace namespace = null;
 			try {
 				KeyNamespace bean = namespace().map(Supplier::get).orElse(null);
@@ -240,7 +246,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			return () -> {
 				R request = request(invocation);
 				return (request != null) ? new CallLease(invocation, this.operation,
-						(kept != null) ? kept.apply(request) : request, service(), handler) : null;
+						(kept != null) ? kept.apply(request) : request, service(), handler, attempts) : null;
 			};
 		}
 
@@ -288,13 +294,17 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		/** {@code null} if the caller's thread will ask for it. */
 		private final @Nullable NotAcquiredHandler handler;
 
+		/** Attempts of the call, if its permits are kept after a failure. */
+		private final @Nullable CallAttempts attempts;
+
 		CallLease(MethodInvocation invocation, LeaseOperation<R> operation, R request, S service,
-				@Nullable NotAcquiredHandler handler) {
+				@Nullable NotAcquiredHandler handler, @Nullable CallAttempts attempts) {
 			this.invocation = invocation;
 			this.operation = operation;
 			this.request = request;
 			this.service = service;
 			this.handler = handler;
+			this.attempts = attempts;
 		}
 
 		@Override
@@ -398,7 +408,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 						this.service + " gave no lease for " + this.request + ": if it is a mock, let it give one");
 			}
 			TransactionShare keeper = (this.operation.releaseAfter() == ReleaseAfter.TRANSACTION) ? transaction : null;
-			AcquiredLease held = new AcquiredLease(lease, LeaseAnnotationHandler.this.source, this.operation, keeper);
+			long keptUntil = (this.attempts != null) ? System.nanoTime() + this.request.minHold().toNanos() : 0;
+			AcquiredLease held = new AcquiredLease(lease, LeaseAnnotationHandler.this.source, this.operation, keeper,
+					this.attempts, keptUntil);
 			if (keeper != null) {
 				keeper.add(held);
 			}
@@ -407,11 +419,22 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		@Override
 		public @Nullable Object instead(HoldfastException ex) throws Throwable {
+			Throwable failed = failedBefore(ex);
+			if (failed != null) {
+				failed.addSuppressed(ex);
+				throw failed;
+			}
 			if (!isHandled(ex)) {
 				throw ex;
 			}
 			NotAcquiredHandler known = this.handler;
 			return ((known != null) ? known : handler(this.operation)).take(this.invocation, ex);
+		}
+
+		/** Return the failure of the attempt before, whose permits this one lacks. */
+		private @Nullable Throwable failedBefore(HoldfastException ex) {
+			return (this.attempts != null && ex instanceof NotAcquiredException notAcquired
+					&& notAcquired.getReason() == Reason.TIMED_OUT) ? this.attempts.failure() : null;
 		}
 
 		private boolean isHandled(HoldfastException ex) {

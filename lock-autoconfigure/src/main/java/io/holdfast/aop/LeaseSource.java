@@ -23,23 +23,25 @@ import org.jspecify.annotations.Nullable;
  * @param asynchronous acquires without blocking
  * @param within has a request ask within a context, or {@code null} if no context and no
  * transaction matters
+ * @param keptAfterFailure whether a minHold counts for a run that fails, too
  * @param unguarded gives a lease that is not held, for a call that runs although the
  * store failed
  */
 record LeaseSource<S, R>(String noun, BiFunction<S, R, Lease> blocking,
 		BiFunction<S, R, CompletableFuture<? extends Lease>> asynchronous,
-		@Nullable BiFunction<R, LeaseContext, R> within, BiFunction<R, LeaseStoreException, Lease> unguarded) {
+		@Nullable BiFunction<R, LeaseContext, R> within, boolean keptAfterFailure,
+		BiFunction<R, LeaseStoreException, Lease> unguarded) {
 
 	/** Locks may be nested in those of the context. */
 	static final LeaseSource<LockService, LockRequest> LOCKS = new LeaseSource<>("Lock", LockService::acquire,
-			LockService::acquireAsync, LockRequest::within, (request, failure) -> {
+			LockService::acquireAsync, LockRequest::within, false, (request, failure) -> {
 				// Refused when the annotation was read.
 				throw failure;
 			});
 
-	/** Permits are not re-entrant. */
+	/** Permits are not re-entrant. Their minHold limits a rate. */
 	static final LeaseSource<SemaphoreService, SemaphoreRequest> PERMITS = new LeaseSource<>("Permit of semaphore",
-			SemaphoreService::acquire, SemaphoreService::acquireAsync, null, UnguardedPermits::new);
+			SemaphoreService::acquire, SemaphoreService::acquireAsync, null, true, UnguardedPermits::new);
 
 	/** Have a request ask within a context, if that matters. */
 	R within(R request, LeaseContext context) {

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
@@ -73,8 +74,13 @@ public abstract class Holding<H> {
 			AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 			return Flux
 				.usingWhen(acquisition(context).onErrorMap(NotAcquired::new), (held) -> inside(context, held, chain),
-						(held) -> ending(held, null).doOnNext(failure::set).flatMap(Mono::error),
-						(held, error) -> ending(held, error).doOnNext(failure::set), (held) -> ending(held, null))
+						(held) -> ending(held, null).doOnNext(failure::set).flatMap(Mono::error), (held, error) -> {
+							waiveMinHold(held);
+							return ending(held, error).doOnNext(failure::set);
+						}, (held) -> {
+							waiveMinHold(held);
+							return ending(held, null);
+						})
 				// What ends with an error of its own has it wrapped.
 				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error)
 				.onErrorResume(NotAcquired.class, (error) -> instead(error.failure));
@@ -99,7 +105,10 @@ public abstract class Holding<H> {
 	}
 
 	private Mono<H> acquisition(LeaseContext context) {
-		return new Acquisition<>(() -> acquire(context), (held) -> end(held, null));
+		return new Acquisition<>(() -> acquire(context), (held) -> {
+			waiveMinHold(held);
+			end(held, null);
+		});
 	}
 
 	private <T> Flux<T> inside(LeaseContext context, H held, Flux<T> chain) {
@@ -111,6 +120,13 @@ public abstract class Holding<H> {
 			whole = whole.takeUntilOther(Mono.create((sink) -> lease.onLost(sink::success)));
 		}
 		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(lease)));
+	}
+
+	/** The minHold of a lock does not count for a chain that did not complete. */
+	private void waiveMinHold(H held) {
+		if (lease(held) instanceof LockLease lock) {
+			lock.waiveMinHold();
+		}
 	}
 
 	private Mono<Throwable> ending(H held, @Nullable Throwable failure) {

@@ -8,6 +8,7 @@ import io.holdfast.LockService
 import io.holdfast.SemaphoreService
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.OnLoss
+import io.holdfast.annotation.OnTimeout
 import io.holdfast.annotation.Semaphore
 import io.holdfast.guide.Leases
 import io.holdfast.testing.TestApplication
@@ -104,6 +105,19 @@ internal class CoroutineTests(private val redis: TestRedis) {
                 (waiting + holder).awaitAll()
             }
         }
+    }
+
+    @Test
+    @DisplayName("The minHold of a lock does not count for a function that fails or is cancelled, and counts for one that returns")
+    fun minHold() = runBlocking<Unit> {
+        assertThat(runCatching { shops[0].job { error("failed") } }.exceptionOrNull()).hasMessage("failed")
+        val begun = CompletableDeferred<Unit>()
+        val running = async { shops[1].job { begun.complete(Unit); delay(Long.MAX_VALUE) } }
+        begun.await()
+        running.cancelAndJoin()
+        awaitFree("job")
+        assertThat(shops[0].job { }).isEqualTo("done")
+        assertThat(shops[1].job { }).isNull()
     }
 
     @Test
@@ -342,6 +356,12 @@ internal class CoroutineTests(private val redis: TestRedis) {
         }
 
         open fun blocking(): String = blocking.calling { runBlocking { blocking.suspending() } }
+
+        @DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+        open suspend fun job(body: suspend () -> Unit): String? {
+            body()
+            return "done"
+        }
 
         @DistributedLock(name = "numbers")
         open fun numbers(): Flow<Int> = flow {

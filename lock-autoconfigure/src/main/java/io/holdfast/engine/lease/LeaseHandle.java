@@ -50,6 +50,12 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** What it was asked for by: its terms may be others than those of its hold. */
 	private final ResolvedRequest request;
 
+	/**
+	 * Whether the minHold of the hold is that of its work: not of a nested lease, unless
+	 * it repeats work that has failed, as in a transaction that keeps the lock.
+	 */
+	private final boolean hasMinHold;
+
 	/** The lease time if it is renewed for as long as it is open, or {@link #DEPENDS}. */
 	private final long foreverMillis;
 
@@ -72,6 +78,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
 		this.request = requester.request();
+		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
 		this.observation = (requester.observation() == hold.observation) ? hold.observation : null;
 		this.foreverMillis = (this.request.renewal() && this.request.maxHoldNanos() == ResolvedRequest.FOREVER)
 				? this.request.leaseMillis() : DEPENDS;
@@ -226,6 +233,13 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	@Override
 	public final boolean isCallerGone() {
 		return this.callerGone;
+	}
+
+	/** Have its release take effect at once, as {@link LockLease#waiveMinHold()} says. */
+	public final void waiveMinHold() {
+		if (this.hasMinHold) {
+			this.hold.waiveMinHold();
+		}
 	}
 
 	@Override

@@ -46,6 +46,9 @@ abstract class TokenGrant {
 	 */
 	private volatile boolean partial;
 
+	/** Whether its work has failed, and others are not to be kept out. */
+	private volatile boolean minHoldWaived;
+
 	/**
 	 * Since which reconnect a command that named the token may run late, or
 	 * {@link #NO_DOUBT}.
@@ -147,12 +150,26 @@ abstract class TokenGrant {
 		return (this.request.name() != null) ? ", for " + SingleLine.of(this.request.name()) + "," : "";
 	}
 
+	final void waiveMinHold() {
+		this.minHoldWaived = true;
+	}
+
+	/**
+	 * Have a minHold again, as its work is repeated.
+	 * @return whether it had been waived
+	 */
+	final boolean restoreMinHold() {
+		boolean waived = this.minHoldWaived;
+		this.minHoldWaived = false;
+		return waived;
+	}
+
 	/**
 	 * Return how much of its minHold is left, in nanoseconds: negative if it is over, 0
-	 * if it has none yet as other parts are waited for.
+	 * if it was waived, or other parts are still waited for.
 	 */
 	public final long minHoldLeft(long now) {
-		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
+		return (this.partial || this.minHoldWaived) ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 
 	/** Return how long it was held, by the time when that is asked. */

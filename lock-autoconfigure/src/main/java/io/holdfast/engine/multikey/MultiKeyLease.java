@@ -142,6 +142,11 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
+	public void waiveMinHold() {
+		this.parts.forEach(LeaseHandle::waiveMinHold);
+	}
+
+	@Override
 	public void markCallerGone() {
 		this.parts.forEach(LeaseHandle::markCallerGone);
 	}

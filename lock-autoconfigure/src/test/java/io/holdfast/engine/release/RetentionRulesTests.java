@@ -77,6 +77,18 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void workThatHasFailedIsReleasedAtOnce() {
+		LockLease lease = granted(KEPT, 10);
+		lease.waiveMinHold();
+		assertThat(lease.isHeld()).isTrue();
+		this.store.sent();
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(false);
+		assertThat(result).as("a loss is found all the same").isCompletedWithValue(ReleaseResult.LOST);
+	}
+
+	@Test
 	void whatIsReleasedLaterIsReleasedAtOnce() {
 		LockLease lease = granted(KEPT, 10);
 		this.store.elapse(10_000);

@@ -1,0 +1,491 @@
+package io.holdfast.autoconfigure;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestTransactions;
+import io.reactivex.rxjava3.core.Maybe;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.resilience.annotation.EnableResilientMethods;
+import org.springframework.resilience.annotation.Retryable;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Runs that fail under a lock or permits with a {@code minHold}, and their retries.
+ */
+class FailedRunTests extends RedisTestCase {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private ConfigurableApplicationContext context;
+
+	private Work work;
+
+	private Jobs jobs;
+
+	private LockService locks;
+
+	@BeforeEach
+	void start() {
+		this.context = TestApplication.start(this.redis, Application.class, "holdfast.redis.command-timeout=5s");
+		this.work = this.context.getBean(Work.class);
+		this.jobs = this.context.getBean(Jobs.class);
+		this.locks = this.context.getBean(LockService.class);
+	}
+
+	/** A call of a method with a future. */
+	interface FutureCall {
+
+		CompletableFuture<?> of(Jobs jobs) throws Exception;
+
+	}
+
+	/** A call of a method, until its end. */
+	interface Call {
+
+		@Nullable Object of(Jobs jobs) throws Exception;
+
+	}
+
+	private static Arguments kind(String name, Call call) {
+		return Arguments.of(Named.of(name, call));
+	}
+
+	private static Call later(FutureCall call) {
+		return (jobs) -> {
+			try {
+				return call.of(jobs).join();
+			}
+			catch (CompletionException ex) {
+				throw (ex.getCause() instanceof Exception cause) ? cause : ex;
+			}
+		};
+	}
+
+	private static <T> Call reactive(Function<Jobs, Mono<T>> call) {
+		return later((jobs) -> call.apply(jobs).timeout(SOON).toFuture());
+	}
+
+	static Stream<Arguments> locked() {
+		return Stream.of(kind("plain", Jobs::locked), kind("future", later(Jobs::lockedFuture)),
+				kind("future of a method that throws", later(Jobs::throwingFuture)),
+				kind("Mono", reactive(Jobs::lockedMono)), kind("Flux", reactive((jobs) -> jobs.lockedFlux().next())),
+				kind("Maybe", later((jobs) -> jobs.lockedMaybe().toCompletionStage(null).toCompletableFuture())),
+				kind("with a permit around it", Jobs::lockedWithPermit));
+	}
+
+	@ParameterizedTest
+	@MethodSource("locked")
+	@DisplayName("The minHold of a lock does not count for a run that fails, and counts for one that returns")
+	void lock(Call call) {
+		this.work.failures(1);
+		assertThat(catchThrowable(() -> call.of(this.jobs))).isExactlyInstanceOf(IOException.class);
+		assertThat(catchThrowable(() -> assertThat(call.of(this.jobs)).isEqualTo("done 2"))).isNull();
+		assertThat(catchThrowable(() -> assertThat(call.of(this.jobs)).isNull())).isNull();
+		assertThat(this.work.runs).hasValue(2);
+	}
+
+	static Stream<Arguments> retriedLocks() {
+		return Stream.of(kind("plain", Jobs::retriedLock), kind("fallback", Jobs::retriedLockOrFallback),
+				kind("Mono", reactive(Jobs::retriedLockMono)),
+				kind("retry()", reactive((jobs) -> jobs.lockedMono().retry(1))),
+				kind("several keys", Jobs::retriedLocks));
+	}
+
+	@ParameterizedTest
+	@MethodSource("retriedLocks")
+	@DisplayName("A retry of a run that failed under a lock with minHold runs")
+	void retriedLock(Call call) throws Exception {
+		this.work.failures(1);
+		assertThat(call.of(this.jobs)).isEqualTo("done 2");
+	}
+
+	static Stream<Arguments> retriedPermits() {
+		return Stream.of(kind("SKIP", Jobs::retriedPermit), kind("fallback", Jobs::retriedPermitOrFallback),
+				kind("THROW", Jobs::retriedPermitOrException), kind("Mono", reactive(Jobs::retriedPermitMono)),
+				kind("retry()", reactive((jobs) -> jobs.permitMono().retry(2))),
+				kind("Flux", reactive((jobs) -> jobs.permitFlux().retry(2).next())),
+				kind("lock inside", Jobs::retriedPermitAndLock));
+	}
+
+	@ParameterizedTest
+	@MethodSource("retriedPermits")
+	@DisplayName("The minHold of permits counts for a run that fails, too: its retries fail as that run did")
+	void retriedPermit(Call call) {
+		this.work.failures(3);
+		Throwable thrown = catchThrowable(() -> call.of(this.jobs));
+		// Reactor's retry with a back-off wraps the last failure.
+		Throwable failure = (thrown instanceof IOException) ? thrown : thrown.getCause();
+		assertThat(failure).isExactlyInstanceOf(IOException.class).hasMessage("run 1");
+		assertThat(failure.getSuppressed()).hasAtLeastOneElementOfType(PermitNotAcquiredException.class);
+		assertThat(this.work.runs).hasValue(1);
+	}
+
+	@Test
+	@DisplayName("Another call than the retry of the failed run is skipped, or is told the reason")
+	void otherCalls() throws Exception {
+		this.work.failures(1);
+		assertThat(catchThrowable(this.jobs::retriedPermit)).isInstanceOf(IOException.class);
+		assertThat(this.jobs.retriedPermit()).isNull();
+		assertThat(this.jobs.retriedPermitOrFallback()).isEqualTo("instead");
+		assertThat(catchThrowable(this.jobs::retriedPermitOrException)).isInstanceOf(PermitNotAcquiredException.class)
+			.hasNoCause();
+		assertThat(this.jobs.permitMono().block(SOON)).isNull();
+	}
+
+	@Test
+	@DisplayName("A retry after the minHold of its permits, which others have by then, is skipped")
+	void retriedAfterMinHold() throws Exception {
+		this.work.failures(1);
+		SemaphoreService semaphores = this.context.getBean(SemaphoreService.class);
+		this.work.onFailure(() -> semaphores.acquireAsync(SemaphoreRequest.of("short", 1).waitTime(SOON)));
+		assertThat(this.jobs.retriedShortPermit()).isNull();
+		assertThat(this.work.runs).hasValue(1);
+	}
+
+	@Test
+	@DisplayName("A chain that is cancelled has not returned: its lock is free at once")
+	void cancelled() {
+		this.jobs.never().subscribe().dispose();
+		await().atMost(SOON).until(() -> isFree("job"));
+		Disposable running = this.jobs.never().subscribe();
+		await().atMost(SOON).until(() -> this.locks.status("job").isLocked());
+		running.dispose();
+		await().atMost(SOON).until(() -> isFree("job"));
+	}
+
+	@Test
+	@DisplayName("In a transaction that keeps the lock, the last run decides")
+	void inTransaction() {
+		TransactionTemplate transaction = new TransactionTemplate(this.context.getBean(TestTransactions.class));
+		this.work.failures(1);
+		transaction.executeWithoutResult(
+				(status) -> assertThat(catchThrowable(this.jobs::locked)).isInstanceOf(IOException.class));
+		assertThat(isFree("job")).isTrue();
+		this.work.failures(1);
+		transaction.executeWithoutResult((status) -> assertThat(catchThrowable(this.jobs::retriedLock)).isNull());
+		assertThat(this.work.runs).hasValue(3);
+		assertThat(isFree("job")).isFalse();
+	}
+
+	@Test
+	@DisplayName("In a transaction that keeps the lock, several runs that fail leave it free")
+	void failingInTransaction() {
+		TransactionTemplate transaction = new TransactionTemplate(this.context.getBean(TestTransactions.class));
+		this.work.failures(3);
+		transaction.executeWithoutResult(
+				(status) -> assertThat(catchThrowable(this.jobs::retriedLock)).isInstanceOf(IOException.class));
+		assertThat(this.work.runs).hasValue(3);
+		assertThat(isFree("job")).isTrue();
+		this.work.failures(1);
+		LockRequest job = request("service");
+		assertThat(catchThrowable(() -> transaction.executeWithoutResult((status) -> this.locks.withLock(job, () -> {
+			throw new IllegalStateException("rolled back");
+		})))).isInstanceOf(IllegalStateException.class);
+		assertThat(isFree("service")).isTrue();
+	}
+
+	@Test
+	@DisplayName("A nested run that fails does not end the minHold of the one around it, nor does one that returns restore it")
+	void nested() throws Exception {
+		LockRequest job = request("nested");
+		this.locks.withLock(job, () -> {
+			assertThat(catchThrowable(() -> this.locks.withLock(job, () -> {
+				throw new IOException("inner");
+			}))).isInstanceOf(IOException.class);
+		});
+		assertThat(isFree("nested")).isFalse();
+		LockRequest other = request("other");
+		assertThat(catchThrowable(() -> this.locks.withLock(other, () -> {
+			this.locks.withLock(other, () -> {
+			});
+			throw new IOException("outer");
+		}))).isInstanceOf(IOException.class);
+		assertThat(isFree("other")).isTrue();
+	}
+
+	static Stream<Arguments> services() {
+		return Stream.of(service("withLock", (locks, request, body) -> locks.withLock(request, body::call)),
+				service("withLock of an action", (locks, request, body) -> locks.withLock(request, () -> {
+					body.call();
+				})), service("tryWithLock", (locks, request, body) -> locks.tryWithLock(request, body::call)),
+				service("withLockAsync",
+						(locks, request, body) -> locks.withLockAsync(request, () -> stage(body)).join()),
+				service("tryWithLockAsync", (locks, request,
+						body) -> locks.tryWithLockAsync(request, () -> stage(body)).join()),
+				service("withLockAsync of code that throws",
+						(locks, request, body) -> locks.withLockAsync(request, () -> thrown(body)).join()),
+				service("Mono", (locks, request,
+						body) -> new ReactiveLockService(locks).withLock(request, Mono.fromCallable(body)).block(SOON)),
+				service("Flux",
+						(locks, request, body) -> new ReactiveLockService(locks)
+							.withLock(request, Flux.defer(() -> Mono.fromCallable(body)))
+							.blockLast(SOON)));
+	}
+
+	private static CompletableFuture<String> stage(Callable<String> body) {
+		try {
+			return CompletableFuture.completedFuture(body.call());
+		}
+		catch (Exception ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	private static CompletableFuture<String> thrown(Callable<String> body) {
+		try {
+			return CompletableFuture.completedFuture(body.call());
+		}
+		catch (Exception ex) {
+			throw new CompletionException(ex);
+		}
+	}
+
+	/** Code that a service runs. */
+	interface ServiceCall {
+
+		void run(LockService locks, LockRequest request, Callable<String> body) throws Exception;
+
+	}
+
+	private static Arguments service(String name, ServiceCall call) {
+		return Arguments.of(Named.of(name, call));
+	}
+
+	@ParameterizedTest
+	@MethodSource("services")
+	@DisplayName("The same rule holds for code that services run with a lock")
+	void service(ServiceCall call) throws Exception {
+		LockRequest job = request("service");
+		this.work.failures(1);
+		assertThat(catchThrowable(() -> call.run(this.locks, job, this.work::run))).isNotNull();
+		assertThat(this.work.runs).hasValue(1);
+		call.run(this.locks, job, this.work::run);
+		assertThat(this.work.runs).hasValue(2);
+		assertThat(isFree("service")).isFalse();
+	}
+
+	@Test
+	@DisplayName("Permits of a service are kept, however its code ends")
+	void permitService() {
+		SemaphoreService semaphores = this.context.getBean(SemaphoreService.class);
+		SemaphoreRequest once = SemaphoreRequest.of("service", 1).minHold(Duration.ofMinutes(1));
+		this.work.failures(1);
+		assertThat(catchThrowable(() -> semaphores.withPermits(once, this.work::run))).isInstanceOf(IOException.class);
+		assertThat(semaphores.tryAcquire(once)).isEmpty();
+	}
+
+	private static LockRequest request(String key) {
+		return LockRequest.of(key).minHold(Duration.ofMinutes(1)).waitTime(Duration.ZERO);
+	}
+
+	private boolean isFree(String key) {
+		Optional<LockLease> lease = this.locks.tryAcquire(key);
+		lease.ifPresent(LockLease::close);
+		return lease.isPresent();
+	}
+
+	/** The work of the jobs, which fails as often as a test says. */
+	static class Work {
+
+		final AtomicInteger runs = new AtomicInteger();
+
+		private final AtomicInteger failures = new AtomicInteger();
+
+		private volatile Runnable onFailure = () -> {
+		};
+
+		void failures(int failures) {
+			this.failures.set(failures);
+		}
+
+		void onFailure(Runnable onFailure) {
+			this.onFailure = onFailure;
+		}
+
+		String run() throws IOException {
+			int run = this.runs.incrementAndGet();
+			if (this.failures.getAndDecrement() > 0) {
+				this.onFailure.run();
+				throw new IOException("run " + run);
+			}
+			return "done " + run;
+		}
+
+	}
+
+	static class Jobs {
+
+		@Autowired
+		private Work work;
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public @Nullable String locked() throws IOException {
+			return this.work.run();
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public CompletableFuture<String> lockedFuture() {
+			return stage(this.work::run);
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public CompletableFuture<String> throwingFuture() throws IOException {
+			return CompletableFuture.completedFuture(this.work.run());
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Mono<String> lockedMono() {
+			return Mono.fromCallable(this.work::run);
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Flux<String> lockedFlux() {
+			return Mono.fromCallable(this.work::run).flux();
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Maybe<String> lockedMaybe() {
+			return Maybe.fromCallable(this.work::run);
+		}
+
+		@Semaphore(name = "many", limit = 100, minHold = "1m")
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public @Nullable String lockedWithPermit() throws IOException {
+			return this.work.run();
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Mono<String> never() {
+			return Mono.never();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public @Nullable String retriedLock() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@DistributedLock(key = "{'a', 'b'}", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public @Nullable String retriedLocks() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", fallback = "instead")
+		public String retriedLockOrFallback() throws IOException {
+			return this.work.run();
+		}
+
+		private String instead() {
+			return "instead";
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Mono<String> retriedLockMono() {
+			return Mono.fromCallable(this.work::run);
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public @Nullable String retriedPermit() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", fallback = "instead")
+		public String retriedPermitOrFallback() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@Semaphore(name = "rate", limit = 1, minHold = "1m")
+		public String retriedPermitOrException() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
+		@DistributedLock(name = "job", minHold = "1m")
+		public @Nullable String retriedPermitAndLock() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 1, delay = 300)
+		@Semaphore(name = "short", limit = 1, minHold = "200ms", onTimeout = OnTimeout.SKIP)
+		public @Nullable String retriedShortPermit() throws IOException {
+			return this.work.run();
+		}
+
+		@Retryable(maxRetries = 2, delay = 1)
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Mono<String> retriedPermitMono() {
+			return Mono.fromCallable(this.work::run);
+		}
+
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Mono<String> permitMono() {
+			return Mono.fromCallable(this.work::run);
+		}
+
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Flux<String> permitFlux() {
+			return Mono.fromCallable(this.work::run).flux();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableResilientMethods
+	@Import({ TestApplication.class, TestTransactions.class, Work.class })
+	static class Application {
+
+		@Bean
+		Jobs jobs() {
+			return new Jobs();
+		}
+
+	}
+
+}
