@@ -10,6 +10,7 @@ import io.holdfast.aop.ApplicationBean;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.autoconfigure.engine.PropertyBounds;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;
@@ -54,9 +55,11 @@ public final class HoldfastAopAutoConfiguration {
 			return (all != null) ? all.lock().waitTime() : Duration.ZERO;
 		});
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
-		processor.setOrder(Binder.get(environment)
+		int order = Binder.get(environment)
 			.bind("holdfast.aop.order", Integer.class)
-			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER));
+			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER);
+		PropertyBounds.checkOrder("aop.order", order);
+		processor.setOrder(order);
 		processor.setOnStoreFailure(onStoreFailure(environment, "lock", HoldfastProperties.Lock.OnStoreFailure.class),
 				onStoreFailure(environment, "semaphore", HoldfastProperties.Semaphore.OnStoreFailure.class));
 		return processor;

@@ -150,6 +150,8 @@ class StartFailureTests {
 					holdfast.semaphore.on-store-failure | retry  | The following values are valid:
 					holdfast.leak-detection-threshold | -1s      | it must be at least 0ms
 					holdfast.aop.order           | first         | failed to convert java.lang.String to
+					holdfast.aop.order           | -2147483648   | it must be at least -2147483647 and at most 2147483646
+					holdfast.aop.order           | 2147483647    | it must be at least -2147483647 and at most 2147483646
 					holdfast.enabled             | flase           | it must be true or false
 					holdfast.aop.enabled         | on            | it must be true or false
 					spring.lifecycle.timeout-per-shutdown-phase | long | 'long' is not a valid duration

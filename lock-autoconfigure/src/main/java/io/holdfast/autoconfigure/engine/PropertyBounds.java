@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.Ordered;
 
 /**
  * Bounds of the values of properties. Names of properties are without {@code holdfast.}
@@ -21,6 +22,17 @@ public final class PropertyBounds {
 		if (limit < 1) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, limit,
 					"it must be at least 1");
+		}
+	}
+
+	/**
+	 * Refuse the lowest and the highest order. They are those of auto-proxy creators and
+	 * of post-processors that register listeners, which have to come before and after.
+	 */
+	public static void checkOrder(String property, int order) {
+		if (order == Ordered.HIGHEST_PRECEDENCE || order == Ordered.LOWEST_PRECEDENCE) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, order, "it must be at least "
+					+ (Ordered.HIGHEST_PRECEDENCE + 1) + " and at most " + (Ordered.LOWEST_PRECEDENCE - 1));
 		}
 	}
 
