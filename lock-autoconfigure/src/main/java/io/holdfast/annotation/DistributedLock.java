@@ -66,7 +66,8 @@ import org.springframework.core.annotation.AliasFor;
  * The lock is outside of transactions, caches and aspects of its method: released after
  * the commit. {@link #releaseAfter()} says which transactions of the caller keep it. It
  * is inside of {@link Semaphore @Semaphore}, {@code @Async} (taken on the asynchronous
- * thread), {@code @Retryable} (by each attempt) and {@code @ConcurrencyLimit}.
+ * thread), {@code @Retryable} (by each attempt), {@code @ConcurrencyLimit}, and the
+ * annotations of Resilience4j and Spring Retry.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.

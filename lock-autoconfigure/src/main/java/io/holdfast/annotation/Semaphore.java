@@ -73,7 +73,8 @@ import org.springframework.core.annotation.AliasFor;
  * of transactions, caches and aspects of the method: released after the commit. In a
  * transaction of the caller, permits come back when the method has ended. They are inside
  * of {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each
- * attempt) and {@code @ConcurrencyLimit}, which limits a method in one instance only.
+ * attempt), {@code @ConcurrencyLimit}, which limits a method in one instance only, and
+ * the annotations of Resilience4j and Spring Retry.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.

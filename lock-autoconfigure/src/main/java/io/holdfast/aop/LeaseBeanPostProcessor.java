@@ -39,6 +39,7 @@ import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
+import org.springframework.aop.support.AbstractBeanFactoryPointcutAdvisor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
@@ -73,10 +74,15 @@ import org.springframework.util.function.SingletonSupplier;
  * and aspects without one come after it.
  *
  * <p>
- * It is also the order of the post-processor. By default it comes after the auto-proxy
- * creator, and before the post-processors for {@code @Retryable},
- * {@code @ConcurrencyLimit} and {@code @Async}, which put their advice around all that a
- * bean has. It does not need the auto-proxy creator.
+ * Advice for retries, circuit breakers and the like is always outside, whatever its
+ * order: Spring's {@code @Retryable} and {@code @ConcurrencyLimit}, Spring Retry and
+ * Resilience4j.
+ *
+ * <p>
+ * A lower order than the default is also the order of the post-processor. By default it
+ * comes after the auto-proxy creator, and before the post-processors for {@code @Async},
+ * which put their advice around all that a bean has, and of listeners. It does not need
+ * the auto-proxy creator.
  *
  * @see ValidationAdvicePostProcessor
  */
@@ -150,7 +156,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	@Override
 	public void setOrder(int order) {
-		super.setOrder(order);
+		// Not later: what comes then may register the bare bean with its container.
+		super.setOrder(Math.min(order, DEFAULT_ORDER));
 		this.leaseAdvisor.setOrder(order);
 	}
 
@@ -302,7 +309,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	private Object advise(Object bean, Advised advised) {
 		if (advised.indexOf(this.leaseAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
-			int place = place(advised.getAdvisors());
+			int place = place(advised);
 			advised.addAdvisor(place, this.leaseAdvisor);
 			int exposing = advised.indexOf(ExposeInvocationInterceptor.ADVISOR);
 			if (exposing >= 0 && exposing < place) {
@@ -313,13 +320,41 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return bean;
 	}
 
-	private int place(Advisor[] advisors) {
+	/**
+	 * Return the place of the advice: after all advice of a lower order, and after the
+	 * advice for retries and the like of any order. The list need not be sorted:
+	 * post-processors add to its front and to its end.
+	 */
+	private int place(Advised advised) {
+		Advisor[] advisors = advised.getAdvisors();
 		int place = 0;
-		while (place < advisors.length
-				&& AnnotationAwareOrderComparator.INSTANCE.compare(advisors[place], this.leaseAdvisor) < 0) {
-			place++;
+		for (int i = 0; i < advisors.length; i++) {
+			if (isBefore(advisors[i], this.leaseAdvisor)) {
+				place = i + 1;
+			}
+			else if (advisors[i] instanceof AbstractBeanFactoryPointcutAdvisor) {
+				// The advice for transactions or caches stays inside.
+				break;
+			}
+		}
+		for (int i = place; i < advisors.length; i++) {
+			if (OtherAdvice.isResilience(advisors[i])) {
+				while (place < i && isBefore(advised.getAdvisors()[place], advisors[i])) {
+					place++;
+				}
+				if (place < i) {
+					// Advice of the same order would stand between the two.
+					advised.removeAdvisor(i);
+					advised.addAdvisor(place, advisors[i]);
+				}
+				place++;
+			}
 		}
 		return place;
+	}
+
+	private static boolean isBefore(Advisor advisor, Advisor other) {
+		return AnnotationAwareOrderComparator.INSTANCE.compare(advisor, other) < 0;
 	}
 
 	/**
@@ -387,7 +422,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			logger.warn(annotatedMethod
 					+ " is acquired inside of the method's transaction, which begins before the wait: "
 					+ "the advice for transactions has a lower order than that for @DistributedLock and @Semaphore ("
-					+ getOrder() + "). Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order");
+					+ this.leaseAdvisor.getOrder() + ") or than that for retries, which is outside of both. "
+					+ "Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order");
 		}
 	}
 

@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
+import java.util.List;
 
 import io.holdfast.aop.method.AnnotatedMethod;
 import org.aopalliance.aop.Advice;
@@ -10,8 +11,10 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.PointcutAdvisor;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.aspectj.AbstractAspectJAdvice;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
+import org.springframework.aop.support.AbstractBeanFactoryPointcutAdvisor;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -31,22 +34,34 @@ final class OtherAdvice {
 
 	private static final String VALIDATION = "org.springframework.validation.beanvalidation.MethodValidationInterceptor";
 
+	private static final String RESILIENCE4J = "io.github.resilience4j.";
+
+	/** Packages of the advice for retries, circuit breakers and the like. */
+	private static final List<String> RESILIENCE = List.of(RESILIENCE4J, "org.springframework.resilience.",
+			"org.springframework.retry.", "org.springframework.aop.interceptor.ConcurrencyThrottle");
+
 	private OtherAdvice() {
 	}
 
 	/**
 	 * Return whether a call has passed advice for {@code @Async} before the given one.
 	 * Its thread is then there for this call only, and waits for the future that the
-	 * method returns.
+	 * method returns. With Resilience4j in between it may not: its retries of a future
+	 * are on other threads, and its time limit ends the wait before the method has ended.
 	 */
 	static boolean isAsyncAround(MethodInvocation invocation, Class<?> targetClass, Advice inner) {
+		boolean async = false;
 		if (invocation instanceof ProxyMethodInvocation proxied && proxied.getProxy() instanceof Advised advised) {
 			for (Advisor advisor : advised.getAdvisors()) {
 				if (advisor.getAdvice() == inner) {
-					return false;
+					return async;
 				}
 				if (isAsync(advisor, invocation.getMethod(), targetClass)) {
-					return true;
+					async = true;
+				}
+				else if (async && isOfPackage(advisor, List.of(RESILIENCE4J))
+						&& matches(advisor, invocation.getMethod(), targetClass)) {
+					async = false;
 				}
 			}
 		}
@@ -77,6 +92,31 @@ final class OtherAdvice {
 	/** Return whether an advisor validates arguments and results. */
 	static boolean isValidation(Advisor advisor) {
 		return isOf(advisor.getAdvice(), VALIDATION);
+	}
+
+	/**
+	 * Return whether an advisor calls a method again, or lets calls through or not: by
+	 * Spring Framework, Spring Retry or Resilience4j.
+	 */
+	static boolean isResilience(Advisor advisor) {
+		return isOfPackage(advisor, RESILIENCE);
+	}
+
+	private static boolean isOfPackage(Advisor advisor, List<String> packages) {
+		if (advisor instanceof AbstractBeanFactoryPointcutAdvisor) {
+			// Not asked for its advice, which may be a bean that is not needed yet.
+			return false;
+		}
+		Advice advice = advisor.getAdvice();
+		Class<?> type = (advice instanceof AbstractAspectJAdvice ofAspect)
+				? ofAspect.getAspectJAdviceMethod().getDeclaringClass() : advice.getClass();
+		while (type != null) {
+			if (packages.stream().anyMatch(type.getName()::startsWith)) {
+				return true;
+			}
+			type = type.getSuperclass();
+		}
+		return false;
 	}
 
 	private static boolean matches(Advisor advisor, Method method, Class<?> targetClass) {

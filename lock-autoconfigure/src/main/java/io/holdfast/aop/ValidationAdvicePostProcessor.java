@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 
@@ -13,7 +14,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
  * Spring adds validation after all other advice of a bean. This post-processor has no
  * order, so that it comes later.
  */
-public final class ValidationAdvicePostProcessor implements BeanPostProcessor {
+public final class ValidationAdvicePostProcessor implements BeanPostProcessor, AopInfrastructureBean {
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {

@@ -3,15 +3,19 @@ package io.holdfast.aop;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.testing.TestTransactions;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aop.Advisor;
@@ -19,12 +23,14 @@ import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.EnableAspectJAutoProxy;
 import org.springframework.core.Ordered;
+import org.springframework.resilience.InvocationRejectedException;
 import org.springframework.resilience.annotation.ConcurrencyLimit;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
@@ -36,6 +42,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -154,12 +161,46 @@ class AdviceOrderTests {
 		}
 	}
 
-	@Test
-	@DisplayName("The order can be set: here the post-processor comes after those for retries")
-	void orderCanBeSet() {
-		try (LockedContext context = LockedContext.ordered(Ordered.LOWEST_PRECEDENCE, Resilient.class, Shop.class)) {
+	static Stream<Arguments> orders() {
+		return Stream
+			.of(Ordered.HIGHEST_PRECEDENCE + 1, 0, LeaseBeanPostProcessor.DEFAULT_ORDER, Ordered.LOWEST_PRECEDENCE - 1,
+					Ordered.LOWEST_PRECEDENCE)
+			.flatMap((order) -> Stream.of(Resilient.class, EarlyResilient.class)
+				.map((resilient) -> Arguments.of(order, resilient)));
+	}
+
+	@ParameterizedTest
+	@MethodSource("orders")
+	@DisplayName("With any order of the lock and of @EnableResilientMethods, each attempt takes the lock")
+	void insideOfRetryOfAnyOrder(int order, Class<?> resilient) {
+		try (LockedContext context = LockedContext.ordered(order, resilient, TransactionsAndAspects.class,
+				Shop.class)) {
 			context.bean(Shop.class).retried();
-			assertThat(context.locks().events()).containsExactly("lock", "body", "body", "unlock");
+			assertThat(context.locks().events()).containsSubsequence("lock", "body", "unlock", "lock", "body",
+					"unlock");
+		}
+	}
+
+	@ParameterizedTest
+	@MethodSource("orders")
+	@DisplayName("With any order of the lock and of @EnableResilientMethods, a call beyond the limit takes no lock")
+	void insideOfConcurrencyLimitOfAnyOrder(int order, Class<?> resilient) {
+		try (LockedContext context = LockedContext.ordered(order, resilient, TransactionsAndAspects.class,
+				Shop.class)) {
+			Shop shop = context.bean(Shop.class);
+			shop.rejecting(() -> assertThatExceptionOfType(InvocationRejectedException.class)
+				.isThrownBy(() -> shop.rejecting(() -> {
+				})));
+			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("A post-processor that registers listeners late finds the proxy, also with a high order of the lock")
+	void registeredWithProxy() {
+		try (LockedContext context = LockedContext.ordered(Ordered.LOWEST_PRECEDENCE - 1, Listeners.class,
+				Shop.class)) {
+			assertThat(context.bean(Listeners.class).found).isSameAs(context.bean(Shop.class));
 		}
 	}
 
@@ -250,6 +291,13 @@ class AdviceOrderTests {
 			this.recorder.record("body");
 		}
 
+		@ConcurrencyLimit(limit = 1, policy = ConcurrencyLimit.ThrottlePolicy.REJECT)
+		@DistributedLock(name = "shop")
+		public void rejecting(Runnable body) {
+			this.recorder.record("body");
+			body.run();
+		}
+
 	}
 
 	static class ShopByInterface extends Recorded implements Runnable {
@@ -335,6 +383,30 @@ class AdviceOrderTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableResilientMethods
 	static class Resilient {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableResilientMethods(order = 100)
+	static class EarlyResilient {
+
+	}
+
+	/** Finds a shop as the post-processors of listener containers find theirs. */
+	static class Listeners implements BeanPostProcessor, Ordered {
+
+		private @Nullable Object found;
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			this.found = (bean instanceof Shop) ? bean : this.found;
+			return bean;
+		}
+
+		@Override
+		public int getOrder() {
+			return Ordered.LOWEST_PRECEDENCE - 2;
+		}
 
 	}
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.annotation.DistributedLock;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.aspectj.lang.JoinPoint;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
@@ -12,6 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.aop.framework.AbstractAdvisingBeanPostProcessor;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.EnableAspectJAutoProxy;
@@ -31,6 +35,26 @@ class AspectOrderTests {
 			context.bean(Shop.class).plain();
 			assertThat(context.locks().events()).containsExactly("aspect 0", "aspect 10", "lock", "aspect", "body",
 					"unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("Advice that a post-processor puts in front of all aspects does not move the lock")
+	void beforeAllAspects() {
+		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class, FrontProcessor.class)) {
+			context.bean(Shop.class).plain();
+			assertThat(context.locks().events()).containsExactly("front", "aspect 0", "aspect 10", "lock", "aspect",
+					"body", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("Nor does advice behind that for transactions, of whatever order")
+	void behindTransactions() {
+		try (LockedContext context = LockedContext.of(AdviceOrderTests.TransactionsAndAspects.class,
+				AdviceOrderTests.Shop.class, EndProcessor.class)) {
+			context.bean(AdviceOrderTests.Shop.class).sell();
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "end", "body", "commit", "unlock");
 		}
 	}
 
@@ -117,6 +141,50 @@ class AspectOrderTests {
 
 		SecondAspect(RecordingLocks recorder) {
 			super(recorder, "aspect 10");
+		}
+
+	}
+
+	/** Comes before the post-processor of the lock. */
+	@SuppressWarnings("serial")
+	abstract static class AdvisingProcessor extends AbstractAdvisingBeanPostProcessor {
+
+		AdvisingProcessor(ObjectProvider<RecordingLocks> recorder, String event) {
+			DefaultPointcutAdvisor advisor = new DefaultPointcutAdvisor((MethodInterceptor) (invocation) -> {
+				recorder.getObject().record(event);
+				return invocation.proceed();
+			});
+			this.advisor = advisor;
+			setOrder(0);
+			if (event.equals("front")) {
+				setBeforeExistingAdvisors(true);
+			}
+			else {
+				advisor.setOrder(0);
+			}
+		}
+
+		@Override
+		protected boolean isEligible(Class<?> targetClass) {
+			return Recorded.class.isAssignableFrom(targetClass);
+		}
+
+	}
+
+	@SuppressWarnings("serial")
+	static class FrontProcessor extends AdvisingProcessor {
+
+		FrontProcessor(ObjectProvider<RecordingLocks> recorder) {
+			super(recorder, "front");
+		}
+
+	}
+
+	@SuppressWarnings("serial")
+	static class EndProcessor extends AdvisingProcessor {
+
+		EndProcessor(ObjectProvider<RecordingLocks> recorder) {
+			super(recorder, "end");
 		}
 
 	}

@@ -15,6 +15,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Mono;
 
+import org.springframework.resilience.annotation.Retryable;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -30,6 +32,8 @@ class WithoutLibrariesTests {
 				Arguments.of(new String[] { "org.springframework.transaction." },
 						"org.springframework.transaction.support.TransactionSynchronization", ReactiveApplication.class,
 						3),
+				Arguments.of(new String[] { "org.aspectj." }, "org.aspectj.lang.JoinPoint", ResilientApplication.class,
+						2),
 				Arguments.of(new String[] { "reactor.", "org.reactivestreams." }, "reactor.core.publisher.Mono",
 						Application.class, 2));
 	}
@@ -54,8 +58,9 @@ class WithoutLibrariesTests {
 			return call(Shop.class, Application::sell);
 		}
 
-		static <T extends Shop> List<String> call(Class<T> type, Consumer<T> calls) {
-			try (LockedContext context = LockedContext.withClassProxies(type)) {
+		static <T extends Shop> List<String> call(Class<T> type, Consumer<T> calls, Class<?>... configuration) {
+			try (LockedContext context = LockedContext
+				.withClassProxies(Stream.concat(Stream.of(type), Stream.of(configuration)).toArray(Class<?>[]::new))) {
 				T shop = context.bean(type);
 				calls.accept(shop);
 				context.locks().busy();
@@ -79,6 +84,15 @@ class WithoutLibrariesTests {
 				Application.sell(shop);
 				shop.sellMono().block();
 			});
+		}
+
+	}
+
+	static class ResilientApplication implements Callable<List<String>> {
+
+		@Override
+		public List<String> call() {
+			return Application.call(RetriedShop.class, Application::sell, AdviceOrderTests.EarlyResilient.class);
 		}
 
 	}
@@ -107,6 +121,11 @@ class WithoutLibrariesTests {
 				return "sold";
 			});
 		}
+
+	}
+
+	@Retryable
+	static class RetriedShop extends Shop {
 
 	}
 

@@ -1,0 +1,591 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+
+import io.github.resilience4j.bulkhead.BulkheadFullException;
+import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.bulkhead.annotation.Bulkhead;
+import io.github.resilience4j.circuitbreaker.CallNotPermittedException;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.github.resilience4j.circuitbreaker.annotation.CircuitBreaker;
+import io.github.resilience4j.common.bulkhead.configuration.CommonThreadPoolBulkheadConfigurationProperties;
+import io.github.resilience4j.common.ratelimiter.configuration.CommonRateLimiterConfigurationProperties;
+import io.github.resilience4j.common.retry.configuration.CommonRetryConfigurationProperties;
+import io.github.resilience4j.common.timelimiter.configuration.CommonTimeLimiterConfigurationProperties;
+import io.github.resilience4j.core.registry.EntryAddedEvent;
+import io.github.resilience4j.core.registry.EntryRemovedEvent;
+import io.github.resilience4j.core.registry.EntryReplacedEvent;
+import io.github.resilience4j.core.registry.RegistryEventConsumer;
+import io.github.resilience4j.micrometer.annotation.Timer;
+import io.github.resilience4j.ratelimiter.RateLimiterRegistry;
+import io.github.resilience4j.ratelimiter.RequestNotPermitted;
+import io.github.resilience4j.ratelimiter.annotation.RateLimiter;
+import io.github.resilience4j.retry.annotation.Retry;
+import io.github.resilience4j.spring6.bulkhead.configure.BulkheadConfiguration;
+import io.github.resilience4j.spring6.bulkhead.configure.BulkheadConfigurationProperties;
+import io.github.resilience4j.spring6.bulkhead.configure.threadpool.ThreadPoolBulkheadConfiguration;
+import io.github.resilience4j.spring6.circuitbreaker.configure.CircuitBreakerConfiguration;
+import io.github.resilience4j.spring6.circuitbreaker.configure.CircuitBreakerConfigurationProperties;
+import io.github.resilience4j.spring6.micrometer.configure.TimerConfiguration;
+import io.github.resilience4j.spring6.micrometer.configure.TimerConfigurationProperties;
+import io.github.resilience4j.spring6.ratelimiter.configure.RateLimiterConfiguration;
+import io.github.resilience4j.spring6.ratelimiter.configure.RateLimiterConfigurationProperties;
+import io.github.resilience4j.spring6.retry.configure.RetryConfiguration;
+import io.github.resilience4j.spring6.retry.configure.RetryConfigurationProperties;
+import io.github.resilience4j.spring6.timelimiter.configure.TimeLimiterConfiguration;
+import io.github.resilience4j.spring6.timelimiter.configure.TimeLimiterConfigurationProperties;
+import io.github.resilience4j.timelimiter.annotation.TimeLimiter;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.TestTransactions;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.EnableAspectJAutoProxy;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.Ordered;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Locks and permits beside the annotations of resilience4j, with its aspects in their
+ * default order unless a test says otherwise.
+ */
+class Resilience4jTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private static final List<String> TWO_ATTEMPTS = List.of("lock", "body", "unlock", "back-off", "lock", "body",
+			"unlock");
+
+	private static LockedContext context(Class<?>... beans) {
+		return LockedContext
+			.withClassProxies(Stream.concat(Stream.of(Resilience.class), Stream.of(beans)).toArray(Class<?>[]::new));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("Each attempt of @Retry takes the lock, and the back-off is outside of it")
+	void retried(Kind kind) {
+		try (LockedContext context = context(Retried.class)) {
+			Shop shop = context.bean(Shop.class).failing(1);
+			assertThat(kind.sell(shop)).isEqualTo("sold");
+			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A lock that is not acquired is tried again, and then given to the fallback of @Retry")
+	void retriedWithoutLock(Kind kind) {
+		try (LockedContext context = context(Retried.class)) {
+			context.locks().busy();
+			assertThat(kind.sell(context.bean(Shop.class))).isEqualTo("instead of LockNotAcquiredException");
+			assertThat(context.locks().requests()).hasSize(3);
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A lock that is not acquired is a failure for @CircuitBreaker; an open circuit asks for none")
+	void circuitBreaker(Kind kind) {
+		try (LockedContext context = context(Guarded.class)) {
+			Shop shop = context.bean(Shop.class);
+			context.locks().busy();
+			assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
+			var circuitBreaker = context.bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
+			assertThat(circuitBreaker.getMetrics().getNumberOfFailedCalls()).isEqualTo(1);
+			context.locks().forget();
+			circuitBreaker.transitionToOpenState();
+			assertThat(kind.sell(shop)).isEqualTo("instead of " + CallNotPermittedException.class.getSimpleName());
+			assertThat(context.locks().requests()).isEmpty();
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A call that @Bulkhead does not let in asks for no lock")
+	void bulkhead(Kind kind) {
+		try (LockedContext context = context(Partitioned.class)) {
+			Shop shop = context.bean(Shop.class);
+			var bulkhead = context.bean(BulkheadRegistry.class).bulkhead("shop");
+			while (bulkhead.tryAcquirePermission()) {
+				assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
+			}
+			assertThat(kind.sell(shop)).isEqualTo("instead of " + BulkheadFullException.class.getSimpleName());
+			assertThat(context.locks().requests()).isEmpty();
+			bulkhead.releasePermission();
+			context.locks().busy();
+			assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A call that @RateLimiter does not let in asks for no lock")
+	void rateLimiter(Kind kind) {
+		try (LockedContext context = context(Limited.class)) {
+			Shop shop = context.bean(Shop.class);
+			context.locks().busy();
+			assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
+			context.locks().forget();
+			context.bean(RateLimiterRegistry.class).rateLimiter("shop").drainPermissions();
+			assertThat(kind.sell(shop)).isEqualTo("instead of " + RequestNotPermitted.class.getSimpleName());
+			assertThat(context.locks().requests()).isEmpty();
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "PLAIN", mode = EnumSource.Mode.EXCLUDE)
+	@DisplayName("The time of @TimeLimiter counts the wait for the lock")
+	void timeLimiter(Kind kind) {
+		try (LockedContext context = context(InTime.class)) {
+			Shop shop = context.bean(Shop.class);
+			CompletableFuture<?> turn = context.locks().waiting();
+			assertThat(kind.sell(shop)).isEqualTo("instead of " + TimeoutException.class.getSimpleName());
+			assertThat(context.locks().events()).isEmpty();
+			turn.cancel(false);
+		}
+	}
+
+	@Test
+	@DisplayName("A method in a pool of @Bulkhead takes its lock there")
+	void threadPool() {
+		try (LockedContext context = context(Several.class)) {
+			Several shop = context.bean(Several.class);
+			assertThat(shop.pooled()).succeedsWithin(SOON).asString().startsWith("sold by ").doesNotEndWith("main");
+			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
+			context.locks().busy();
+			assertThat(shop.pooled()).succeedsWithin(SOON).isEqualTo("instead of LockNotAcquiredException");
+		}
+	}
+
+	@Test
+	@DisplayName("With @Async, an attempt and a time limit do not depend on the executor's thread")
+	void asynchronous() {
+		try (LockedContext context = context(LaterAdviceOrderTests.Asynchronous.class, Several.class)) {
+			assertThat(failingOnce(context).async()).succeedsWithin(SOON).isEqualTo("sold");
+			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
+			assertThat(context.locks().asked()).hasSize(2);
+			context.locks().waiting();
+			assertThat(context.bean(Several.class).asyncInTime()).succeedsWithin(SOON)
+				.isEqualTo("instead of " + TimeoutException.class.getSimpleName());
+		}
+	}
+
+	@Test
+	@DisplayName("With all of them, permit, lock and transaction belong to one attempt")
+	void all() {
+		try (LockedContext context = context(AdviceOrderTests.Transactions.class, Several.class)) {
+			assertThat(failingOnce(context).all()).isEqualTo("sold");
+			assertThat(context.locks().events()).containsExactly("permit", "lock", "begin", "body", "rollback",
+					"unlock", "return", "back-off", "permit", "lock", "begin", "body", "commit", "unlock", "return");
+		}
+	}
+
+	@Test
+	@DisplayName("Without a fallback the caller gets the exception of the last attempt")
+	void withoutFallback() {
+		try (LockedContext context = context(Several.class)) {
+			context.locks().busy();
+			assertThatExceptionOfType(LockNotAcquiredException.class)
+				.isThrownBy(() -> context.bean(Several.class).all());
+			assertThat(context.locks().requests()).hasSize(3);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 0, LeaseBeanPostProcessor.DEFAULT_ORDER, Ordered.LOWEST_PRECEDENCE })
+	@DisplayName("Whatever the order of @Retry, the lock is inside of it and outside of the transaction")
+	void orderOfRetry(int order) {
+		try (LockedContext context = LockedContext.withClassProxies(Map.of("retry.order", order), Resilience.class,
+				AdviceOrderTests.Transactions.class, Several.class)) {
+			assertThat(failingOnce(context).all()).isEqualTo("sold");
+			assertThat(context.locks().events()).containsSubsequence("lock", "begin", "body", "rollback", "unlock",
+					"back-off", "lock", "begin", "body", "commit", "unlock");
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 0, Ordered.LOWEST_PRECEDENCE - 1 })
+	@DisplayName("Whatever its own order, the lock is inside of @Retry")
+	void orderOfLock(int order) {
+		try (LockedContext context = LockedContext.ordered(order, Resilience.class, Retried.class)) {
+			assertThat(context.bean(Shop.class).failing(1).sell("1")).isEqualTo("sold");
+			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
+		}
+	}
+
+	private static Several failingOnce(LockedContext context) {
+		Several shop = context.bean(Several.class);
+		shop.failing(1);
+		return shop;
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("A transaction that was put around all attempts is warned of: it begins before the wait for the lock")
+	void transactionAroundAttempts(CapturedOutput output) {
+		try (LockedContext context = context(TransactionAroundAttempts.class, Several.class)) {
+			assertThat(failingOnce(context).all()).isEqualTo("sold");
+			assertThat(context.locks().events()).startsWith("begin", "permit", "lock", "body");
+			assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
+				.contains("Leave out the order of @EnableTransactionManagement");
+		}
+	}
+
+	@Test
+	@DisplayName("@Timer, which has the order of transactions, is outside, and its fallback is given the lock not acquired")
+	void timer() {
+		try (LockedContext context = context(AdviceOrderTests.Transactions.class, Several.class)) {
+			Several shop = context.bean(Several.class);
+			assertThat(shop.timed()).isEqualTo("sold");
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
+			context.locks().busy();
+			assertThat(shop.timed()).isEqualTo("instead of LockNotAcquiredException");
+		}
+	}
+
+	enum Kind {
+
+		PLAIN, STAGE, MONO;
+
+		String sell(Shop shop) {
+			return switch (this) {
+				case PLAIN -> shop.sell("1");
+				case STAGE -> shop.sell(1).toCompletableFuture().orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join();
+				case MONO -> shop.sell(1L).block(SOON);
+			};
+		}
+
+	}
+
+	/**
+	 * Methods of each kind, and the fallbacks of the same parameters.
+	 */
+	abstract static class Shop extends Recorded {
+
+		private final AtomicInteger failures = new AtomicInteger();
+
+		Shop failing(int failures) {
+			this.failures.set(failures);
+			return this;
+		}
+
+		abstract String sell(String sku);
+
+		abstract CompletionStage<String> sell(Integer id);
+
+		abstract Mono<String> sell(Long id);
+
+		String body() {
+			this.recorder.record("body");
+			if (this.failures.getAndDecrement() > 0) {
+				throw new IllegalStateException("try again");
+			}
+			return "sold";
+		}
+
+		CompletionStage<String> stage() {
+			try {
+				return CompletableFuture.completedFuture(body());
+			}
+			catch (IllegalStateException ex) {
+				return CompletableFuture.failedFuture(ex);
+			}
+		}
+
+		String instead(String sku, Exception ex) {
+			return "instead of " + ex.getClass().getSimpleName();
+		}
+
+		CompletionStage<String> instead(Integer id, Exception ex) {
+			return CompletableFuture.completedFuture(instead("1", ex));
+		}
+
+		Mono<String> instead(Long id, Exception ex) {
+			return Mono.just(instead("1", ex));
+		}
+
+	}
+
+	@Retry(name = "shop", fallbackMethod = "instead")
+	@DistributedLock(name = "shop")
+	static class Retried extends Shop {
+
+		@Override
+		public String sell(String sku) {
+			return body();
+		}
+
+		@Override
+		public CompletionStage<String> sell(Integer id) {
+			return stage();
+		}
+
+		@Override
+		public Mono<String> sell(Long id) {
+			return Mono.fromSupplier(this::body);
+		}
+
+	}
+
+	@CircuitBreaker(name = "shop", fallbackMethod = "instead")
+	@DistributedLock(name = "shop")
+	static class Guarded extends Shop {
+
+		@Override
+		public String sell(String sku) {
+			return body();
+		}
+
+		@Override
+		public CompletionStage<String> sell(Integer id) {
+			return stage();
+		}
+
+		@Override
+		public Mono<String> sell(Long id) {
+			return Mono.fromSupplier(this::body);
+		}
+
+	}
+
+	@Bulkhead(name = "shop", fallbackMethod = "instead")
+	@DistributedLock(name = "shop")
+	static class Partitioned extends Shop {
+
+		@Override
+		public String sell(String sku) {
+			return body();
+		}
+
+		@Override
+		public CompletionStage<String> sell(Integer id) {
+			return stage();
+		}
+
+		@Override
+		public Mono<String> sell(Long id) {
+			return Mono.fromSupplier(this::body);
+		}
+
+	}
+
+	@RateLimiter(name = "shop", fallbackMethod = "instead")
+	@DistributedLock(name = "shop")
+	static class Limited extends Shop {
+
+		@Override
+		public String sell(String sku) {
+			return body();
+		}
+
+		@Override
+		public CompletionStage<String> sell(Integer id) {
+			return stage();
+		}
+
+		@Override
+		public Mono<String> sell(Long id) {
+			return Mono.fromSupplier(this::body);
+		}
+
+	}
+
+	@TimeLimiter(name = "shop", fallbackMethod = "instead")
+	@DistributedLock(name = "shop")
+	static class InTime extends Shop {
+
+		@Override
+		public String sell(String sku) {
+			return body();
+		}
+
+		@Override
+		public CompletionStage<String> sell(Integer id) {
+			return stage();
+		}
+
+		@Override
+		public Mono<String> sell(Long id) {
+			return Mono.fromSupplier(this::body);
+		}
+
+	}
+
+	static class Several extends Retried {
+
+		@Transactional
+		@Retry(name = "shop")
+		@CircuitBreaker(name = "shop")
+		@RateLimiter(name = "shop")
+		@Bulkhead(name = "shop")
+		@Timer(name = "shop")
+		@Semaphore(name = "shop", limit = 2)
+		@DistributedLock(name = "shop")
+		public String all() {
+			return body();
+		}
+
+		@Transactional
+		@Timer(name = "shop", fallbackMethod = "notTimed")
+		@DistributedLock(name = "shop")
+		public String timed() {
+			return body();
+		}
+
+		String notTimed(LockNotAcquiredException ex) {
+			return instead("1", ex);
+		}
+
+		@Async
+		@Retry(name = "shop")
+		@DistributedLock(name = "shop")
+		public CompletableFuture<String> async() {
+			return stage().toCompletableFuture();
+		}
+
+		@Async
+		@TimeLimiter(name = "shop", fallbackMethod = "notInTime")
+		@DistributedLock(name = "shop")
+		public CompletableFuture<String> asyncInTime() {
+			return stage().toCompletableFuture();
+		}
+
+		CompletableFuture<String> notInTime(TimeoutException ex) {
+			return CompletableFuture.completedFuture(instead("1", ex));
+		}
+
+		@Bulkhead(name = "shop", type = Bulkhead.Type.THREADPOOL, fallbackMethod = "notPooled")
+		@DistributedLock(name = "shop")
+		public CompletableFuture<String> pooled() {
+			return CompletableFuture.completedFuture(body() + " by " + Thread.currentThread().getName());
+		}
+
+		CompletableFuture<String> notPooled(LockNotAcquiredException ex) {
+			return CompletableFuture.completedFuture(instead("1", ex));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAspectJAutoProxy(proxyTargetClass = true)
+	@Import({ RetryConfiguration.class, CircuitBreakerConfiguration.class, RateLimiterConfiguration.class,
+			TimeLimiterConfiguration.class, BulkheadConfiguration.class, ThreadPoolBulkheadConfiguration.class,
+			TimerConfiguration.class })
+	static class Resilience {
+
+		@Bean
+		RetryConfigurationProperties retryProperties(@Value("${retry.order:#{null}}") @Nullable Integer order) {
+			RetryConfigurationProperties properties = new RetryConfigurationProperties();
+			if (order != null) {
+				properties.setRetryAspectOrder(order);
+			}
+			var shop = new CommonRetryConfigurationProperties.InstanceProperties();
+			properties.getInstances().put("shop", shop.setWaitDuration(Duration.ofMillis(1)));
+			return properties;
+		}
+
+		@Bean
+		RegistryEventConsumer<io.github.resilience4j.retry.Retry> backOff(RecordingLocks recorder) {
+			return new RegistryEventConsumer<>() {
+
+				@Override
+				public void onEntryAddedEvent(EntryAddedEvent<io.github.resilience4j.retry.Retry> added) {
+					added.getAddedEntry().getEventPublisher().onRetry((event) -> recorder.record("back-off"));
+				}
+
+				@Override
+				public void onEntryRemovedEvent(EntryRemovedEvent<io.github.resilience4j.retry.Retry> removed) {
+				}
+
+				@Override
+				public void onEntryReplacedEvent(EntryReplacedEvent<io.github.resilience4j.retry.Retry> replaced) {
+				}
+
+			};
+		}
+
+		@Bean
+		CircuitBreakerConfigurationProperties circuitBreakerProperties() {
+			return new CircuitBreakerConfigurationProperties();
+		}
+
+		@Bean
+		RateLimiterConfigurationProperties rateLimiterProperties() {
+			RateLimiterConfigurationProperties properties = new RateLimiterConfigurationProperties();
+			var shop = new CommonRateLimiterConfigurationProperties.InstanceProperties();
+			properties.getInstances()
+				.put("shop", shop.setTimeoutDuration(Duration.ZERO).setLimitRefreshPeriod(Duration.ofHours(1)));
+			return properties;
+		}
+
+		@Bean
+		TimeLimiterConfigurationProperties timeLimiterProperties() {
+			TimeLimiterConfigurationProperties properties = new TimeLimiterConfigurationProperties();
+			var shop = new CommonTimeLimiterConfigurationProperties.InstanceProperties();
+			properties.getInstances().put("shop", shop.setTimeoutDuration(Duration.ofMillis(20)));
+			return properties;
+		}
+
+		@Bean
+		BulkheadConfigurationProperties bulkheadProperties() {
+			return new BulkheadConfigurationProperties();
+		}
+
+		@Bean
+		CommonThreadPoolBulkheadConfigurationProperties threadPoolProperties() {
+			return new CommonThreadPoolBulkheadConfigurationProperties();
+		}
+
+		@Bean
+		TimerConfigurationProperties timerProperties() {
+			return new TimerConfigurationProperties();
+		}
+
+		@Bean
+		MeterRegistry meterRegistry() {
+			return new SimpleMeterRegistry();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement(order = Ordered.LOWEST_PRECEDENCE - 10)
+	static class TransactionAroundAttempts {
+
+		@Bean
+		TestTransactions transactionManager(RecordingLocks recorder) {
+			return new TestTransactions(recorder::record);
+		}
+
+	}
+
+}

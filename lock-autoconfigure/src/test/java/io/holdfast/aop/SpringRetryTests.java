@@ -1,0 +1,191 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
+import org.springframework.retry.annotation.CircuitBreaker;
+import org.springframework.retry.annotation.EnableRetry;
+import org.springframework.retry.annotation.Recover;
+import org.springframework.retry.annotation.Retryable;
+import org.springframework.retry.backoff.Sleeper;
+import org.springframework.retry.interceptor.RetryInterceptorBuilder;
+import org.springframework.transaction.annotation.Transactional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Locks and permits beside the annotations of Spring Retry, which are for methods that
+ * return their result.
+ */
+class SpringRetryTests {
+
+	private static final List<String> TWO_ATTEMPTS = List.of("permit", "lock", "begin", "body", "rollback", "unlock",
+			"return", "back-off", "permit", "lock", "begin", "body", "commit", "unlock", "return");
+
+	private static LockedContext context(Class<?> retries) {
+		return LockedContext.withClassProxies(AdviceOrderTests.Transactions.class, retries, Shop.class);
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { Retries.class, EarlyRetries.class, LateRetries.class })
+	@DisplayName("Whatever the order of @EnableRetry, an attempt takes permit and lock, and the back-off is outside of them")
+	void retried(Class<?> retries) {
+		try (LockedContext context = context(retries)) {
+			Shop shop = context.bean(Shop.class).failing(1);
+			assertThat(shop.sell()).isEqualTo("sold");
+			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 0, Ordered.LOWEST_PRECEDENCE - 1 })
+	@DisplayName("Whatever its own order, the lock is inside of @Retryable")
+	void orderOfLock(int order) {
+		try (LockedContext context = LockedContext.ordered(order, AdviceOrderTests.TransactionsAndAspects.class,
+				Retries.class, Shop.class)) {
+			Shop shop = context.bean(Shop.class).failing(1);
+			assertThat(shop.sell()).isEqualTo("sold");
+			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
+		}
+	}
+
+	@Test
+	@DisplayName("A lock that is not acquired is tried again, and then given to @Recover")
+	void recovered() {
+		try (LockedContext context = context(Retries.class)) {
+			context.locks().busy();
+			assertThat(context.bean(Shop.class).sell()).isEqualTo("instead of LockNotAcquiredException");
+			assertThat(context.locks().requests()).hasSize(3);
+		}
+	}
+
+	@Test
+	@DisplayName("An open circuit of @CircuitBreaker asks for no lock")
+	void circuitBreaker() {
+		try (LockedContext context = context(Retries.class)) {
+			Shop shop = context.bean(Shop.class);
+			context.locks().busy();
+			assertThat(shop.guarded()).isEqualTo("instead of LockNotAcquiredException");
+			context.locks().forget();
+			context.locks().free();
+			assertThat(shop.guarded()).isEqualTo("instead of LockNotAcquiredException");
+			assertThat(context.locks().requests()).isEmpty();
+		}
+	}
+
+	@Test
+	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and transaction")
+	void interceptor() {
+		try (LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.TransactionsAndAspects.class,
+				Interceptor.class, Shop.class)) {
+			Shop shop = context.bean(Shop.class).failing(1);
+			assertThat(shop.intercepted()).isEqualTo("sold");
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "rollback", "unlock", "lock",
+					"begin", "body", "commit", "unlock");
+		}
+	}
+
+	static class Shop extends Recorded {
+
+		private final AtomicInteger failures = new AtomicInteger();
+
+		Shop failing(int failures) {
+			this.failures.set(failures);
+			return this;
+		}
+
+		@Retryable
+		@Transactional
+		@Semaphore(name = "shop", limit = 2)
+		@DistributedLock(name = "shop")
+		public String sell() {
+			return body();
+		}
+
+		@Recover
+		String recover(LockNotAcquiredException ex) {
+			return "instead of " + ex.getClass().getSimpleName();
+		}
+
+		@CircuitBreaker(maxAttempts = 1)
+		@DistributedLock(name = "shop")
+		public String guarded() {
+			return body();
+		}
+
+		@Intercepted
+		@Transactional
+		@DistributedLock(name = "shop")
+		public String intercepted() {
+			return body();
+		}
+
+		private String body() {
+			this.recorder.record("body");
+			if (this.failures.getAndDecrement() > 0) {
+				throw new IllegalStateException("try again");
+			}
+			return "sold";
+		}
+
+	}
+
+	@Retention(RetentionPolicy.RUNTIME)
+	@interface Intercepted {
+
+	}
+
+	static class Sleeping {
+
+		@Bean
+		Sleeper sleeper(RecordingLocks recorder) {
+			return (backOff) -> recorder.record("back-off");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableRetry
+	static class Retries extends Sleeping {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableRetry(order = 0)
+	static class EarlyRetries extends Sleeping {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableRetry(order = Ordered.LOWEST_PRECEDENCE)
+	static class LateRetries extends Sleeping {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Interceptor {
+
+		@Bean
+		static DefaultPointcutAdvisor retryAdvisor() {
+			return new DefaultPointcutAdvisor(AnnotationMatchingPointcut.forMethodAnnotation(Intercepted.class),
+					RetryInterceptorBuilder.stateless().maxAttempts(2).build());
+		}
+
+	}
+
+}
