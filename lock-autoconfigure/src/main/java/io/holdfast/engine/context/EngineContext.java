@@ -193,7 +193,9 @@ public final class EngineContext {
 
 	/** Note that the store has granted a lease. */
 	public void onAcquired(Kind kind) {
-		this.refusals.onGranted(kind);
+		if (this.refusals.any) {
+			this.refusals.onGranted(kind);
+		}
 	}
 
 	/** Note that a request for a lease has failed. */

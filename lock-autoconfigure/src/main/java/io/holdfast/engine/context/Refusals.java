@@ -28,10 +28,14 @@ final class Refusals {
 	 */
 	private volatile @Nullable Refusal own;
 
+	/** Whether there has been one: most grants have nothing to end. */
+	volatile boolean any;
+
 	/** Note a failed request for a lease. */
 	void onRequestFailed(Kind kind, Throwable error, long now) {
 		Refusal refusal = Refusal.of(error, now);
 		if (refusal != null) {
+			this.any = true;
 			this.requests.put(kind, refusal);
 		}
 	}
@@ -43,6 +47,7 @@ final class Refusals {
 	void onWarmUpFailed(Throwable error, long now) {
 		Refusal refusal = Refusal.of(error, now);
 		if (refusal != null && (refusal.failure().isTemporary() || refusal.failure().isForbidden())) {
+			this.any = true;
 			this.own = refusal;
 		}
 	}
@@ -51,6 +56,7 @@ final class Refusals {
 	void onWriteFailed(Throwable error, long now) {
 		Refusal refusal = Refusal.of(error, now);
 		if (refusal != null && refusal.isOfWrites()) {
+			this.any = true;
 			this.own = refusal;
 		}
 	}

@@ -49,7 +49,7 @@ public final class Hold extends TokenGrant {
 	 */
 	private boolean wanted;
 
-	/** Number of extensions by hand without an answer. */
+	/** Number of extensions by hand beyond the lease time that have no answer. */
 	private volatile int extensions;
 
 	private volatile HoldState state = HoldState.HELD;
@@ -270,24 +270,26 @@ public final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Note that an extension by hand is about to be sent. Until it is answered, the next
-	 * holder would get a token that lasts for the time of the extension.
+	 * Note that an extension by hand is about to be sent. Until one beyond the lease time
+	 * is answered, the next holder would get a token that lasts for so long.
 	 * @return whether the lease is held, so that the extension may be sent
 	 */
-	synchronized boolean beginExtension(long now) {
+	synchronized boolean beginExtension(long millis, long now) {
 		boolean held = isHeld(now);
-		if (held) {
+		if (held && millis > this.request.leaseMillis()) {
 			this.extensions++;
 		}
 		return held;
 	}
 
 	/** Note that an extension by hand is answered. */
-	synchronized void endExtension() {
-		this.extensions--;
+	synchronized void endExtension(long millis) {
+		if (millis > this.request.leaseMillis()) {
+			this.extensions--;
+		}
 	}
 
-	/** Return whether an extension by hand has no answer. */
+	/** Return whether an extension by hand beyond the lease time has no answer. */
 	public boolean isExtending() {
 		return this.extensions > 0;
 	}

@@ -241,12 +241,12 @@ public final class LeaseRenewer {
 	 */
 	public CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.scheduler.nanoTime();
-		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(sentAt)).toList();
+		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(millis, sentAt)).toList();
 		return CompletableFuture.allOf(batches(held).stream().map((batch) -> {
 			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
 			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
 				for (int i = 0; i < batch.size(); i++) {
-					batch.get(i).endExtension();
+					batch.get(i).endExtension(millis);
 					onRenewed(batch.get(i), owned.get(i), sentAt, millis);
 				}
 			});
