@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.boot.test.system.CapturedOutput;
@@ -202,12 +203,17 @@ class SilentRedisTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
+	@ParameterizedTest
+	@ValueSource(strings = { "holdfast.wake-up.mode=polling", "holdfast.redis.min-replicas=1",
+			"spring.data.redis.client-type=jedis", "spring.data.redis.cluster.nodes=%s",
+			"spring.data.redis.sentinel.nodes=%s;spring.data.redis.sentinel.master=master" })
 	@DisplayName("F9 Redis has been silent since before the first connection: an asynchronous request does not wait for it")
-	void beforeStart() {
+	void beforeStart(String properties) {
 		this.proxy.blackHole();
 		Instance instance = this.fleet.start(this.proxy, EarlyApplication.class,
-				"holdfast.redis.command-timeout=500ms");
+				("holdfast.redis.command-timeout=500ms;" + properties)
+					.formatted(this.proxy.host() + ":" + this.proxy.port())
+					.split(";"));
 		assertThat(instance.context().getBean(EarlyAsker.class).waits).isZero();
 	}
 
