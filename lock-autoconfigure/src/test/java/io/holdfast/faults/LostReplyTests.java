@@ -74,6 +74,21 @@ class LostReplyTests extends LostReplyTestCase {
 	}
 
 	@Test
+	@DisplayName("F5 the reply to RELEASE lost, and not waited for: the next request of the instance finds the lock free")
+	void releaseRepeatedBeforeTheNextRequest() {
+		LockLease lease = this.instance.acquire(REQUEST);
+		this.proxy.swallowRepliesThenFin(KEY);
+		CompletableFuture<ReleaseResult> released = lease.releaseAsync();
+		assertThat(this.instance.tryAcquire(KEY)).get().satisfies((next) -> {
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+			next.close();
+		});
+		assertThat(released).succeedsWithin(SOON);
+		assertCut();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
 	@DisplayName("F5 the reply to RELEASE lost, and the command repeated: the next owner is left alone")
 	void releaseRepeatedWhileTheNextOneHolds() {
 		LockLease lease = this.instance.acquire(REQUEST);

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.CallResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -223,9 +224,8 @@ public final class Contender {
 	 */
 	void sendAcquire() {
 		long sentAt = this.context.scheduler.nanoTime();
-		boolean enqueue = this.waiter.request().waits();
-		CompletableFuture<AcquireReply> command = this.context.acquire(this.coordinator.resource(), this.command,
-				enqueue, sentAt);
+		CompletableFuture<AcquireReply> command = this.waiter.request().waits() ? acquire(true, sentAt)
+				: acquireAfterReleases(sentAt);
 		SentCommand sent = this.answers.onSent(command, sentAt);
 		long number = this.coordinator.onRequestSent();
 		command.whenComplete((reply, error) -> {
@@ -243,6 +243,40 @@ public final class Contender {
 			}
 		});
 		askLater(sentAt);
+	}
+
+	private CompletableFuture<AcquireReply> acquire(boolean enqueue, long sentAt) {
+		return this.context.acquire(this.coordinator.resource(), this.command, enqueue, sentAt);
+	}
+
+	/**
+	 * Send ACQUIRE of a waiter that asks once behind the answers to this instance's own
+	 * releases. After a reconnect, NOSCRIPT or a redirection it could run before them,
+	 * and the waiter be told that others hold the resource.
+	 */
+	private CompletableFuture<AcquireReply> acquireAfterReleases(long sentAt) {
+		CompletableFuture<?> releases = this.coordinator.unansweredReleases();
+		if (releases == null) {
+			return acquire(false, sentAt);
+		}
+		CompletableFuture<AcquireReply> command = new CompletableFuture<>();
+		releases.whenComplete((done, failure) -> this.coordinator.execute(() -> {
+			if (failure != null) {
+				command.completeExceptionally(CallResult.cause(failure));
+			}
+			else if (isOpen() && !command.isDone()) {
+				// In an event: its own release comes behind it.
+				acquire(false, sentAt).whenComplete((reply, error) -> {
+					if (error != null) {
+						command.completeExceptionally(error);
+					}
+					else {
+						command.complete(reply);
+					}
+				});
+			}
+		}));
+		return command;
 	}
 
 	private void onRequestOver(long number) {

@@ -1,9 +1,12 @@
 package io.holdfast.engine.queue;
 
+import java.util.concurrent.CompletableFuture;
+
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
 
 /** The coordinator of a contender. */
 public interface ContenderHost {
@@ -27,6 +30,12 @@ public interface ContenderHost {
 	default void onRequestOver(long number) {
 		throw new IllegalStateException("not numbered");
 	}
+
+	/**
+	 * Return the releases of this instance that have no answer.
+	 * @return completed by the last answer, or fails; {@code null} if there are none
+	 */
+	@Nullable CompletableFuture<?> unansweredReleases();
 
 	/** Note that others hold the resource. */
 	void onBusy(Busy busy);

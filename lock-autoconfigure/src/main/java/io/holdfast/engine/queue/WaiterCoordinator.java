@@ -369,6 +369,11 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	@Override
+	public final @Nullable CompletableFuture<?> unansweredReleases() {
+		return this.parts.releases().unanswered(this.resource);
+	}
+
+	@Override
 	public final void releaseIfOver(AcquireCommand ended) {
 		this.parts.releases().releaseIfOver(this.resource, ended);
 	}

@@ -67,7 +67,7 @@ final class ReleaseCommand {
 			// An instance that does not fit others must not write to the store.
 			return CompletableFuture.completedFuture(new ReleaseReply(false, null));
 		}
-		this.owner.onReleasing(this.ended.token(), this.outcome);
+		this.owner.onReleasing(this.resource, this.ended.token(), this.outcome);
 		send(next);
 		return this.outcome;
 	}

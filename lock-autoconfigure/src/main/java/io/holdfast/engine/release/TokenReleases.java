@@ -29,8 +29,8 @@ public final class TokenReleases implements ReleaseOwner {
 
 	private final Predicate<String> inUse;
 
-	/** The outcomes of releases that are on their way, by token. */
-	private final Map<String, CompletableFuture<?>> releasing = new ConcurrentHashMap<>();
+	/** Releases that are on their way, by token. */
+	private final Map<String, SentRelease> releasing = new ConcurrentHashMap<>();
 
 	/** Without an answer: a shut-down must not close the store before them. */
 	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
@@ -91,8 +91,8 @@ public final class TokenReleases implements ReleaseOwner {
 	 * which then would find nothing, as if its holder had lost the lease.
 	 */
 	public void releaseAfterOther(Resource resource, AcquireCommand ended) {
-		CompletableFuture<?> underWay = this.releasing.getOrDefault(ended.token(),
-				CompletableFuture.completedFuture(null));
+		SentRelease other = this.releasing.get(ended.token());
+		CompletableFuture<?> underWay = (other != null) ? other.outcome() : CompletableFuture.completedFuture(null);
 		underWay.whenComplete((reply, error) -> release(resource, ended, Hold.NO_DOUBT, null));
 	}
 
@@ -182,9 +182,26 @@ public final class TokenReleases implements ReleaseOwner {
 	 * @return completed by the last of them, whether or not they succeeded
 	 */
 	public CompletableFuture<@Nullable Void> awaitAnswers() {
-		Stream<CompletableFuture<?>> unanswered = Stream.concat(this.releasing.values().stream(),
-				this.retaining.stream());
+		Stream<CompletableFuture<?>> unanswered = Stream
+			.concat(this.releasing.values().stream().map(SentRelease::outcome), this.retaining.stream());
 		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
+	}
+
+	/**
+	 * Return the releases of a resource that have no answer.
+	 * @return completed by the last answer, or fails if one fails or is late;
+	 * {@code null} if there are none
+	 */
+	public @Nullable CompletableFuture<?> unanswered(Resource resource) {
+		if (this.releasing.isEmpty()) {
+			return null;
+		}
+		CompletableFuture<?>[] outcomes = this.releasing.values()
+			.stream()
+			.filter((release) -> release.resource().equals(resource) && !release.outcome().isDone())
+			.map(SentRelease::outcome)
+			.toArray(CompletableFuture<?>[]::new);
+		return (outcomes.length > 0) ? CompletableFuture.allOf(outcomes) : null;
 	}
 
 	/** Leave the tokens that keep others out to the store, where they end in time. */
@@ -193,13 +210,17 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	@Override
-	public void onReleasing(String token, CompletableFuture<?> outcome) {
-		this.releasing.put(token, outcome);
+	public void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
+		this.releasing.put(token, new SentRelease(resource, outcome));
 	}
 
 	@Override
 	public void onReleaseOver(String token) {
 		this.releasing.remove(token);
+	}
+
+	private record SentRelease(Resource resource, CompletableFuture<?> outcome) {
+
 	}
 
 }
