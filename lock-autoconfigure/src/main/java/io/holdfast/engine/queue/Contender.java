@@ -225,7 +225,7 @@ public final class Contender {
 	void sendAcquire() {
 		long sentAt = this.context.scheduler.nanoTime();
 		CompletableFuture<AcquireReply> command = this.waiter.request().waits() ? acquire(true, sentAt)
-				: acquireAfterReleases(sentAt);
+				: acquireOnce(sentAt);
 		SentCommand sent = this.answers.onSent(command, sentAt);
 		long number = this.coordinator.onRequestSent();
 		command.whenComplete((reply, error) -> {
@@ -250,33 +250,52 @@ public final class Contender {
 	}
 
 	/**
-	 * Send ACQUIRE of a waiter that asks once behind the answers to this instance's own
-	 * releases. After a reconnect, NOSCRIPT or a redirection it could run before them,
-	 * and the waiter be told that others hold the resource.
+	 * Send ACQUIRE of a waiter that asks once. After a reconnect, NOSCRIPT or a
+	 * redirection it may run before earlier releases of this instance: if it finds the
+	 * resource held while these have no answer, it is sent again behind their answers.
 	 */
-	private CompletableFuture<AcquireReply> acquireAfterReleases(long sentAt) {
+	private CompletableFuture<AcquireReply> acquireOnce(long sentAt) {
 		CompletableFuture<?> releases = this.coordinator.unansweredReleases();
+		CompletableFuture<AcquireReply> first = acquire(false, sentAt);
 		if (releases == null) {
-			return acquire(false, sentAt);
+			return first;
 		}
 		CompletableFuture<AcquireReply> command = new CompletableFuture<>();
-		releases.whenComplete((done, failure) -> this.coordinator.execute(() -> {
-			if (failure != null) {
-				command.completeExceptionally(CallResult.cause(failure));
+		first.whenComplete((reply, error) -> {
+			boolean released = releases.isDone() && !releases.isCompletedExceptionally();
+			if (error != null || !(reply instanceof Busy) || released) {
+				complete(command, reply, error);
 			}
-			else if (isOpen() && !command.isDone()) {
-				// In an event: its own release comes behind it.
-				acquire(false, sentAt).whenComplete((reply, error) -> {
-					if (error != null) {
-						command.completeExceptionally(error);
-					}
-					else {
-						command.complete(reply);
-					}
-				});
+			else {
+				releases.whenComplete(
+						(done, failure) -> this.coordinator.execute(() -> acquireAgain(command, failure, sentAt)));
 			}
-		}));
+		});
+		// What is given up is not to be sent any more.
+		command.whenComplete((reply, error) -> first.cancel(true));
 		return command;
+	}
+
+	/** Send ACQUIRE again, in an event: the release of its token comes behind it. */
+	private void acquireAgain(CompletableFuture<AcquireReply> command, @Nullable Throwable failure, long sentAt) {
+		if (failure != null) {
+			command.completeExceptionally(CallResult.cause(failure));
+		}
+		else if (isOpen() && !command.isDone()) {
+			CompletableFuture<AcquireReply> second = acquire(false, sentAt);
+			second.whenComplete((reply, error) -> complete(command, reply, error));
+			command.whenComplete((reply, error) -> second.cancel(true));
+		}
+	}
+
+	private static void complete(CompletableFuture<AcquireReply> command, @Nullable AcquireReply reply,
+			@Nullable Throwable error) {
+		if (error != null) {
+			command.completeExceptionally(error);
+		}
+		else {
+			command.complete(reply);
+		}
 	}
 
 	private void onRequestOver(long number) {
