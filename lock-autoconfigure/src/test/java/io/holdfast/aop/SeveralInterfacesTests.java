@@ -18,7 +18,7 @@ class SeveralInterfacesTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Both.class, Inherited.class, Generic.class, BothTypes.class, BothLimits.class,
-			OfBaseAndOwn.class, Redundant.class })
+			OfBaseAndOwn.class, Redundant.class, OverridingBase.class, OfBaseType.class })
 	@DisplayName("Of two that differ, one would be without effect: refused, with the place where to write which is meant")
 	void refused(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type))
@@ -30,7 +30,7 @@ class SeveralInterfacesTests {
 	@DisplayName("Not refused: the same twice, one that overrides the other, a lock and permits, and what the class says itself")
 	void accepted() {
 		try (LockedContext context = LockedContext.withClassProxies(Same.class, Overriding.class, LockAndPermit.class,
-				Own.class, OwnType.class, OfBaseClass.class, OtherMethods.class)) {
+				Own.class, OwnType.class, OfBaseClass.class, OtherMethods.class, OfOwnBase.class)) {
 			context.bean(Same.class).work();
 			context.bean(Overriding.class).work();
 			context.bean(LockAndPermit.class).work();
@@ -39,8 +39,9 @@ class SeveralInterfacesTests {
 			context.bean(OfBaseClass.class).work();
 			context.bean(OtherMethods.class).work();
 			context.bean(OtherMethods.class).rest();
+			context.bean(OfOwnBase.class).work();
 			assertThat(context.locks().keys()).containsExactly("a", "overriding", "a", "own", "type", "base", "a",
-					"rest");
+					"rest", "own");
 			assertThat(context.semaphores().keys()).containsExactly("limit");
 		}
 	}
@@ -219,6 +220,44 @@ class SeveralInterfacesTests {
 	static class Base {
 
 		@DistributedLock(name = "base")
+		public void work() {
+		}
+
+	}
+
+	/** Spring finds the interface first. */
+	static class OverridingBase extends Base implements A {
+
+		@Override
+		public void work() {
+		}
+
+	}
+
+	@DistributedLock(name = "base")
+	static class BaseType {
+
+		public void work() {
+		}
+
+	}
+
+	static class OfBaseType extends BaseType implements TypeA {
+
+	}
+
+	static class OwnBase implements A {
+
+		@Override
+		@DistributedLock(name = "own")
+		public void work() {
+		}
+
+	}
+
+	static class OfOwnBase extends OwnBase {
+
+		@Override
 		public void work() {
 		}
 

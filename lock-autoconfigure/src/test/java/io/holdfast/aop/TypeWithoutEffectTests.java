@@ -23,6 +23,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
+import org.springframework.dao.support.DaoSupport;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.quartz.QuartzJobBean;
@@ -72,8 +73,8 @@ class TypeWithoutEffectTests {
 	@DisplayName("Types whose methods are guarded are not refused; a template beside them is warned of once")
 	void guarded(CapturedOutput output) {
 		try (LockedContext context = LockedContext.withClassProxies(TemplateWithWork.class, TemplateWithoutHook.class,
-				AnnotatedListener.class, EachAnnotated.class, OnlySetter.class, Inheriting.class,
-				OfUnannotated.class)) {
+				AnnotatedListener.class, EachAnnotated.class, OnlySetter.class, Inheriting.class, OfUnannotated.class,
+				CounterDao.class, OfAccessor.class)) {
 			context.bean(TemplateWithWork.class).sell();
 			context.bean(TemplateWithoutHook.class).sell();
 			context.bean(AnnotatedListener.class).on("event");
@@ -81,8 +82,10 @@ class TypeWithoutEffectTests {
 			context.bean(OnlySetter.class).setRate(1);
 			context.bean(Inheriting.class).sell();
 			context.bean(OfUnannotated.class).sell();
+			context.bean(CounterDao.class).getNext();
+			context.bean(OfAccessor.class).getNext();
 			assertThat(context.locks().keys()).containsExactly("template", "template", "method", "each", "setter",
-					"inheriting", "unannotated");
+					"inheriting", "unannotated", "dao", "accessor");
 			assertThat(output).containsOnlyOnce("has no effect on")
 				.contains("@DistributedLock on " + TemplateWithWork.class.getName() + " has no effect on work,");
 		}
@@ -367,6 +370,44 @@ class TypeWithoutEffectTests {
 
 		@Override
 		public final void run() {
+		}
+
+	}
+
+	/** Its base class has a final afterPropertiesSet. */
+	@DistributedLock(name = "dao")
+	static class CounterDao extends DaoSupport {
+
+		@Override
+		protected void checkDaoConfig() {
+		}
+
+		public long getNext() {
+			return 1;
+		}
+
+	}
+
+	abstract static class Titled {
+
+		public final String getTitle() {
+			return title();
+		}
+
+		protected abstract String title();
+
+	}
+
+	@DistributedLock(name = "accessor")
+	static class OfAccessor extends Titled {
+
+		@Override
+		protected String title() {
+			return "counter";
+		}
+
+		public long getNext() {
+			return 1;
 		}
 
 	}

@@ -164,9 +164,10 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 	}
 
 	/**
-	 * Return the interface that declares something else than the one whose annotation
-	 * applies. A class comes before its interfaces, and an interface before those that it
-	 * extends.
+	 * Return the type that declares something else than the interface whose annotation
+	 * applies: another interface, or the base class, which Spring searches later. An
+	 * interface comes before those that it extends, and a class with an annotation of its
+	 * own before all.
 	 */
 	private static <A extends Annotation> Optional<Class<?>> rival(MergedAnnotation<A> applied,
 			Stream<MergedAnnotation<A>> all) {
@@ -174,9 +175,7 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 		if (!place.isInterface()) {
 			return Optional.empty();
 		}
-		return all
-			.filter((other) -> place(other).isInterface() && !place(other).isAssignableFrom(place)
-					&& !other.asMap().equals(applied.asMap()))
+		return all.filter((other) -> !place(other).isAssignableFrom(place) && !other.asMap().equals(applied.asMap()))
 			.<Class<?>>map(DeclarationCheck::place)
 			.findFirst();
 	}
@@ -243,14 +242,17 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 	 */
 	private void checkTemplate(Class<?> annotated, AnnotatedMethod<A> template, List<Method> own,
 			List<Method> guarded) {
-		Class<?> base = template.method().getDeclaringClass();
-		if (!this.classProxy || isMeant(template) || !Modifier.isFinal(template.method().getModifiers())) {
+		Method caller = template.method();
+		Class<?> base = caller.getDeclaringClass();
+		// The container and accessors call no work: DaoSupport.initDao is none.
+		if (!this.classProxy || isMeant(template) || !Modifier.isFinal(caller.getModifiers())
+				|| this.callback.test(caller) || isAccessor(caller)) {
 			return;
 		}
 		own.stream().filter((method) -> overrides(method, base)).findFirst().ifPresent((work) -> {
 			InvalidDeclarationException trouble = invalid(annotated,
-					"has no effect on " + work.getName() + ", because " + base.getSimpleName() + "."
-							+ template.method().getName() + ", by which it is called, is final",
+					"has no effect on " + work.getName() + ", because " + base.getSimpleName() + "." + caller.getName()
+							+ ", by which it is called, is final",
 					"Move it to " + work.getName() + ", or use the " + service() + " there");
 			if (guarded.stream().allMatch(DeclarationCheck::isAccessor)) {
 				throw trouble;
