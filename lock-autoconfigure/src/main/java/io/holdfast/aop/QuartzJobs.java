@@ -1,9 +1,11 @@
 package io.holdfast.aop;
 
+import java.lang.reflect.Method;
+
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * The jobs of Quartz, which are created when they run: the start knows them by their
@@ -26,8 +28,10 @@ final class QuartzJobs {
 	 * Return the class of the job, or {@code null} if the bean is not the details of one.
 	 */
 	static @Nullable Class<?> classOf(Object bean) {
-		return (DETAIL != null && DETAIL.isInstance(bean))
-				? (Class<?>) PropertyAccessorFactory.forBeanPropertyAccess(bean).getPropertyValue("jobClass") : null;
+		// By the interface, which a native image knows: it has no methods of other types.
+		Method getJobClass = (DETAIL != null && DETAIL.isInstance(bean))
+				? ReflectionUtils.findMethod(DETAIL, "getJobClass") : null;
+		return (getJobClass != null) ? (Class<?>) ReflectionUtils.invokeMethod(getJobClass, bean) : null;
 	}
 
 }

@@ -37,6 +37,8 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 		List.of(LockMode.class, Fairness.class, OnTimeout.class, OnLoss.class, OnStoreFailure.class, ReleaseAfter.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.ACCESS_PUBLIC_FIELDS));
 		OPTIONAL.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
+		hints.reflection()
+			.registerTypeIfPresent(classLoader, "org.quartz.JobDetail", MemberCategory.INVOKE_PUBLIC_METHODS);
 		// Its configuration is in a private field only.
 		hints.reflection()
 			.registerTypeIfPresent(classLoader,

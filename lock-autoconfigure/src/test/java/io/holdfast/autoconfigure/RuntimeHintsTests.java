@@ -28,6 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.quartz.JobDetail;
 
 import org.springframework.aot.generate.ClassNameGenerator;
 import org.springframework.aot.generate.DefaultGenerationContext;
@@ -124,6 +125,12 @@ class RuntimeHintsTests {
 	@DisplayName("What Holdfast looks for by its name is found")
 	void optional(String type) {
 		assertThat(has(REFLECTION.onType(TypeReference.of(type)))).isTrue();
+	}
+
+	@Test
+	@DisplayName("The class of a Quartz job may be asked for")
+	void quartz() {
+		assertThat(has(REFLECTION.onMethodInvocation(JobDetail.class, "getJobClass"))).isTrue();
 	}
 
 	@Test
