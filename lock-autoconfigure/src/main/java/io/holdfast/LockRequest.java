@@ -119,8 +119,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * for jobs that may end so quickly that another instance, whose clock is late, would
 	 * run them once more. No caller waits for that time to pass; the release only takes
 	 * effect when it is over. It does not count for code of {@code withLock} and its like
-	 * that fails, nor if it is {@linkplain LockLease#waiveMinHold() waived}. A nested
-	 * lease has no such time.
+	 * that fails, or whose transaction is rolled back while it keeps the lock, nor if it
+	 * is {@linkplain LockLease#waiveMinHold() waived}. A nested lease has no such time.
 	 * @param minHold the shortest time, from 0 (the default) to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds

@@ -180,9 +180,10 @@ public @interface DistributedLock {
 	 * {@code 365d}. For jobs that may end so quickly that another instance, whose clock
 	 * is late, would run them once more. No caller waits for that time to pass: the
 	 * method returns when it is done, and the release takes effect later. It does not
-	 * count for a run that throws, fails or is cancelled: a retry may run at once. It
-	 * cannot be longer than {@link #maxHold()}, nor than a lease that is not renewed.
-	 * Written like {@link #waitTime()}.
+	 * count for a run that throws, fails or is cancelled, nor if the transaction that
+	 * keeps the lock is rolled back: a retry may run at once. It cannot be longer than
+	 * {@link #maxHold()}, nor than a lease that is not renewed. Written like
+	 * {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */
 	String minHold() default "";

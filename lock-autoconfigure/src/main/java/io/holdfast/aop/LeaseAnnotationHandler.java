@@ -224,7 +224,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		@Override
 		public MethodLeaseSource leases(MethodInvocation invocation) {
 			NotAcquiredHandler handler = handler(this.operation);
-			CallAttempts attempts = this.keptAfterFailure ? new CallAttempts() : null;
+			// The runs of a scheduled method are no retries of one another.
+			CallAttempts attempts = (this.keptAfterFailure && !this.scheduled) ? new CallAttempts() : null;
 			KeyNamespace namespace = null;
 			try {
 				KeyNamespace bean = namespace().map(Supplier::get).orElse(null);

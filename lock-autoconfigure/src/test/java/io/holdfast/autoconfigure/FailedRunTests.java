@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -43,6 +44,13 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
+import org.springframework.transaction.reactive.GenericReactiveTransaction;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+import org.springframework.transaction.reactive.TransactionalOperator;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -173,6 +181,16 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("The next run of a scheduled method is no retry of the failed one: it is skipped")
+	void scheduled() {
+		this.work.failures(1);
+		Mono<String> runs = this.jobs.scheduledPermitMono();
+		assertThat(catchThrowable(() -> runs.block(SOON))).hasCauseInstanceOf(IOException.class);
+		assertThat(runs.block(SOON)).isNull();
+		assertThat(this.work.runs).hasValue(1);
+	}
+
+	@Test
 	@DisplayName("A retry after the minHold of its permits, which others have by then, is skipped")
 	void retriedAfterMinHold() throws Exception {
 		this.work.failures(1);
@@ -222,6 +240,45 @@ class FailedRunTests extends RedisTestCase {
 			throw new IllegalStateException("rolled back");
 		})))).isInstanceOf(IllegalStateException.class);
 		assertThat(isFree("service")).isTrue();
+	}
+
+	@Test
+	@DisplayName("A transaction that is rolled back leaves its locks free, although their runs returned; one without known end does not")
+	void rolledBack() {
+		TransactionTemplate transaction = new TransactionTemplate(this.context.getBean(TestTransactions.class));
+		transaction.executeWithoutResult((status) -> {
+			assertThat(catchThrowable(this.jobs::locked)).isNull();
+			this.locks.withLock(request("service"), status::setRollbackOnly);
+		});
+		assertThat(this.work.runs).hasValue(1);
+		assertThat(isFree("job")).isTrue();
+		assertThat(isFree("service")).isTrue();
+		LockRequest around = request("around");
+		this.locks.withLock(around, () -> transaction
+			.executeWithoutResult((status) -> this.locks.withLock(around, status::setRollbackOnly)));
+		assertThat(isFree("around")).isFalse();
+		TransactionTemplate unknown = new TransactionTemplate(new TestTransactions((event) -> {
+			if (event.equals("commit")) {
+				throw new TransactionSystemException("no answer");
+			}
+		}));
+		assertThat(catchThrowable(
+				() -> unknown.executeWithoutResult((status) -> assertThat(catchThrowable(this.jobs::locked)).isNull())))
+			.isInstanceOf(TransactionSystemException.class);
+		assertThat(isFree("job")).isFalse();
+	}
+
+	@Test
+	@DisplayName("A reactive transaction that is rolled back leaves its locks free, too")
+	void rolledBackChain() {
+		TransactionalOperator transaction = TransactionalOperator.create(new ReactiveTestTransactions());
+		String result = transaction
+			.execute((status) -> this.jobs.lockedMono().doOnNext((value) -> status.setRollbackOnly()))
+			.blockLast(SOON);
+		assertThat(result).isEqualTo("done 1");
+		await().atMost(SOON).until(() -> isFree("job"));
+		assertThat(transaction.execute((status) -> this.jobs.lockedMono()).blockLast(SOON)).isEqualTo("done 2");
+		assertThat(isFree("job")).isFalse();
 	}
 
 	@Test
@@ -469,9 +526,47 @@ class FailedRunTests extends RedisTestCase {
 			return Mono.fromCallable(this.work::run);
 		}
 
+		@Scheduled(fixedRate = 1, timeUnit = TimeUnit.DAYS)
+		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
+		public Mono<String> scheduledPermitMono() {
+			return Mono.fromCallable(this.work::run);
+		}
+
 		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
 		public Flux<String> permitFlux() {
 			return Mono.fromCallable(this.work::run).flux();
+		}
+
+	}
+
+	/** Reactive transactions of nothing. */
+	@SuppressWarnings("serial")
+	static class ReactiveTestTransactions extends AbstractReactiveTransactionManager {
+
+		@Override
+		protected Object doGetTransaction(TransactionSynchronizationManager manager) {
+			return this;
+		}
+
+		@Override
+		protected Mono<Void> doBegin(TransactionSynchronizationManager manager, Object transaction,
+				TransactionDefinition definition) {
+			return Mono.empty();
+		}
+
+		@Override
+		protected Mono<Void> doCleanupAfterCompletion(TransactionSynchronizationManager manager, Object transaction) {
+			return Mono.empty();
+		}
+
+		@Override
+		protected Mono<Void> doCommit(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
+			return Mono.empty();
+		}
+
+		@Override
+		protected Mono<Void> doRollback(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
+			return Mono.empty();
 		}
 
 	}

@@ -41,7 +41,7 @@ record ReactiveTransaction(TransactionShare share) implements TransactionSynchro
 
 	@Override
 	public Mono<Void> afterCompletion(int status) {
-		return Mono.fromFuture(this.share::releaseAsync).then();
+		return Mono.fromFuture(() -> this.share.releaseAsync(status == STATUS_ROLLED_BACK)).then();
 	}
 
 }

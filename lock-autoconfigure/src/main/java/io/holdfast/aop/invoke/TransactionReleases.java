@@ -56,7 +56,7 @@ final class TransactionReleases implements TransactionSynchronization {
 	@Override
 	public void afterCompletion(int status) {
 		if (!this.replaced) {
-			this.share.release();
+			this.share.release(status == STATUS_ROLLED_BACK);
 		}
 	}
 

@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.TransactionBinding;
 import io.holdfast.annotation.OnLoss;
@@ -138,9 +139,10 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	/**
 	 * Release what was left, as the transaction is completed. Blocks until all releases
 	 * are answered, which are under way together.
+	 * @param rolledBack whether the work of the calls was undone
 	 */
-	void release() {
-		List<HeldMethodLease> annotated = complete();
+	void release(boolean rolledBack) {
+		List<HeldMethodLease> annotated = complete(rolledBack);
 		List<Lease> others = innermostFirst(this.left);
 		int async = annotated.size() + others.size() - 1;
 		List<CompletableFuture<?>> answers = new ArrayList<>(Math.max(async, 0));
@@ -174,22 +176,32 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	}
 
 	/**
-	 * Do what {@link #release()} does, without blocking; services join no such
-	 * transaction.
+	 * Do what {@link #release} does, without blocking; services join no such transaction.
+	 * @param rolledBack whether the work of the calls was undone
 	 * @return completed when the releases were answered
 	 */
-	CompletableFuture<?> releaseAsync() {
+	CompletableFuture<?> releaseAsync(boolean rolledBack) {
 		return CompletableFuture
-			.allOf(complete().stream().map(HeldMethodLease::releaseAsync).toArray(CompletableFuture[]::new));
+			.allOf(complete(rolledBack).stream().map(HeldMethodLease::releaseAsync).toArray(CompletableFuture[]::new));
 	}
 
 	/** Note that the transaction has ended: what still runs releases by itself. */
-	private synchronized List<HeldMethodLease> complete() {
+	private synchronized List<HeldMethodLease> complete(boolean rolledBack) {
 		this.completed = true;
+		if (rolledBack) {
+			// As for a run that fails: its retry is not to find itself kept out.
+			this.left.forEach(TransactionShare::waiveMinHold);
+		}
 		List<HeldMethodLease> ended = innermostFirst(
 				this.held.stream().filter((each) -> this.left.contains(each.lease())).toList());
 		ended.forEach((each) -> this.left.remove(each.lease()));
 		return ended;
+	}
+
+	private static void waiveMinHold(Lease lease) {
+		if (lease instanceof LockLease lock) {
+			lock.waiveMinHold();
+		}
 	}
 
 	private static <T> List<T> innermostFirst(Collection<T> inOrder) {
