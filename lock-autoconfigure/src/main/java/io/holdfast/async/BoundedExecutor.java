@@ -81,17 +81,27 @@ public final class BoundedExecutor implements Executor {
 
 	/** Wait until no task runs or waits, but no longer than for a time. */
 	public void awaitIdle(Duration patience) {
+		long until = System.nanoTime() + patience.toNanos();
 		try {
-			if (this.free.tryAcquire(this.most, patience.toNanos(), TimeUnit.NANOSECONDS)) {
+			do {
+				if (!this.free.tryAcquire(this.most, until - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+					return;
+				}
 				this.free.release(this.most);
+				// A task that came in between has found no thread free.
+				useFreeThread();
 			}
+			while (this.free.availablePermits() < this.most);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
 	}
 
-	private void useFreeThread() {
+	/**
+	 * Use a free thread for the tasks that wait, if any do: no thread was left before.
+	 */
+	public void useFreeThread() {
 		if (!(this.first.isEmpty() && this.others.isEmpty()) && this.free.tryAcquire()) {
 			try {
 				this.threads.execute(this::work);
@@ -107,6 +117,8 @@ public final class BoundedExecutor implements Executor {
 		try {
 			for (Runnable task = next(); task != null; task = next()) {
 				this.waiting.decrementAndGet();
+				// A task that found none free, or no thread left, does not wait for this.
+				useFreeThread();
 				run(task);
 			}
 		}

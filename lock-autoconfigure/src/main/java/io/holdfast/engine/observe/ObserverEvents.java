@@ -35,6 +35,10 @@ class ObserverEvents {
 		if (!this.expected.getAndSet(true)) {
 			this.threads.execute(this::tellAll);
 		}
+		else {
+			// It may wait since a time when no thread was left.
+			this.threads.useFreeThread();
+		}
 	}
 
 	private void tellAll() {
