@@ -92,8 +92,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	private LeaseEngine(LeaseStore store, EngineSettings settings, DaemonThreads threads, ThreadScheduler scheduler) {
-		this(store, settings, threads, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId,
-				Math::random);
+		this(store, settings, threads, scheduler, scheduler, scheduler.callbacks(), scheduler.code(),
+				LeaseEngine::newInstanceId, Math::random);
 	}
 
 	/**
@@ -108,13 +108,13 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	public LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
 			Supplier<String> instanceIds, DoubleSupplier random) {
-		this(store, settings, new DaemonThreads(), scheduler, null, callbacks, instanceIds, random);
+		this(store, settings, new DaemonThreads(), scheduler, null, callbacks, callbacks, instanceIds, random);
 	}
 
 	private LeaseEngine(LeaseStore store, EngineSettings settings, DaemonThreads threads, Scheduler scheduler,
-			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Supplier<String> instanceIds,
+			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Executor code, Supplier<String> instanceIds,
 			DoubleSupplier random) {
-		this.context = new EngineContext(store, settings, scheduler, callbacks, random, instanceIds, this::start);
+		this.context = new EngineContext(store, settings, scheduler, callbacks, code, random, instanceIds, this::start);
 		this.losses = new HoldLosses(this.context);
 		this.renewer = new LeaseRenewer(this.context, this.losses);
 		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);

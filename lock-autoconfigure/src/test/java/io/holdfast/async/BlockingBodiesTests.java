@@ -5,9 +5,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
+import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -100,6 +102,38 @@ class BlockingBodiesTests {
 				.count();
 			assertThat(ours).isLessThan(20);
 			goOn.countDown();
+			assertThat(CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
+		});
+	}
+
+	@Test
+	@DisplayName("Calls whose code computes on all processors keep no grant, loss or end of other leases from them")
+	void computing() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			int processors = Runtime.getRuntime().availableProcessors();
+			AtomicBoolean over = new AtomicBoolean();
+			CountDownLatch all = new CountDownLatch(processors);
+			List<CompletableFuture<?>> calls = start(processors,
+					(i) -> locks.withLockAsync(LockRequest.of("k" + i), () -> {
+						all.countDown();
+						while (!over.get()) {
+							Thread.onSpinWait();
+						}
+						return CompletableFuture.completedFuture(null);
+					}));
+			try {
+				Meeting.await(all);
+				LockLease several = locks.acquire(LockRequest.ofAll(List.of("a", "b")).waitTime(SOON));
+				CountDownLatch lost = new CountDownLatch(1);
+				several.onLost(lost::countDown);
+				locks.admin().forceRelease("a");
+				Meeting.await(lost);
+				several.release();
+			}
+			finally {
+				over.set(true);
+			}
 			assertThat(CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
 		});
 	}

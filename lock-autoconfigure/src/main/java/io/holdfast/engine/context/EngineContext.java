@@ -59,6 +59,8 @@ public final class EngineContext {
 
 	public final Executor callbacks;
 
+	private final Executor code;
+
 	public final EngineSettings settings;
 
 	public final CompositeObserver observers;
@@ -99,17 +101,19 @@ public final class EngineContext {
 	 * @param store where the leases are kept
 	 * @param settings defaults and times
 	 * @param scheduler the clock
-	 * @param callbacks runs listeners and continuations of users
+	 * @param callbacks runs listeners, and work of the engine that may block
+	 * @param code runs continuations of users
 	 * @param random gives numbers from 0 to 1, for jitter
 	 * @param instanceIds gives ids that no other instance has
 	 * @param start starts the engine, which then has an identity
 	 */
 	public EngineContext(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
-			DoubleSupplier random, Supplier<String> instanceIds, Runnable start) {
+			Executor code, DoubleSupplier random, Supplier<String> instanceIds, Runnable start) {
 		this.store = store;
 		this.settings = settings;
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
+		this.code = code;
 		this.observers = new CompositeObserver(callbacks);
 		this.random = random;
 		this.instanceIds = instanceIds;
@@ -365,8 +369,17 @@ public final class EngineContext {
 	 * an action that waits for it may have a lease that would be renewed for ever.
 	 */
 	public void execute(Runnable action) {
+		execute(this.callbacks, action);
+	}
+
+	/** Do the same with the continuation of a user, for which nothing else waits. */
+	public void executeCode(Runnable action) {
+		execute(this.code, action);
+	}
+
+	private static void execute(Executor threads, Runnable action) {
 		try {
-			this.callbacks.execute(action);
+			threads.execute(action);
 		}
 		catch (OutOfMemoryError | RejectedExecutionException ex) {
 			action.run();

@@ -33,7 +33,9 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	 * Not the common pool: its threads have no application class loader in an executable
 	 * jar, and users may block in continuations.
 	 */
-	private final Executor callbacks;
+	private final ThreadPoolExecutor callbacks;
+
+	private final Executor code;
 
 	/**
 	 * Create a scheduler, which starts its threads when it needs them.
@@ -41,8 +43,8 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	 */
 	public ThreadScheduler(DaemonThreads threads) {
 		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> threads.create(task, "holdfast-timer"));
-		this.callbacks = DaemonThreads.VIRTUAL_FOR_CODE ? (task) -> threads.createForCode(task, "back").start()
-				: pool(threads);
+		this.callbacks = pool(threads);
+		this.code = DaemonThreads.VIRTUAL_FOR_CODE ? (task) -> threads.createForCode(task, "").start() : this.callbacks;
 		this.executor.setRemoveOnCancelPolicy(true);
 		this.executor.setKeepAliveTime(10, TimeUnit.SECONDS);
 		this.executor.allowCoreThreadTimeOut(true);
@@ -51,13 +53,21 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	private static ThreadPoolExecutor pool(DaemonThreads threads) {
 		// Once it is shut down, tasks have threads of their own.
 		return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
-				(task) -> threads.createForCode(task, "back"),
-				(task, pool) -> threads.createForCode(task, "back-late").start());
+				(task) -> threads.create(task, "holdfast-callback"),
+				(task, pool) -> threads.create(task, "holdfast-callback-late").start());
 	}
 
-	/** Return what runs listeners and continuations of users. */
+	/** Return what runs listeners, and the engine's own work that may block. */
 	public Executor callbacks() {
 		return this.callbacks;
+	}
+
+	/**
+	 * Return what runs continuations of users. They may compute for long, and keep from
+	 * others the few threads that virtual ones run on.
+	 */
+	public Executor code() {
+		return this.code;
 	}
 
 	@Override
@@ -101,9 +111,7 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	@Override
 	public void close() {
 		this.executor.shutdownNow();
-		if (this.callbacks instanceof ThreadPoolExecutor pool) {
-			pool.shutdown();
-		}
+		this.callbacks.shutdown();
 	}
 
 }

@@ -290,7 +290,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	/** Return a result whose dependents may block. */
 	final CompletableFuture<ReleaseResult> onCallbackThread(CompletableFuture<ReleaseResult> end) {
-		return end.whenCompleteAsync((result, error) -> tellObservers(), this.context::execute);
+		return end.whenCompleteAsync((result, error) -> tellObservers(), this.context::executeCode);
 	}
 
 	/** Tell the observers what has happened, on the current thread, which may block. */

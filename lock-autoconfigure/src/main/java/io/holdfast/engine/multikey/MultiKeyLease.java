@@ -166,7 +166,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
 		return startRelease().whenCompleteAsync((result, error) -> this.parts.forEach(LeaseHandle::tellObservers),
-				this.context::execute);
+				this.context::executeCode);
 	}
 
 	@Override

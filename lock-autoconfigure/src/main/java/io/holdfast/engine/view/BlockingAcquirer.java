@@ -299,7 +299,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		LeaseContext context = this.contexts.apply(request);
 		PendingAcquisition acquisition = this.starter.acquire(this.resolver.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
-		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::execute);
+		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::executeCode);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
 			tellObservers(acquisition, false);
 			T instead = (error != null) ? fallback.apply(error) : null;
@@ -312,7 +312,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			else if (!userFuture.complete(success.apply(lease))) {
 				lease.discardAsync();
 			}
-		}, this.context::execute);
+		}, this.context::executeCode);
 		userFuture.whenComplete((result, error) -> {
 			if (!acquisition.result().isDone()) {
 				acquisition.interrupt(null);
