@@ -378,8 +378,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		if (ContainerCallbacks.isDestroyByName(method, annotatedMethod.targetClass(), definition)) {
 			logger.warn(annotatedMethod + " does not apply when the container destroys the bean '" + beanName
-					+ "' and calls the method for its name, past the bean's proxy. If it is no end of the bean, write "
-					+ "@Bean(destroyMethod = \"\")");
+					+ "', as it then calls the method, by its name, past the bean's proxy. If the method is not meant to end "
+					+ "the bean, write @Bean(destroyMethod = \"\")");
 		}
 	}
 
@@ -419,11 +419,15 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private void warnOfTransaction(AnnotatedMethod<?> annotatedMethod, Advisor advisor) {
 		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
+			boolean lower = isBefore(advisor, this.leaseAdvisor);
 			logger.warn(annotatedMethod
 					+ " is acquired inside of the method's transaction, which begins before the wait: "
-					+ "the advice for transactions has a lower order than that for @DistributedLock and @Semaphore ("
-					+ this.leaseAdvisor.getOrder() + ") or than that for retries, which is outside of both. "
-					+ "Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order");
+					+ "the advice for transactions "
+					+ (lower ? "has a lower order than that for @DistributedLock and @Semaphore ("
+							+ this.leaseAdvisor.getOrder() + ")"
+							: "is outside of that for retries, limits or circuit breakers, which locks are always inside of")
+					+ ". Leave out the order of @EnableTransactionManagement"
+					+ (lower ? ", or set holdfast.aop.order to a lower one" : ""));
 		}
 	}
 

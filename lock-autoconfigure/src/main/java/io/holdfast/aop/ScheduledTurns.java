@@ -82,10 +82,12 @@ final class ScheduledTurns {
 		if (this.found.isEmpty()) {
 			return;
 		}
-		logger.warn("Each instance runs these scheduled methods, one after the other: " + String.join(", ", this.found)
-				+ ", as they wait for the lock, which is free again after each run. For one run in all instances, write "
-				+ "@DistributedLock(…, waitTime = \"0\", onTimeout = OnTimeout.SKIP, minHold = \"…\"), with a minHold a "
-				+ "little shorter than the time between two runs. If each instance is to run, write minHold = \"0\"");
+		logger
+			.warn("Each instance runs these scheduled methods in its turn, as they wait for their lock, which is free "
+					+ "after each run: " + String.join(", ", this.found) + ". For one run in all instances, write "
+					+ "@DistributedLock(…, waitTime = \"0\", onTimeout = OnTimeout.SKIP, minHold = \"…\"), with a minHold "
+					+ "longer than the clocks of the instances differ, or, with fixedRate or fixedDelay, a little shorter than "
+					+ "the period. If each instance is to run, write minHold = \"0\"");
 		this.found.clear();
 	}
 

@@ -97,7 +97,9 @@ class AdviceOrderTests {
 			context.bean(Shop.class).sell();
 			assertThat(context.locks().events()).startsWith("begin", "lock", "body");
 			assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
-				.contains("Leave out the order of @EnableTransactionManagement");
+				.contains("has a lower order than that for @DistributedLock and @Semaphore (")
+				.contains(
+						"Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order to a lower one");
 		}
 	}
 

@@ -29,7 +29,7 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Annotated {@code @Bean} methods: their lock would be held while the bean is made.
+ * Annotated {@code @Bean} methods: their lock would be held while the bean is created.
  */
 class BeanMethodTests {
 
@@ -40,17 +40,18 @@ class BeanMethodTests {
 			InInterface.class, Overridden.class, Lite.class, OfPermits.class, Full.class })
 	void refused(Class<?> configuration) {
 		assertThat(LockedContext.failure(Map.of(), configuration))
-			.hasMessageMatching("(?s)@(DistributedLock|Semaphore) on .*\\.bean\\(\\).* is held while the bean is made, "
-					+ "and not while its methods run\\. .*")
+			.hasMessageMatching(
+					"(?s)@(DistributedLock|Semaphore) on .*\\.bean\\(\\).* is held while the bean is created, "
+							+ "and not while its methods run\\. .*")
 			.hasMessageContaining("Move it to ")
-			.hasMessageContaining("to make the bean under it, use the ");
+			.hasMessageContaining("To create the bean under it, use the ");
 	}
 
 	@Test
 	@DisplayName("A factory bean makes a bean as well")
 	void factoryBean() {
 		assertThat(LockedContext.failure(Map.of(), WorkerFactory.class))
-			.hasMessageContaining(WorkerFactory.class.getName() + ".getObject() is held while the bean is made");
+			.hasMessageContaining(WorkerFactory.class.getName() + ".getObject() is held while the bean is created");
 		try (LockedContext context = LockedContext.withClassProxies(NoFactory.class)) {
 			context.bean(NoFactory.class).getObject();
 			assertThat(context.locks().keys()).containsExactly("other");
@@ -61,11 +62,11 @@ class BeanMethodTests {
 	@DisplayName("Where to move the annotation")
 	void cure() {
 		assertThat(LockedContext.failure(Map.of(), OfApplicationRunner.class)).hasMessageContaining(
-				"Move it to run of a class that implements ApplicationRunner, or to a method of another bean that the"
-						+ " bean calls; to make the bean under it, use the LockService there");
+				"Move it to the method run of a class that implements ApplicationRunner, or to a method of another bean"
+						+ " that this bean calls. To create the bean under it, use the LockService in the method");
 		assertThat(LockedContext.failure(Map.of(), OfPermits.class))
 			.hasMessageContaining("Move it to the methods of the bean's class"
-					+ ", or to a method of another bean that the bean calls; to make the bean under it, use the SemaphoreService there");
+					+ ", or to a method of another bean that this bean calls. To create the bean under it, use the SemaphoreService in the method");
 	}
 
 	@Test

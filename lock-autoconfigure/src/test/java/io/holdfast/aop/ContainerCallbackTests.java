@@ -82,7 +82,7 @@ class ContainerCallbackTests {
 			assertThat(context.semaphores().keys()).hasSize(1);
 			assertThat(output).containsOnlyOnce("@Semaphore on " + InferredDestroy.Pool.class.getName()
 					+ ".shutdown() does not apply when the container destroys the bean 'pool'"
-					+ " and calls the method for its name, past the bean's proxy. If it is no end of the bean,"
+					+ ", as it then calls the method, by its name, past the bean's proxy. If the method is not meant to end the bean,"
 					+ " write @Bean(destroyMethod = \"\")");
 		}
 	}

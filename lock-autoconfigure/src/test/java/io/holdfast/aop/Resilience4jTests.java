@@ -256,7 +256,10 @@ class Resilience4jTests {
 			assertThat(failingOnce(context).all()).isEqualTo("sold");
 			assertThat(context.locks().events()).startsWith("begin", "permit", "lock", "body");
 			assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
-				.contains("Leave out the order of @EnableTransactionManagement");
+				.contains(
+						"is outside of that for retries, limits or circuit breakers, which locks are always inside of. "
+								+ "Leave out the order of @EnableTransactionManagement")
+				.doesNotContain("or set holdfast.aop.order");
 		}
 	}
 

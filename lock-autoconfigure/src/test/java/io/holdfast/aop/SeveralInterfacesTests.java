@@ -22,8 +22,8 @@ class SeveralInterfacesTests {
 	@DisplayName("Of two that differ, one would be without effect: refused, with the place where to write which is meant")
 	void refused(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type))
-			.hasMessageMatching("@(DistributedLock|Semaphore) on .* is declared in another way by .*")
-			.hasMessageContaining("of which only one would apply. Annotate ");
+			.hasMessageMatching("@(DistributedLock|Semaphore) on .* differs from that of .*")
+			.hasMessageContaining(", and only one of them would apply. Annotate ");
 	}
 
 	@Test

@@ -36,7 +36,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 @ExtendWith(OutputCaptureExtension.class)
 class ScheduledTurnsTests {
 
-	private static final String START = "Each instance runs these scheduled methods, one after the other: ";
+	private static final String START = "Each instance runs these scheduled methods in its turn, as they wait for their lock, "
+			+ "which is free after each run: ";
 
 	private final ApplicationContextRunner runner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
@@ -57,7 +58,7 @@ class ScheduledTurnsTests {
 		start(this.runner.withBean(Jobs.class).withBean("again", Jobs.class).withBean(LockedJobs.class));
 		assertThat(warnings(output)).hasSize(1);
 		String warning = warnings(output).get(0);
-		String methods = warning.substring(warning.indexOf(START) + START.length(), warning.indexOf(", as they wait"));
+		String methods = warning.substring(warning.indexOf(START) + START.length(), warning.indexOf(". For one run"));
 		String prefix = ScheduledTurnsTests.class.getName() + "$";
 		assertThat(methods.split(", ")).containsExactlyElementsOf(
 				Stream
@@ -105,7 +106,8 @@ class ScheduledTurnsTests {
 				context.getBean(LockedJobs.class);
 				context.getBean(LockedJobs.class);
 			});
-		assertThat(warnings(output)).hasSize(1).allMatch(Pattern.compile("LockedJobs\\.ofType, as").asPredicate());
+		assertThat(warnings(output)).hasSize(1)
+			.allMatch(Pattern.compile("LockedJobs\\.ofType\\. For one run").asPredicate());
 	}
 
 	@EnableScheduling

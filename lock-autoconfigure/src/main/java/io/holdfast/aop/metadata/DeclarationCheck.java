@@ -75,10 +75,11 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 	private void checkMethod(AnnotatedMethod<A> annotatedMethod) {
 		Method method = annotatedMethod.method();
 		if (makesBean(method)) {
-			throw annotatedMethod.invalid("is held while the bean is made, and not while its methods run", "Move it to "
-					+ work(annotatedMethod.returned().toClass())
-					+ ", or to a method of another bean that the bean calls; to make the bean under it, use the "
-					+ service() + " there", null);
+			throw annotatedMethod
+				.invalid("is held while the bean is created, and not while its methods run", "Move it to "
+						+ work(annotatedMethod.returned().toClass())
+						+ ", or to a method of another bean that this bean calls. To create the bean under it, use the "
+						+ service() + " in the method", null);
 		}
 		int modifiers = method.getModifiers();
 		if (Modifier.isStatic(modifiers) || Modifier.isPrivate(modifiers)) {
@@ -99,7 +100,7 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 		}
 		rival(annotatedMethod.annotation(), onMethods(method)).ifPresent((rival) -> {
 			throw annotatedMethod.invalid(
-					"is declared in another way by " + rival.getName() + ", of which only one would apply",
+					"differs from that of " + rival.getName() + ", and only one of them would apply",
 					"Annotate the method of the class itself", null);
 		});
 		if (annotatedMethod.neverReturns()) {
@@ -117,7 +118,8 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 		List<Method> open = made.isInterface() ? Stream.of(made.getMethods())
 			.filter((method) -> Modifier.isAbstract(method.getModifiers()) && !ReflectionUtils.isObjectMethod(method))
 			.toList() : List.of();
-		return (open.size() == 1) ? open.get(0).getName() + " of a class that implements " + made.getSimpleName()
+		return (open.size() == 1)
+				? "the method " + open.get(0).getName() + " of a class that implements " + made.getSimpleName()
 				: "the methods of the bean's class";
 	}
 
@@ -200,7 +202,7 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 					MergedAnnotations.from(this.type, SearchStrategy.TYPE_HIERARCHY).stream(this.annotationType))
 				.ifPresent((rival) -> {
 					throw invalid(annotated,
-							"is declared in another way by " + rival.getName() + ", of which only one would apply",
+							"differs from that of " + rival.getName() + ", and only one of them would apply",
 							"Annotate the class itself, or the methods");
 				});
 		}
