@@ -29,8 +29,9 @@ public enum OnLoss {
 	 * The method is to end at once: its thread is interrupted, a reactive chain or a
 	 * future cancelled. The caller gets a {@link io.holdfast.LeaseLostException} whatever
 	 * the method makes of that; what it throws is the cause. Otherwise as {@link #THROW}.
-	 * The thread is not left interrupted by the loss. An interrupt from outside is kept;
-	 * but one that comes while that of the loss has not been noticed is one with it.
+	 * The thread is not left interrupted by the loss. An interrupt from outside is kept
+	 * if it comes after the method has noticed the loss; before, the two interrupts
+	 * cannot be told apart.
 	 */
 	INTERRUPT
 

@@ -409,8 +409,8 @@ public final class EngineContext {
 
 	private void warnOfLossActions() {
 		if (this.lossActions.waiting() >= LOSS_THREADS && this.warnedOfLossActions.compareAndSet(false, true)) {
-			logger.warn("Many leases were lost, and the actions and listeners for that take their time on "
-					+ LOSS_THREADS + " threads: others wait for them. Leases go on");
+			logger.warn("The onLost actions and LeaseLostEvent listeners are too slow: they keep " + LOSS_THREADS
+					+ " threads, and further ones wait; the leases are not affected");
 		}
 	}
 
