@@ -23,7 +23,6 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
-import org.springframework.dao.support.DaoSupport;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.quartz.QuartzJobBean;
@@ -374,9 +373,20 @@ class TypeWithoutEffectTests {
 
 	}
 
-	/** Its base class has a final afterPropertiesSet. */
+	/** As Spring's support for data access objects. */
+	abstract static class CheckedDao implements InitializingBean {
+
+		@Override
+		public final void afterPropertiesSet() {
+			checkDaoConfig();
+		}
+
+		protected abstract void checkDaoConfig();
+
+	}
+
 	@DistributedLock(name = "dao")
-	static class CounterDao extends DaoSupport {
+	static class CounterDao extends CheckedDao {
 
 		@Override
 		protected void checkDaoConfig() {
