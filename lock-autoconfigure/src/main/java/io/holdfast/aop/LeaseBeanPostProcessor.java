@@ -433,15 +433,20 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * Return the target's class and what it does not implement itself: a repository's
-	 * proxy has an interface that its target knows nothing of.
+	 * proxy has an interface that its target knows nothing of, and that of a remote
+	 * service has no target.
 	 */
 	private static List<Class<?>> typesOf(Object bean) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		List<Class<?>> types = new ArrayList<>();
-		types.add(targetClass);
+		boolean remote = bean instanceof Advised advised && advised.getTargetClass() == null
+				&& advised.getProxiedInterfaces().length > 0;
+		if (!remote) {
+			types.add(targetClass);
+		}
 		if (bean instanceof Advised advised) {
 			for (Class<?> proxied : advised.getProxiedInterfaces()) {
-				if (!proxied.isAssignableFrom(targetClass)) {
+				if (remote || !proxied.isAssignableFrom(targetClass)) {
 					types.add(proxied);
 				}
 			}

@@ -9,6 +9,7 @@ import java.util.Map;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import jakarta.annotation.PostConstruct;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.quartz.JobExecutionContext;
 
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -97,6 +99,146 @@ class TypeWithoutEffectTests {
 			context.bean(Work.class).run();
 			assertThat(context.locks().keys()).containsExactly("final");
 		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { OfRepository.class, OfRemote.class })
+	@DisplayName("An interface, not of the target, whose methods are those of another one")
+	void inherited(Class<?> configuration) {
+		assertThat(LockedContext.failure(Map.of(), configuration)).hasMessageContaining("@DistributedLock on ")
+			.hasMessageContaining("Orders has no effect on what Orders inherits, such as Crud.save. "
+					+ "Declare the methods that it is meant for in Orders as well");
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("Methods that such an interface declares itself are guarded; others are warned of")
+	void declared(CapturedOutput output) {
+		try (LockedContext context = LockedContext.withClassProxies(OfDeclaring.class, OfPart.class)) {
+			context.bean("repository", DeclaringOrders.class).save("a");
+			context.bean("remote", DeclaringOrders.class).save("a");
+			context.bean("repository", DeclaringOrders.class).find("a");
+			context.bean(WithPart.class).find("a");
+			context.bean(WithPart.class).save("a");
+			assertThat(context.locks().keys()).containsExactly("declaring", "declaring", "declaring", "part");
+			assertThat(output).doesNotContain("has no effect");
+		}
+		try (LockedContext context = LockedContext.withClassProxies(OfSome.class)) {
+			context.bean(SomeOrders.class).find("a");
+			assertThat(context.locks().keys()).containsExactly("some");
+			assertThat(output).containsOnlyOnce("has no effect on what SomeOrders inherits, such as Crud.save");
+		}
+	}
+
+	interface Crud<T> {
+
+		T save(T value);
+
+	}
+
+	@DistributedLock
+	interface Orders extends Crud<String> {
+
+	}
+
+	@DistributedLock(name = "declaring")
+	interface DeclaringOrders extends Crud<String> {
+
+		@Override
+		String save(String value);
+
+		String find(String id);
+
+	}
+
+	@DistributedLock(name = "some")
+	interface SomeOrders extends Crud<String> {
+
+		String find(String id);
+
+	}
+
+	@DistributedLock(name = "part")
+	interface Part {
+
+		String find(String id);
+
+	}
+
+	interface WithPart extends Crud<String>, Part {
+
+	}
+
+	/** As the target of repositories. */
+	static class SimpleCrud implements Crud<String> {
+
+		@Override
+		public String save(String value) {
+			return value;
+		}
+
+	}
+
+	private static <T> T repository(Class<T> type) {
+		ProxyFactory factory = new ProxyFactory();
+		factory.setTarget(new SimpleCrud());
+		factory.setInterfaces(type);
+		factory.addAdvice((MethodInterceptor) (invocation) -> "done");
+		return type.cast(factory.getProxy());
+	}
+
+	private static <T> T remote(Class<T> type) {
+		return ProxyFactory.getProxy(type, (MethodInterceptor) (invocation) -> "done");
+	}
+
+	static class OfRepository {
+
+		@Bean
+		Orders orders() {
+			return repository(Orders.class);
+		}
+
+	}
+
+	static class OfRemote {
+
+		@Bean
+		Orders orders() {
+			return remote(Orders.class);
+		}
+
+	}
+
+	static class OfDeclaring {
+
+		@Bean
+		DeclaringOrders repository() {
+			return TypeWithoutEffectTests.repository(DeclaringOrders.class);
+		}
+
+		@Bean
+		DeclaringOrders remote() {
+			return TypeWithoutEffectTests.remote(DeclaringOrders.class);
+		}
+
+	}
+
+	static class OfPart {
+
+		@Bean
+		WithPart orders() {
+			return repository(WithPart.class);
+		}
+
+	}
+
+	static class OfSome {
+
+		@Bean
+		SomeOrders orders() {
+			return repository(SomeOrders.class);
+		}
+
 	}
 
 	@DistributedLock

@@ -214,9 +214,16 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 		own.forEach((method) -> checkEntry(annotated, method));
 		List<Method> guarded = this.methods.stream()
 			.filter((method) -> !this.classProxy || !Modifier.isFinal(method.method().getModifiers()))
+			.filter((method) -> !isOfOther(method))
 			.map(AnnotatedMethod::method)
 			.filter((method) -> !this.callback.test(method))
 			.toList();
+		this.methods.stream()
+			.filter(this::isOfOther)
+			.map(AnnotatedMethod::method)
+			.filter((method) -> method.getDeclaringClass().isAssignableFrom(annotated))
+			.findFirst()
+			.ifPresent((method) -> checkInherited(annotated, method, guarded));
 		this.methods.forEach((method) -> checkTemplate(annotated, method, own, guarded));
 		if (guarded.isEmpty()) {
 			throw invalid(annotated,
@@ -234,6 +241,26 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 							+ entry.getRoot().getType().getSimpleName() + ", because the method is not public",
 					"Make the method public, or annotate the methods instead of the type");
 		});
+	}
+
+	/**
+	 * Return whether a proxy for an interface, whose target does not implement that, has
+	 * a method of another one, as a repository has: its calls know the other one only.
+	 */
+	private boolean isOfOther(AnnotatedMethod<A> annotatedMethod) {
+		return this.type.isInterface() && !isMeant(annotatedMethod);
+	}
+
+	/** Refuse an interface with no methods but inherited ones; warn if it has others. */
+	private void checkInherited(Class<?> annotated, Method inherited, List<Method> guarded) {
+		InvalidDeclarationException trouble = invalid(annotated,
+				"has no effect on what " + this.type.getSimpleName() + " inherits, such as "
+						+ inherited.getDeclaringClass().getSimpleName() + "." + inherited.getName(),
+				"Declare the methods that it is meant for in " + this.type.getSimpleName() + " as well");
+		if (guarded.isEmpty()) {
+			throw trouble;
+		}
+		logger.warn(trouble.getMessage());
 	}
 
 	/**
