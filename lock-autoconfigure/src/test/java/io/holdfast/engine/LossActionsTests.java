@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -173,7 +175,49 @@ class LossActionsTests {
 			});
 	}
 
+	@Test
+	@DisplayName("Calls that ignore the interrupt on loss take no thread each")
+	void ignoredInterrupts() {
+		new ApplicationContextRunner()
+			.withConfiguration(
+					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+			.withPropertyValues("holdfast.backend=memory")
+			.withBean(Shop.class)
+			.run((context) -> {
+				LockService locks = context.getBean(LockService.class);
+				CountDownLatch begun = new CountDownLatch(MOST);
+				CountDownLatch interrupted = new CountDownLatch(MOST);
+				List<CompletableFuture<?>> calls = IntStream.range(0, MOST)
+					.<CompletableFuture<?>>mapToObj((i) -> CompletableFuture.runAsync(
+							() -> context.getBean(Shop.class).ignore("k" + i, begun, interrupted, this.goOn),
+							(task) -> new Thread(task).start()))
+					.toList();
+				await("at work").atMost(SOON).until(() -> begun.getCount() == 0);
+				IntStream.range(0, MOST).forEach((i) -> locks.admin().forceRelease("k" + i));
+				await("interrupted").atMost(SOON).until(() -> interrupted.getCount() == 0);
+				assertThat(Thread.getAllStackTraces().keySet()).map(Thread::getName)
+					.filteredOn((name) -> name.equals("holdfast-call") || name.equals("holdfast-interrupts"))
+					.hasSizeLessThan(2);
+				this.goOn.countDown();
+				assertThat(calls).allSatisfy((call) -> assertThat(call).failsWithin(SOON)
+					.withThrowableThat()
+					.withCauseInstanceOf(LeaseLostException.class));
+			});
+	}
+
 	static class Shop {
+
+		@DistributedLock(key = "#key", onLoss = OnLoss.INTERRUPT)
+		void ignore(String key, CountDownLatch begun, CountDownLatch interrupted, CountDownLatch goOn) {
+			begun.countDown();
+			while (!Thread.currentThread().isInterrupted()) {
+				LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+			}
+			interrupted.countDown();
+			while (goOn.getCount() > 0) {
+				Thread.yield();
+			}
+		}
 
 		@DistributedLock(key = "'work'", onLoss = OnLoss.INTERRUPT)
 		boolean work() {

@@ -1,9 +1,11 @@
 package io.holdfast.aop.invoke;
 
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-import io.holdfast.async.CallResult;
+import io.holdfast.async.DaemonThreads;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +17,8 @@ import org.jspecify.annotations.Nullable;
 final class LossInterrupt {
 
 	private static final ThreadLocal<LossInterrupt> INNERMOST = new ThreadLocal<>();
+
+	private static final DaemonThreads THREADS = new DaemonThreads();
 
 	/** That of a method that called this one, on the same thread. */
 	private final @Nullable LossInterrupt outer;
@@ -43,7 +47,7 @@ final class LossInterrupt {
 			}
 		}
 		if (interrupted) {
-			CallResult.onNewThread(this.flag::watch);
+			this.flag.watch();
 		}
 	}
 
@@ -61,7 +65,7 @@ final class LossInterrupt {
 			interrupted = this.lost && isOuterLost() && this.flag.set();
 		}
 		if (interrupted) {
-			CallResult.onNewThread(this.flag::watch);
+			this.flag.watch();
 		}
 		if (this.outer != null) {
 			INNERMOST.set(this.outer);
@@ -102,9 +106,21 @@ final class LossInterrupt {
 
 		private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
 
+		/**
+		 * The flags that one thread watches: thousands of methods may ignore their
+		 * interrupts. Guarded by itself, before any flag.
+		 */
+		private static final Set<Flag> WATCHED = new HashSet<>();
+
 		private final Thread thread;
 
 		private boolean ours;
+
+		/** The reason of its wait when it was interrupted, or when it was clear first. */
+		private @Nullable Object wait;
+
+		/** Whether it was clear, outside of that wait, at the last look. */
+		private boolean cleared;
 
 		Flag(Thread thread) {
 			this.thread = thread;
@@ -119,35 +135,71 @@ final class LossInterrupt {
 				return false;
 			}
 			this.ours = true;
+			this.cleared = false;
+			this.wait = LockSupport.getBlocker(this.thread);
 			this.thread.interrupt();
 			return true;
 		}
 
-		/**
-		 * Watch for the end of our interrupt. Code that clears the flag, and sets it
-		 * again for its caller, does so at once: the flag is looked at twice.
-		 */
+		/** Watch for the end of our interrupt. */
 		void watch() {
+			boolean first;
+			synchronized (WATCHED) {
+				first = WATCHED.isEmpty();
+				WATCHED.add(this);
+			}
+			if (first) {
+				try {
+					THREADS.start(Flag::watchAll, "holdfast-interrupts");
+				}
+				catch (OutOfMemoryError ex) {
+					// No threads are left: the interrupt counts as ours to the end.
+					synchronized (WATCHED) {
+						WATCHED.clear();
+					}
+				}
+			}
+		}
+
+		private static void watchAll() {
 			long pause = SHORTEST_PAUSE;
-			boolean cleared = false;
-			// If no threads are left, the thread itself comes here.
-			while (Thread.currentThread() != this.thread && remainsOurs(cleared)) {
-				cleared = !this.thread.isInterrupted();
-				pause = cleared ? SHORTEST_PAUSE : Math.min(2 * pause, LONGEST_PAUSE);
+			while (true) {
+				synchronized (WATCHED) {
+					WATCHED.removeIf((flag) -> !flag.remainsOurs());
+					if (WATCHED.isEmpty()) {
+						return;
+					}
+					pause = WATCHED.stream().anyMatch((flag) -> flag.cleared) ? SHORTEST_PAUSE
+							: Math.min(2 * pause, LONGEST_PAUSE);
+				}
 				LockSupport.parkNanos(pause);
 			}
 		}
 
 		/**
-		 * Look at the flag again.
-		 * @param cleared whether it was clear at the last look
+		 * Look at the flag again. Code that clears it, and sets it again for its caller,
+		 * does so at once: it has to be clear twice.
 		 * @return whether it is still ours
 		 */
-		private synchronized boolean remainsOurs(boolean cleared) {
-			if (cleared && !this.thread.isInterrupted()) {
+		private synchronized boolean remainsOurs() {
+			boolean clear = !this.thread.isInterrupted() && !isStillWaiting();
+			if (clear && this.cleared) {
 				this.ours = false;
 			}
+			this.cleared = clear;
 			return this.ours;
+		}
+
+		/**
+		 * Return whether the thread goes on with its wait, as for the lock of a
+		 * {@code ReentrantLock}: that has cleared the flag, and sets it at its end.
+		 */
+		private boolean isStillWaiting() {
+			Object now = LockSupport.getBlocker(this.thread);
+			if (this.wait == null && !this.cleared) {
+				this.wait = now;
+			}
+			return now != null && now == this.wait;
 		}
 
 		void clear(boolean reported) {
