@@ -330,9 +330,14 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		return this.coordinators.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
 	}
 
-	/** Return what completes once the events that have begun by now are over. */
+	/**
+	 * Return a future that completes once the events that have begun by now are over, and
+	 * observers are told of them or a command timeout has passed.
+	 */
 	public CompletableFuture<?> afterEvents() {
-		return this.coordinators.waiters();
+		return this.coordinators.waiters()
+			.thenRunAsync(() -> this.context.observers.awaitTold(this.context.settings.commandTimeout()),
+					this.context::execute);
 	}
 
 	/** Return the view of all instances that share the store. */

@@ -11,7 +11,7 @@ import io.holdfast.async.BoundedExecutor;
  * event may come on any thread, which observers must not keep: a timer, an event loop.
  * Thread-safe.
  */
-class ObserverEvents {
+final class ObserverEvents {
 
 	private final BoundedExecutor threads;
 
@@ -25,12 +25,12 @@ class ObserverEvents {
 	}
 
 	/** Add an event, of which the current thread or another one is about to tell. */
-	final void add(Runnable event) {
+	void add(Runnable event) {
 		this.events.add(event);
 	}
 
 	/** Add an event, and have it told on a thread for observers. */
-	final void addAndTell(Runnable event) {
+	void addAndTell(Runnable event) {
 		add(event);
 		if (!this.expected.getAndSet(true)) {
 			this.threads.execute(this::tellAll);
@@ -50,14 +50,14 @@ class ObserverEvents {
 	}
 
 	/** Tell the events on the current thread, which is one of its user. */
-	final synchronized void tellNow() {
+	synchronized void tellNow() {
 		for (Runnable event = this.events.poll(); event != null; event = this.events.poll()) {
 			event.run();
 		}
 	}
 
 	/** Tell the events on the current thread, unless too many are kept by observers. */
-	final void tellHere() {
+	void tellHere() {
 		if (!this.events.isEmpty() || this.expected.get()) {
 			this.threads.executeHere(this::tellNow);
 		}

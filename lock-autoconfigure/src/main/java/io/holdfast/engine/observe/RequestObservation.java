@@ -20,7 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class RequestObservation extends ObserverEvents {
+public final class RequestObservation {
+
+	private final ObserverEvents events;
 
 	private final ObserverGuard guard;
 
@@ -51,7 +53,7 @@ public final class RequestObservation extends ObserverEvents {
 
 	RequestObservation(BoundedExecutor threads, ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
 			List<ResolvedRequest> requests) {
-		super(threads);
+		this.events = new ObserverEvents(threads);
 		this.guard = guard;
 		this.observers = observers;
 		this.engine = engine;
@@ -80,7 +82,7 @@ public final class RequestObservation extends ObserverEvents {
 	 */
 	public void endCall() {
 		this.caller = null;
-		tellNow();
+		this.events.tellNow();
 	}
 
 	/**
@@ -90,10 +92,10 @@ public final class RequestObservation extends ObserverEvents {
 	 */
 	public void tell(boolean blocking) {
 		if (blocking) {
-			tellNow();
+			this.events.tellNow();
 		}
 		else {
-			tellHere();
+			this.events.tellHere();
 		}
 	}
 
@@ -101,10 +103,10 @@ public final class RequestObservation extends ObserverEvents {
 		try {
 			Runnable guarded = () -> this.guard.run(event);
 			if (Thread.currentThread() == this.caller) {
-				add(guarded);
+				this.events.add(guarded);
 			}
 			else {
-				addAndTell(guarded);
+				this.events.addAndTell(guarded);
 			}
 		}
 		catch (RuntimeException | Error ex) {
@@ -124,7 +126,7 @@ public final class RequestObservation extends ObserverEvents {
 		// Guarded: nothing else would complete it if memory is full.
 		this.guard.run(() -> {
 			List<Long> fences = lease.fences();
-			add(() -> this.guard.run(() -> tellGranted(fences)));
+			this.events.add(() -> this.guard.run(() -> tellGranted(fences)));
 		});
 		return result.complete(lease);
 	}
@@ -138,7 +140,7 @@ public final class RequestObservation extends ObserverEvents {
 		}
 		this.guard.run(() -> {
 			RuntimeException told = (why instanceof RuntimeException ex) ? ex : new IllegalStateException(why);
-			add(() -> this.guard.run(() -> tellFailed(told)));
+			this.events.add(() -> this.guard.run(() -> tellFailed(told)));
 		});
 		return result.completeExceptionally(why);
 	}
@@ -153,7 +155,7 @@ public final class RequestObservation extends ObserverEvents {
 
 	/** Tell, with its grant, that it was granted what others had. */
 	public void handedOver(HandOver way) {
-		add(() -> {
+		this.events.add(() -> {
 			for (EngineObserver observer : this.observers) {
 				this.guard.run(() -> observer.handedOver(this.requests.get(0).resource().kind(), way));
 			}
