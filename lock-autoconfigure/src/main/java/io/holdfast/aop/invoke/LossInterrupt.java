@@ -102,9 +102,11 @@ final class LossInterrupt {
 	 */
 	private static final class Flag {
 
-		private static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(50);
+		/** Between two looks. */
+		private static final long PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
 
-		private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
+		/** How often it has to be clear. The thread may have to wait for a processor. */
+		private static final int LOOKS = 10;
 
 		/**
 		 * The flags that one thread watches: thousands of methods may ignore their
@@ -116,11 +118,13 @@ final class LossInterrupt {
 
 		private boolean ours;
 
-		/** The reason of its wait when it was interrupted, or when it was clear first. */
+		/**
+		 * The reason of its wait when it was interrupted, or the first one after that.
+		 */
 		private @Nullable Object wait;
 
-		/** Whether it was clear, outside of that wait, at the last look. */
-		private boolean cleared;
+		/** How often it was clear, outside of that wait, at the last looks. */
+		private int cleared;
 
 		Flag(Thread thread) {
 			this.thread = thread;
@@ -135,7 +139,7 @@ final class LossInterrupt {
 				return false;
 			}
 			this.ours = true;
-			this.cleared = false;
+			this.cleared = 0;
 			this.wait = LockSupport.getBlocker(this.thread);
 			this.thread.interrupt();
 			return true;
@@ -162,31 +166,27 @@ final class LossInterrupt {
 		}
 
 		private static void watchAll() {
-			long pause = SHORTEST_PAUSE;
 			while (true) {
 				synchronized (WATCHED) {
 					WATCHED.removeIf((flag) -> !flag.remainsOurs());
 					if (WATCHED.isEmpty()) {
 						return;
 					}
-					pause = WATCHED.stream().anyMatch((flag) -> flag.cleared) ? SHORTEST_PAUSE
-							: Math.min(2 * pause, LONGEST_PAUSE);
 				}
-				LockSupport.parkNanos(pause);
+				LockSupport.parkNanos(PAUSE);
 			}
 		}
 
 		/**
 		 * Look at the flag again. Code that clears it, and sets it again for its caller,
-		 * does so at once: it has to be clear twice.
+		 * does so at once: it has to stay clear.
 		 * @return whether it is still ours
 		 */
 		private synchronized boolean remainsOurs() {
-			boolean clear = !this.thread.isInterrupted() && !isStillWaiting();
-			if (clear && this.cleared) {
+			this.cleared = (this.thread.isInterrupted() || isStillWaiting()) ? 0 : this.cleared + 1;
+			if (this.cleared >= LOOKS) {
 				this.ours = false;
 			}
-			this.cleared = clear;
 			return this.ours;
 		}
 
@@ -196,7 +196,7 @@ final class LossInterrupt {
 		 */
 		private boolean isStillWaiting() {
 			Object now = LockSupport.getBlocker(this.thread);
-			if (this.wait == null && !this.cleared) {
+			if (this.wait == null) {
 				this.wait = now;
 			}
 			return now != null && now == this.wait;
