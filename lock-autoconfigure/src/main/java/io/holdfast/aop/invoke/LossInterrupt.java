@@ -179,27 +179,22 @@ final class LossInterrupt {
 
 		/**
 		 * Look at the flag again. Code that clears it, and sets it again for its caller,
-		 * does so at once: it has to stay clear.
+		 * does so at once: it has to stay clear. So does a wait that goes on, as for a
+		 * {@code ReentrantLock}, at its end.
 		 * @return whether it is still ours
 		 */
 		private synchronized boolean remainsOurs() {
-			this.cleared = (this.thread.isInterrupted() || isStillWaiting()) ? 0 : this.cleared + 1;
+			boolean clear = !this.thread.isInterrupted();
+			Object current = LockSupport.getBlocker(this.thread);
+			if (clear && this.wait == null) {
+				this.wait = current;
+			}
+			boolean waiting = current != null && current == this.wait;
+			this.cleared = (clear && !waiting) ? this.cleared + 1 : 0;
 			if (this.cleared >= LOOKS) {
 				this.ours = false;
 			}
 			return this.ours;
-		}
-
-		/**
-		 * Return whether the thread goes on with its wait, as for the lock of a
-		 * {@code ReentrantLock}: that has cleared the flag, and sets it at its end.
-		 */
-		private boolean isStillWaiting() {
-			Object now = LockSupport.getBlocker(this.thread);
-			if (this.wait == null) {
-				this.wait = now;
-			}
-			return now != null && now == this.wait;
 		}
 
 		void clear(boolean reported) {
