@@ -31,8 +31,8 @@ public interface KeyNamespace {
 	String current();
 
 	/**
-	 * Return a request in the current namespace. For callers: do not override it, as later
-	 * subscriptions to the result of an annotated method use the text that
+	 * Return a request in the current namespace. For callers: do not override it, as
+	 * later subscriptions to the result of an annotated method use the text that
 	 * {@link #current()} returned for the call.
 	 * @param <R> the type of the request
 	 * @param request the request
