@@ -83,8 +83,8 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 
 		/**
 		 * The request's name: of an annotation without one, class and method;
-		 * {@code none} for other requests without one. Each name has meters of its own,
-		 * so it holds no ids.
+		 * {@code none} for other requests without one. Each name has meters of its own:
+		 * put no ids into it.
 		 */
 		NAME("name"),
 

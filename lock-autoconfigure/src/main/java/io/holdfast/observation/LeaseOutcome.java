@@ -20,8 +20,8 @@ public enum LeaseOutcome {
 	TIMED_OUT,
 
 	/**
-	 * Not granted: others held it, and the caller went on without, by {@code SKIP} or a
-	 * {@code try} that does not wait.
+	 * Not granted: others held it, and the caller went on without it, by {@code SKIP} or
+	 * a {@code try…} that does not wait.
 	 */
 	SKIPPED,
 
