@@ -18,8 +18,8 @@ import org.springframework.boot.health.contributor.Status;
 /**
  * {@link HealthIndicator} of one {@link LeaseEngine}: {@code DOWN} while renewals fail,
  * {@link #DEGRADED} while wake-ups are not received, or the store does not answer, or
- * refuses requests of some kind, otherwise {@code UP}, whatever it has to warn of. Blocks
- * for the given patience at most, and only while the store has not answered. Thread-safe.
+ * refuses requests of some kind, otherwise {@code UP}, perhaps with warnings. Blocks for
+ * the given patience at most, and only while the store has not answered. Thread-safe.
  *
  * @since 0.1.0
  */

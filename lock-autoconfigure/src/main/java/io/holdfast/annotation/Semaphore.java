@@ -179,9 +179,10 @@ public @interface Semaphore {
 	 * up to {@code 365d}. That bounds how often the method runs, not only how many calls
 	 * run at once. No caller waits for that time to pass: the method returns when it is
 	 * done, and the release takes effect later. It counts for runs that fail, too. A
-	 * retry that finds no permit for this reason fails as the first run did, also with
-	 * {@code SKIP} or a {@link #fallback()}. It cannot be longer than {@link #maxHold()},
-	 * nor than a lease that is not renewed. Written like {@link #waitTime()}.
+	 * retry by advice of the method that finds no permit for this reason fails as the
+	 * first run did, also with {@code SKIP} or a {@link #fallback()}. It cannot be longer
+	 * than {@link #maxHold()}, nor than a lease that is not renewed. Written like
+	 * {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */
 	String minHold() default "";

@@ -74,8 +74,8 @@ import org.springframework.util.function.SingletonSupplier;
  * and aspects without one come after it.
  *
  * <p>
- * Advice for retries, circuit breakers and the like is always outside, whatever its
- * order: Spring's {@code @Retryable} and {@code @ConcurrencyLimit}, Spring Retry and
+ * Advice for retries, circuit breakers and the like of any order is always outside:
+ * Spring's {@code @Retryable} and {@code @ConcurrencyLimit}, Spring Retry and
  * Resilience4j.
  *
  * <p>
@@ -156,7 +156,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	@Override
 	public void setOrder(int order) {
-		// Not later: what comes then may register the bare bean with its container.
+		// Not later: other post-processors would register the bare bean with a container.
 		super.setOrder(Math.min(order, DEFAULT_ORDER));
 		this.leaseAdvisor.setOrder(order);
 	}

@@ -45,7 +45,7 @@ public final class BoundedExecutor implements Executor {
 		add(this.others, task);
 	}
 
-	/** Run a task before those that wait by {@link #execute}. */
+	/** Run a task before the waiting ones of {@link #execute}. */
 	public void executeFirst(Runnable task) {
 		add(this.first, task);
 	}

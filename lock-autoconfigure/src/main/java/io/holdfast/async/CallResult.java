@@ -121,8 +121,8 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Run code on another thread; or on this one, if no threads are left: what was
-	 * acquired must not be lost.
+	 * Run code on another thread; or on this one, if no threads are left: the leases must
+	 * not be lost.
 	 * @param asked the future that the code has waited for, whose engine has threads
 	 */
 	public static void onOtherThread(CompletableFuture<?> asked, Runnable action) {

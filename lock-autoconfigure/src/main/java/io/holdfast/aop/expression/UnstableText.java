@@ -115,7 +115,7 @@ final class UnstableText {
 			return inText(value) + ", which has no text of its own (no toString method). " + PROPERTIES + "version";
 		}
 		String zoneless = zoneless(value);
-		// A text that is written by hand may have what this method returns.
+		// A text that is written by hand may contain the result of this method.
 		if (zoneless != null && (part.generated() || zoneless.equals("toInstant()")) && isInText(value)) {
 			return inText(value) + ", whose text depends on the time zone. " + PROPERTIES + "at." + zoneless;
 		}

@@ -31,7 +31,7 @@ public final class TransactionShare implements TransactionBinding.Participation 
 
 	private static final Log logger = LogFactory.getLog(TransactionShare.class);
 
-	/** What annotated calls hold, the innermost last. Guarded by this. */
+	/** The leases of annotated calls, the innermost last. Guarded by this. */
 	private final List<HeldMethodLease> held = new ArrayList<>(1);
 
 	/** The leases of calls that have ended, also of services. Guarded by this. */
@@ -137,8 +137,8 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	}
 
 	/**
-	 * Release what was left, as the transaction is completed. Blocks until all releases
-	 * are answered, which are under way together.
+	 * Release the leases that were left, as the transaction is completed. Blocks until
+	 * all releases are answered, which are under way together.
 	 * @param rolledBack whether the work of the calls was undone
 	 */
 	void release(boolean rolledBack) {
@@ -176,7 +176,7 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	}
 
 	/**
-	 * Do what {@link #release} does, without blocking; services join no such transaction.
+	 * Release them without blocking; services join no such transaction.
 	 * @param rolledBack whether the work of the calls was undone
 	 * @return completed when the releases were answered
 	 */

@@ -168,8 +168,7 @@ record DeclarationCheck<A extends Annotation>(Class<A> annotationType, Class<?> 
 	/**
 	 * Return the type that declares something else than the interface whose annotation
 	 * applies: another interface, or the base class, which Spring searches later. An
-	 * interface comes before those that it extends, and a class with an annotation of its
-	 * own before all.
+	 * interface comes before its super-interfaces, and an annotated class before all.
 	 */
 	private static <A extends Annotation> Optional<Class<?>> rival(MergedAnnotation<A> applied,
 			Stream<MergedAnnotation<A>> all) {

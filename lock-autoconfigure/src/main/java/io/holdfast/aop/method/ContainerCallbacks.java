@@ -26,7 +26,7 @@ public final class ContainerCallbacks {
 
 	private static final String PRE_DESTROY = "jakarta.annotation.PreDestroy";
 
-	/** The annotations of methods that get what the bean needs. */
+	/** The annotations of methods for injection. */
 	private static final List<String> INJECTION = List.of("org.springframework.beans.factory.annotation.Autowired",
 			"org.springframework.beans.factory.annotation.Value", "jakarta.inject.Inject",
 			"jakarta.annotation.Resource", "jakarta.ejb.EJB", "jakarta.persistence.PersistenceContext",
@@ -37,7 +37,7 @@ public final class ContainerCallbacks {
 
 	/**
 	 * Return whether a method is called when its bean is created.
-	 * @param definition what the bean was made from, or {@code null} if that is not known
+	 * @param definition the bean's definition, or {@code null} if that is not known
 	 */
 	public static boolean isInit(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
 		return isAnnotated(method, POST_CONSTRUCT) || is(method, "afterPropertiesSet", InitializingBean.class, type)
@@ -61,7 +61,7 @@ public final class ContainerCallbacks {
 	/**
 	 * Return whether a method is called when its bean is destroyed, by its annotation, an
 	 * interface of the bean or its definition.
-	 * @param definition what the bean was made from, or {@code null} if that is not known
+	 * @param definition the bean's definition, or {@code null} if that is not known
 	 */
 	public static boolean isDestroy(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
 		if (definition != null && definition.isPrototype()) {
@@ -79,7 +79,7 @@ public final class ContainerCallbacks {
 	/**
 	 * Return whether a method is called when its bean is destroyed for its name alone,
 	 * which may mean something else.
-	 * @param definition what the bean was made from, or {@code null} if that is not known
+	 * @param definition the bean's definition, or {@code null} if that is not known
 	 */
 	public static boolean isDestroyByName(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
 		if (definition == null || definition.isPrototype() || DisposableBean.class.isAssignableFrom(type)
