@@ -25,11 +25,15 @@ final class ReasonChecker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			case "STORE" -> this.history.troubles().isTroubled(by, refused.at() - this.history.slack(), refused.at())
-					|| wasFull(request, refused.at())
-					|| this.history.troubles()
-						.happened(Type.UNCONFIRMED, by, refused.at() - this.history.slack(), refused.at())
-							&& hasWaited(request, refused.at());
+			// Perhaps it has waited for a release whose answer was lost: that is repeated
+			// a
+			// little later than an answer may take.
+			case "STORE" ->
+				this.history.troubles().isTroubled(by, refused.at() - this.history.slack() * 9 / 8, refused.at())
+						|| wasFull(request, refused.at())
+						|| this.history.troubles()
+							.happened(Type.UNCONFIRMED, by, refused.at() - this.history.slack(), refused.at())
+								&& hasWaited(request, refused.at());
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
 			case "SHUTDOWN" -> this.history.troubles().happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> this.history.limitsBetween(request.group(), asked.at(), refused.at(), asked.limit())

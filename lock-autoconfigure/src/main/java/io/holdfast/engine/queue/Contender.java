@@ -5,7 +5,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.async.CallResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -252,23 +251,19 @@ public final class Contender {
 	/**
 	 * Send ACQUIRE of a waiter that asks once. After a reconnect, NOSCRIPT or a
 	 * redirection it may run before earlier releases of this instance: if it finds the
-	 * resource held while these have no answer, it is sent again behind their answers.
+	 * resource held while any of these has no answer, it is sent again behind the
+	 * answers. If none comes, the wait for it ends as that for the store.
 	 */
 	private CompletableFuture<AcquireReply> acquireOnce(long sentAt) {
-		CompletableFuture<?> releases = this.coordinator.unansweredReleases();
 		CompletableFuture<AcquireReply> first = acquire(false, sentAt);
-		if (releases == null) {
-			return first;
-		}
 		CompletableFuture<AcquireReply> command = new CompletableFuture<>();
 		first.whenComplete((reply, error) -> {
-			boolean released = releases.isDone() && !releases.isCompletedExceptionally();
-			if (error != null || !(reply instanceof Busy) || released) {
+			CompletableFuture<?> releases = (reply instanceof Busy) ? this.coordinator.unansweredReleases() : null;
+			if (releases == null) {
 				complete(command, reply, error);
 			}
 			else {
-				releases.whenComplete(
-						(done, failure) -> this.coordinator.execute(() -> acquireAgain(command, failure, sentAt)));
+				releases.thenRun(() -> this.coordinator.execute(() -> acquireAgain(command, sentAt)));
 			}
 		});
 		// What is given up is not to be sent any more.
@@ -277,11 +272,8 @@ public final class Contender {
 	}
 
 	/** Send ACQUIRE again, in an event: the release of its token comes behind it. */
-	private void acquireAgain(CompletableFuture<AcquireReply> command, @Nullable Throwable failure, long sentAt) {
-		if (failure != null) {
-			command.completeExceptionally(CallResult.cause(failure));
-		}
-		else if (isOpen() && !command.isDone()) {
+	private void acquireAgain(CompletableFuture<AcquireReply> command, long sentAt) {
+		if (isOpen() && !command.isDone()) {
 			CompletableFuture<AcquireReply> second = acquire(false, sentAt);
 			second.whenComplete((reply, error) -> complete(command, reply, error));
 			command.whenComplete((reply, error) -> second.cancel(true));

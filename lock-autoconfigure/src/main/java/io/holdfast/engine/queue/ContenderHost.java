@@ -32,8 +32,8 @@ public interface ContenderHost {
 	}
 
 	/**
-	 * Return the releases of this instance that have no answer.
-	 * @return completed by the last answer, or fails; {@code null} if there are none
+	 * Return the releases of this instance for the key that have no answer.
+	 * @return completed by the last answer; {@code null} if there are none
 	 */
 	@Nullable CompletableFuture<?> unansweredReleases();
 

@@ -188,20 +188,18 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	/**
-	 * Return the releases of a resource that have no answer.
-	 * @return completed by the last answer, or fails if one fails or is late;
-	 * {@code null} if there are none
+	 * Return the releases for the key of a resource that have no answer. Looks through
+	 * all releases, of which few are under way at a time.
+	 * @return completed by the last answer, perhaps to a repeated command, or when the
+	 * store has forgotten the token; {@code null} if there are none
 	 */
 	public @Nullable CompletableFuture<?> unanswered(Resource resource) {
-		if (this.releasing.isEmpty()) {
-			return null;
-		}
-		CompletableFuture<?>[] outcomes = this.releasing.values()
+		CompletableFuture<?>[] unanswered = this.releasing.values()
 			.stream()
-			.filter((release) -> release.resource().equals(resource) && !release.outcome().isDone())
-			.map(SentRelease::outcome)
+			.filter((release) -> release.resource().sharesKeyOf(resource))
+			.map(SentRelease::over)
 			.toArray(CompletableFuture<?>[]::new);
-		return (outcomes.length > 0) ? CompletableFuture.allOf(outcomes) : null;
+		return (unanswered.length > 0) ? CompletableFuture.allOf(unanswered) : null;
 	}
 
 	/** Leave the tokens that keep others out to the store, where they end in time. */
@@ -211,15 +209,30 @@ public final class TokenReleases implements ReleaseOwner {
 
 	@Override
 	public void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
-		this.releasing.put(token, new SentRelease(resource, outcome));
+		SentRelease release = new SentRelease(resource, outcome, new CompletableFuture<>());
+		SentRelease before = this.releasing.put(token, release);
+		if (before != null) {
+			release.over().thenAccept(before.over()::complete);
+		}
 	}
 
 	@Override
 	public void onReleaseOver(String token) {
-		this.releasing.remove(token);
+		SentRelease release = this.releasing.remove(token);
+		if (release != null) {
+			release.over().complete(null);
+		}
 	}
 
-	private record SentRelease(Resource resource, CompletableFuture<?> outcome) {
+	/**
+	 * A release that is on its way.
+	 *
+	 * @param outcome completed when the first command was answered, or will not be in
+	 * time
+	 * @param over completed when any command was answered, or no more are sent
+	 */
+	private record SentRelease(Resource resource, CompletableFuture<?> outcome,
+			CompletableFuture<@Nullable Void> over) {
 
 	}
 

@@ -19,6 +19,16 @@ public record Resource(Kind kind, String key) {
 	public static final int ALL = 1_000_000_000;
 
 	/**
+	 * Return whether a lease of another resource may keep this one from being granted:
+	 * exclusive and read-write locks share their keys.
+	 * @param other another resource, or the same one
+	 * @return whether they have one key
+	 */
+	public boolean sharesKeyOf(Resource other) {
+		return (this.kind == Kind.SEMAPHORE) == (other.kind == Kind.SEMAPHORE) && this.key.equals(other.key);
+	}
+
+	/**
 	 * Return the same in every JVM, so that whatever depends on it can be repeated in
 	 * another.
 	 * @return a hash code
