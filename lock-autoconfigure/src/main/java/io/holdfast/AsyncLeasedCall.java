@@ -8,6 +8,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.async.CallResult;
+import io.holdfast.async.LeaseInternals;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	private final TransactionBinding.@Nullable Participation transaction;
 
-	/** Completed when the release was answered. */
+	/** Completed when the release was sent. */
 	private final CallResult<R> result = new CallResult<>();
 
 	private AsyncLeasedCall(Supplier<? extends CompletionStage<T>> body, boolean inTransaction, Function<T, R> answer) {
@@ -136,11 +137,11 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 			then.run();
 		}
 		else {
-			release(lease::releaseAsync, then);
+			release((lease instanceof LeaseInternals own) ? own::sendReleaseAsync : lease::releaseAsync, then);
 		}
 	}
 
-	private static void release(Supplier<CompletableFuture<ReleaseResult>> release, Runnable then) {
+	private static void release(Supplier<? extends CompletableFuture<?>> release, Runnable then) {
 		release.get().whenComplete((released, failure) -> {
 			if (failure != null) {
 				logger.warn(CallResult.cause(failure).getMessage());

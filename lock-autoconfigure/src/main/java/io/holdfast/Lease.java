@@ -109,8 +109,16 @@ public interface Lease extends AutoCloseable {
 	}
 
 	/**
-	 * Release this lease as {@link #release()} does, but without a result: trouble is
-	 * logged, nothing is thrown. Closing again does nothing.
+	 * Release this lease without waiting for the store: the release is sent, and this
+	 * method returns. Requests of this instance come behind it. Another instance may find
+	 * the key taken for one network delay more: call {@link #release()} before it is told
+	 * to try without a wait, or if this process may be frozen.
+	 * <p>
+	 * Nothing is thrown. A failure is logged, and the release repeated in the background;
+	 * a loss that only the answer tells is told as any other. Blocks only while 1,000
+	 * releases of this instance have no answer, then as {@link #release()} does. In
+	 * memory the release has happened when this method returns. Closing again does
+	 * nothing.
 	 */
 	@Override
 	void close();

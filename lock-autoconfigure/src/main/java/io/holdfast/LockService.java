@@ -159,8 +159,8 @@ public interface LockService {
 	 * <p>
 	 * While the code runs, {@link LockLease#current()} is its lease. If that is lost, a
 	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
-	 * value is the caller's. To notice it, call {@link LockLease#ensureHeld()}. A release
-	 * that fails is logged only: the lease ends by itself.
+	 * value is the caller's. To notice it, call {@link LockLease#ensureHeld()}. The lock
+	 * is released as by {@link LockLease#close()}, which does not wait for the store.
 	 * @param <T> the type of the code's value
 	 * @param <E> the type of what the code throws
 	 * @param request what to lock, and how
@@ -273,8 +273,9 @@ public interface LockService {
 	 * @param <T> the type of the code's value
 	 * @param request what to lock, and how
 	 * @param code the code
-	 * @return the code's value to come, when the release was answered; fails as the code
-	 * does, or as {@link #acquire(LockRequest)} throws
+	 * @return the code's value to come, when the release was sent, as by
+	 * {@link LockLease#close()}; fails as the code does, or as
+	 * {@link #acquire(LockRequest)} throws
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(LockRequest request,
 			Supplier<? extends CompletionStage<T>> code) {

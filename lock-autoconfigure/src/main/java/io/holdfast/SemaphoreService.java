@@ -82,8 +82,9 @@ public interface SemaphoreService {
 	 * <p>
 	 * While the code runs, {@link PermitLease#current()} is its lease. If that is lost, a
 	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
-	 * value is the caller's. To notice it, call {@link PermitLease#ensureHeld()}. A
-	 * release that fails is logged only: the lease ends by itself.
+	 * value is the caller's. To notice it, call {@link PermitLease#ensureHeld()}. The
+	 * permits are released as by {@link PermitLease#close()}, which does not wait for the
+	 * store.
 	 * @param <T> the type of the code's value
 	 * @param <E> the type of what the code throws
 	 * @param request which, how many, and how
@@ -151,8 +152,9 @@ public interface SemaphoreService {
 	 * @param <T> the type of the code's value
 	 * @param request which, how many, and how
 	 * @param code the code
-	 * @return the code's value to come, when the release was answered; fails as the code
-	 * does, or as {@link #acquire(SemaphoreRequest)} throws
+	 * @return the code's value to come, when the release was sent, as by
+	 * {@link PermitLease#close()}; fails as the code does, or as
+	 * {@link #acquire(SemaphoreRequest)} throws
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withPermitsAsync(SemaphoreRequest request,
 			Supplier<? extends CompletionStage<T>> code) {

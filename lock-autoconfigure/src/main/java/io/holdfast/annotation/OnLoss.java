@@ -9,12 +9,16 @@ package io.holdfast.annotation;
  */
 public enum OnLoss {
 
-	/** Nothing more: the method's result is the caller's. */
+	/**
+	 * Nothing more: the method's result is the caller's. The caller does not wait for the
+	 * release, which is sent as by {@link io.holdfast.Lease#close()}.
+	 */
 	NOTIFY,
 
 	/**
 	 * The caller gets a {@link io.holdfast.LeaseLostException} instead of the method's
-	 * result, once it ends. What the method throws by itself is not replaced.
+	 * result, once it ends and the store has answered the release. What the method throws
+	 * by itself is not replaced.
 	 * <p>
 	 * A transaction that {@linkplain ReleaseAfter#TRANSACTION keeps the lock} is rolled
 	 * back, also if the lock is lost between the end of the method and the commit. One

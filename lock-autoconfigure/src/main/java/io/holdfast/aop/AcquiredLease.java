@@ -78,8 +78,7 @@ final class AcquiredLease implements HeldMethodLease {
 		return this.operation.onLoss();
 	}
 
-	@Override
-	public void release() {
+	private void release() {
 		String why = whyNotHeld();
 		try {
 			onReleased(this.lease.release(), why);
@@ -95,13 +94,16 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	@Override
-	public CompletableFuture<?> startRelease() {
-		return releaseBy(
-				() -> (this.lease instanceof LeaseInternals own) ? own.startRelease() : this.lease.releaseAsync());
+	public CompletableFuture<?> sendRelease() {
+		return (this.lease instanceof LeaseInternals own) ? own.sendRelease() : releaseAsync();
 	}
 
 	@Override
-	public CompletableFuture<?> releaseAsync() {
+	public CompletableFuture<?> sendReleaseAsync() {
+		return (this.lease instanceof LeaseInternals own) ? own.sendReleaseAsync() : releaseAsync();
+	}
+
+	private CompletableFuture<?> releaseAsync() {
 		return releaseBy(this.lease::releaseAsync);
 	}
 
@@ -132,7 +134,12 @@ final class AcquiredLease implements HeldMethodLease {
 		// What is not held any more is of no use to the transaction, and its release
 		// tells whether it was lost.
 		if (!tryLeave()) {
-			release();
+			if (onLoss() == OnLoss.NOTIFY && this.lease instanceof LeaseInternals) {
+				this.lease.close();
+			}
+			else {
+				release();
+			}
 		}
 		return verdict(failure);
 	}
@@ -140,7 +147,13 @@ final class AcquiredLease implements HeldMethodLease {
 	@Override
 	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
 		waiveMinHold(failure);
-		CompletableFuture<?> released = tryLeave() ? CompletableFuture.completedFuture(null) : releaseAsync();
+		CompletableFuture<?> released;
+		if (tryLeave()) {
+			released = CompletableFuture.completedFuture(null);
+		}
+		else {
+			released = (onLoss() == OnLoss.NOTIFY) ? sendReleaseAsync() : releaseAsync();
+		}
 		return released.thenApply((done) -> verdict(failure));
 	}
 

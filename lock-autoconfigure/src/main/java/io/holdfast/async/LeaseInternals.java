@@ -18,11 +18,19 @@ public interface LeaseInternals {
 	boolean isReleased();
 
 	/**
-	 * Begin to release it. Does not block.
-	 * @return completed by the result, on the thread that has it: dependents must not
+	 * Release it without an answer, on a thread that may block: it tells the observers.
+	 * Does not wait for the store. A failure is logged, and nothing is thrown.
+	 * @return completed once the caller may go on: when the release was sent or, while
+	 * too many releases have no answer, when it was answered. Dependents must not block
+	 */
+	CompletableFuture<?> sendRelease();
+
+	/**
+	 * Do the same as {@link #sendRelease()} on any thread.
+	 * @return completed once the caller may go on, on a thread of Holdfast's that may
 	 * block
 	 */
-	CompletableFuture<?> startRelease();
+	CompletableFuture<?> sendReleaseAsync();
 
 	/**
 	 * Return its grants by the store, which it may share with other leases: none once it

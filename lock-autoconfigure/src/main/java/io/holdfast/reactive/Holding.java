@@ -14,8 +14,8 @@ import reactor.core.publisher.Mono;
 /**
  * Holds something around reactive chains: acquired anew for each subscription, kept until
  * its completion, error or cancellation, released once. Signals that end a chain come
- * when the release was answered. What the services and annotated methods have in common;
- * applications use these.
+ * when the release was sent or, if they depend on its result, answered. What the services
+ * and annotated methods have in common; applications use these.
  *
  * @param <H> what is held: a lease, or what knows one
  * @since 0.1.0
@@ -47,8 +47,9 @@ public abstract class Holding<H> {
 	 * Release, as the chain has ended, without blocking.
 	 * @param held what was acquired
 	 * @param failure what the chain failed with, or {@code null} if it did not
-	 * @return completed when the release was answered, with the error that the subscriber
-	 * is to get, or {@code null} for none; never fails
+	 * @return completed when the release was sent or, if the error depends on its result,
+	 * answered; with the error that the subscriber is to get, or {@code null} for none;
+	 * never fails
 	 */
 	protected abstract CompletableFuture<@Nullable Throwable> end(H held, @Nullable Throwable failure);
 

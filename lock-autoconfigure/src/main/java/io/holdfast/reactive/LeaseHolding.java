@@ -11,6 +11,7 @@ import io.holdfast.LeaseRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.LeaseInternals;
 import io.holdfast.async.SingleLine;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -62,6 +63,10 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 	@Override
 	protected CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure) {
 		String why = whyNotHeld(held);
+		if (held instanceof LeaseInternals own) {
+			Throwable told = (why.isEmpty() || own.isReleased()) ? failure : lost(held, why, failure);
+			return own.sendReleaseAsync().thenApply((sent) -> told);
+		}
 		try {
 			return held.releaseAsync().handle((result, error) -> {
 				if (error != null) {

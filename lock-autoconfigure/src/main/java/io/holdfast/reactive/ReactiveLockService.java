@@ -2,6 +2,7 @@ package io.holdfast.reactive;
 
 import java.time.Duration;
 
+import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -58,12 +59,12 @@ public final class ReactiveLockService {
 	/**
 	 * Run a chain under a lock: acquired at subscription, kept until the chain completes,
 	 * fails or is cancelled, and released then, once. The value and the end of the chain
-	 * are passed on when the release was answered. A release that fails is logged only:
-	 * the lease ends by itself.
+	 * are passed on when the release was sent, as by {@link Lease#close()}.
 	 * <p>
 	 * If the lease is lost, the chain is cancelled, and its subscriber gets a
 	 * {@link LeaseLostException}: others may have the lock by then. If the chain fails by
-	 * itself, its own error is passed on.
+	 * itself, its own error is passed on. A loss that only the answer to the release
+	 * tells comes too late for the chain: it is told by log and event.
 	 * @param <T> the type of its value
 	 * @param request what to lock, and how
 	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block

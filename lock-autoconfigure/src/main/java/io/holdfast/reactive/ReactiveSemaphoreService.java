@@ -1,5 +1,6 @@
 package io.holdfast.reactive;
 
+import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.PermitLease;
@@ -40,12 +41,12 @@ public final class ReactiveSemaphoreService {
 	/**
 	 * Run a chain with permits: acquired at subscription, kept until the chain completes,
 	 * fails or is cancelled, and released then, once. The value and the end of the chain
-	 * are passed on when the release was answered. A release that fails is logged only:
-	 * the lease ends by itself.
+	 * are passed on when the release was sent, as by {@link Lease#close()}.
 	 * <p>
 	 * If the lease is lost, the chain is cancelled, and its subscriber gets a
 	 * {@link LeaseLostException}: others may have the permits by then. If the chain fails
-	 * by itself, its own error is passed on.
+	 * by itself, its own error is passed on. A loss that only the answer to the release
+	 * tells comes too late for the chain: it is told by log and event.
 	 * @param <T> the type of its value
 	 * @param request which, how many, and how
 	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block

@@ -14,6 +14,7 @@ import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.ReleaseResult;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
@@ -71,6 +72,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			try (LockLease lease = locks.acquire("a")) {
 				assertThat(lease.isHeld()).isTrue();
 				assertThat(this.redis.template().hasKey(this.redis.keyPrefix() + "a")).isTrue();
+				assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 			}
 			assertThat(this.redis.template().hasKey(this.redis.keyPrefix() + "a")).isFalse();
 		});

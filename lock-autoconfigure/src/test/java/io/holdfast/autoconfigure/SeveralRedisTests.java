@@ -62,12 +62,12 @@ class SeveralRedisTests extends TwoRedisTestCase {
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 			assertThat(isLocked(this.first, "a")).isFalse();
 			assertThat(other.isHeld()).isTrue();
-			other.close();
+			assertThat(other.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		assertThat(isLocked(this.second, "a")).isFalse();
 		PermitLease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("a", 1));
 		assertThat(context.getBean("ordersSemaphores", SemaphoreService.class).tryAcquire(SemaphoreRequest.of("a", 1)))
-			.hasValueSatisfying(PermitLease::close);
+			.hasValueSatisfying(PermitLease::release);
 		permit.close();
 	}
 
@@ -121,7 +121,7 @@ class SeveralRedisTests extends TwoRedisTestCase {
 		assertThat(ordersLocks(context).tryAcquire("a")).hasValueSatisfying((other) -> {
 			assertThat(isLocked(this.first, "a")).isFalse();
 			assertThat(isLocked(this.second, "a")).isFalse();
-			other.close();
+			assertThat(other.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		lease.close();
 	}

@@ -201,8 +201,9 @@ class GiveUpTests extends FaultTestCase {
 		this.fleet.awaitNothingLeft();
 		assertThat(got.times).as("attempts that were not given up").hasPositiveValue();
 		for (Instance instance : instances) {
-			assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
-			assertThat(instance.semaphores().tryAcquire(SemaphoreRequest.of(KEY, 1))).hasValueSatisfying(Lease::close);
+			assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
+			assertThat(instance.semaphores().tryAcquire(SemaphoreRequest.of(KEY, 1)))
+				.hasValueSatisfying(Lease::release);
 		}
 	}
 

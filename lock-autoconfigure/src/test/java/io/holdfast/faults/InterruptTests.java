@@ -47,8 +47,8 @@ class InterruptTests extends FaultTestCase {
 				List.of(() -> instance.acquire(REQUEST), () -> instance.acquire(REQUEST), () -> other.acquire(REQUEST)),
 				INTERRUPTS);
 		this.fleet.awaitNothingLeft();
-		assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
-		assertThat(other.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
+		assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
+		assertThat(other.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
 	}
 
 	@Test

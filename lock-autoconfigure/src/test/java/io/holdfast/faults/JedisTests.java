@@ -66,8 +66,9 @@ class JedisTests extends FaultTestCase {
 			assertThat(other.tryAcquire(KEY)).isEmpty();
 			assertThat(other.locks().status(KEY).isLocked()).isTrue();
 			assertThat(lease.isHeld()).isTrue();
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
-		assertThat(other.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
+		assertThat(other.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
 		this.fleet.awaitNothingLeft();
 	}
 

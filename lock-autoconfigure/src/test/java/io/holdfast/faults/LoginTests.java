@@ -99,7 +99,7 @@ class LoginTests extends RedisTestCase {
 		try (LockLease lease = instance.acquire(REQUEST)) {
 			assertThat(fleet.isLocked(KEY)).as("in database 0").isFalse();
 			assertThat(other.tryAcquire(KEY)).isEmpty();
-			assertThat(stranger.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
+			assertThat(stranger.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
 			assertThat(lease.isHeld()).isTrue();
 		}
 		assertHandOff(instance, other);

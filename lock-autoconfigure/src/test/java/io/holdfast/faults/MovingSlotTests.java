@@ -113,6 +113,20 @@ class MovingSlotTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Test
+	@DisplayName("A slot moved under a lease: who closes it and asks at once is not told that others hold it")
+	void movedBeforeRelease() {
+		Instance instance = start();
+		for (int i = 0; i < 10; i++) {
+			String key = KEY + i;
+			LockLease lease = instance.acquire(key);
+			cluster.move(this.fleet.lockKey(key)).finish();
+			lease.close();
+			assertThat(instance.tryAcquire(key)).as(key).hasValueSatisfying(LockLease::close);
+		}
+		this.fleet.awaitNothingLeft();
+	}
+
 	@Slow
 	@Test
 	@DisplayName("Slots that move all the time under load: never held twice, and everybody has his turn")

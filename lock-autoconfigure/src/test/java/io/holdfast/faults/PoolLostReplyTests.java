@@ -47,7 +47,7 @@ class PoolLostReplyTests extends LostReplyTestCase {
 		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(1);
 		assertThat(request(pool).all().tryAcquire(this.other)).isEmpty();
 		Lease second = request(pool).acquire(this.other);
-		assertThat(request(pool).tryAcquire(this.other)).hasValueSatisfying(Lease::close);
+		assertThat(request(pool).tryAcquire(this.other)).hasValueSatisfying(Lease::release);
 		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(2);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(second.release()).isEqualTo(ReleaseResult.RELEASED);

@@ -2,9 +2,12 @@ package io.holdfast.faults;
 
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -108,14 +111,37 @@ class SilentRedisTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F9 Redis falls silent: close neither throws nor outlives the command timeout")
-	void closeDoesNotThrow() {
-		Instance instance = startAndWarmUp();
+	@DisplayName("F9 Redis falls silent: close, withLock and calls of methods return without an answer, and the release is made up for later")
+	void closeDoesNotWait() {
+		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=30s");
+		instance.warmUp();
 		LockLease lease = instance.acquire(REQUEST);
-		this.proxy.blackHole();
-		long start = System.nanoTime();
+		AtomicLong start = new AtomicLong();
+		instance.locks().withLock("silent-2", () -> instance.context().getBean(Shop.class).runLocked(() -> {
+			this.proxy.blackHole();
+			start.set(System.nanoTime());
+		}));
 		lease.close();
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(HALF_A_SECOND.plus(SLACK));
+		assertThat(Duration.ofNanos(System.nanoTime() - start.get())).isLessThan(SOON);
+		assertThat(this.fleet.isLocked(KEY)).isTrue();
+		this.proxy.pass();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent for 1,200 leases: the first 1,000 are closed at once, and one line is logged")
+	void closeOfMany(CapturedOutput output) {
+		Instance instance = startAndWarmUp();
+		List<LockLease> leases = IntStream.range(0, 1200)
+			.mapToObj((i) -> instance.locks().acquireAsync(LockRequest.of(KEY + i)))
+			.toList()
+			.stream()
+			.map(CompletableFuture::join)
+			.toList();
+		this.proxy.blackHole();
+		leases.forEach(LockLease::close);
+		await("failures").atMost(SOON).until(() -> output.getOut().contains("is not confirmed yet"));
+		assertThat(output).containsOnlyOnce("is not confirmed yet");
 		this.proxy.pass();
 		this.fleet.awaitNothingLeft();
 	}
@@ -230,6 +256,11 @@ class SilentRedisTests extends ProxiedTestCase {
 	}
 
 	static class Shop {
+
+		@DistributedLock(name = "silent-3")
+		void runLocked(Runnable body) {
+			body.run();
+		}
 
 		@Semaphore(name = "permits", limit = 1, waitTime = "1500ms")
 		@DistributedLock(name = "lock", waitTime = "1500ms")

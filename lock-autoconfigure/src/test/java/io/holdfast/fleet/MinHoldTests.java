@@ -79,9 +79,9 @@ class MinHoldTests {
 	@Test
 	@DisplayName("The key in Redis lives no longer than that, whatever its lease was, and as long, if that was shorter")
 	void timeToLive() {
-		this.first.acquire(LockRequest.of("long").leaseTime(Duration.ofMinutes(5)).minHold(MIN_HOLD)).close();
+		this.first.acquire(LockRequest.of("long").leaseTime(Duration.ofMinutes(5)).minHold(MIN_HOLD)).release();
 		assertThat(Duration.ofMillis(this.fleet.ttl("long"))).isBetween(MIN_HOLD.dividedBy(4), MIN_HOLD);
-		this.first.acquire(LockRequest.of("short").leaseTime(Duration.ofMillis(200)).minHold(MIN_HOLD)).close();
+		this.first.acquire(LockRequest.of("short").leaseTime(Duration.ofMillis(200)).minHold(MIN_HOLD)).release();
 		assertThat(Duration.ofMillis(this.fleet.ttl("short"))).isBetween(MIN_HOLD.dividedBy(4), MIN_HOLD);
 		await("the end of all").atMost(MIN_HOLD.plus(Fleet.PROMPT)).until(() -> this.fleet.ttl("short") == -2);
 	}
@@ -91,8 +91,9 @@ class MinHoldTests {
 	void longJob() {
 		try (LockLease lease = this.first.acquire(LockRequest.of("job").minHold(Duration.ofMillis(50)))) {
 			await("more than that").until(() -> lease.remaining().compareTo(Duration.ofMillis(29_500)) < 0);
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
-		assertThat(this.second.tryAcquire("job")).hasValueSatisfying(LockLease::close);
+		assertThat(this.second.tryAcquire("job")).hasValueSatisfying(LockLease::release);
 	}
 
 	@Test

@@ -134,8 +134,8 @@ class PermitQueueTests extends FleetTestCase {
 		leases.get(0).release();
 		for (SemaphoreService semaphores : List.of(contexts.get(0), contexts.get(1))) {
 			SemaphoreRequest unfair = SemaphoreRequest.of(this.key, 4).fair(false);
-			assertThat(semaphores.tryAcquire(unfair)).hasValueSatisfying(PermitLease::close);
-			assertThat(semaphores.tryAcquire(unfair.waitTime(Fleet.PATIENCE))).hasValueSatisfying(PermitLease::close);
+			assertThat(semaphores.tryAcquire(unfair)).hasValueSatisfying(PermitLease::release);
+			assertThat(semaphores.tryAcquire(unfair.waitTime(Fleet.PATIENCE))).hasValueSatisfying(PermitLease::release);
 		}
 		assertThat(contexts.get(1).tryAcquire(SemaphoreRequest.of(this.key, 4))).as("a fair one").isEmpty();
 		Turn small = Turn.of(workers.get(0), "unfair", request(4, 1).fair(false));

@@ -167,7 +167,7 @@ class ReadWriteTests extends FleetTestCase {
 		assertThat(third.tryAcquire(once(LockMode.WRITE))).isEmpty();
 		reader.release();
 		reading.release();
-		assertThat(third.tryAcquire(once(LockMode.WRITE))).hasValueSatisfying(LockLease::close);
+		assertThat(third.tryAcquire(once(LockMode.WRITE))).hasValueSatisfying(LockLease::release);
 	}
 
 	@Test

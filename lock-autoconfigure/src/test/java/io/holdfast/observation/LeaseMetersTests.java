@@ -10,6 +10,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.observation.meter.LeaseMeters;
 import io.micrometer.core.instrument.MockClock;
@@ -116,6 +117,19 @@ class LeaseMetersTests {
 		this.instance.locks.forceRelease(STOCK.key());
 		await().until(() -> count("holdfast.lock.lost", "name", "stock") == 1);
 		await().until(() -> gauge("holdfast.lock.held", "stock") == 0);
+	}
+
+	@Test
+	void whatTheAnswerToAReleaseTellsIsCountedAsLostOnly() {
+		CompletableFuture<ReleaseReply> answer = new CompletableFuture<>();
+		LockLease lease = this.instance.locks.acquire(STOCK);
+		this.instance.releaseAnswer = answer;
+		lease.close();
+		assertThat(gauge("holdfast.lock.held", "stock")).isZero();
+		assertThat(count("holdfast.lock.lost", "name", "stock")).isZero();
+		answer.complete(new ReleaseReply(false, null));
+		await().until(() -> count("holdfast.lock.lost", "name", "stock") == 1);
+		assertThat(gauge("holdfast.lock.held", "stock")).isZero();
 	}
 
 	@Test

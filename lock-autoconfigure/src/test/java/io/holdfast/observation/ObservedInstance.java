@@ -11,9 +11,11 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An instance on leases in memory, whose store can be made to fail.
@@ -28,6 +30,9 @@ final class ObservedInstance implements AutoCloseable {
 
 	/** The name of the store's method that fails. */
 	volatile String failing = "";
+
+	/** The answer to releases, if the store is not to run them. */
+	volatile @Nullable CompletableFuture<ReleaseReply> releaseAnswer;
 
 	/** How often it was looked at something. */
 	volatile int inspections;
@@ -50,6 +55,9 @@ final class ObservedInstance implements AutoCloseable {
 				(proxy, method, arguments) -> {
 					if (method.getName().equals(this.failing)) {
 						return CompletableFuture.failedFuture(new StoreCommandException("READONLY", false, null));
+					}
+					if (method.getName().equals("release") && this.releaseAnswer != null) {
+						return this.releaseAnswer;
 					}
 					if (method.getName().equals("inspectPermits")) {
 						this.inspections++;

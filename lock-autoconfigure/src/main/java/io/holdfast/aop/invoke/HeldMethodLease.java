@@ -29,22 +29,18 @@ public interface HeldMethodLease {
 	void discard();
 
 	/**
-	 * Release now. Throws nothing.
+	 * Release without an answer, on a thread that may block, as the transaction was
+	 * completed. Does not block, and throws nothing.
+	 * @return completed once the release was sent, on a thread that must not block; never
+	 * fails
 	 */
-	void release();
+	CompletableFuture<?> sendRelease();
 
 	/**
-	 * Do the same without blocking.
-	 * @return completed when the release was answered, on a thread that must not block;
-	 * never fails
+	 * Do the same on any thread.
+	 * @return completed once the release was sent; never fails
 	 */
-	CompletableFuture<?> startRelease();
-
-	/**
-	 * Do the same without blocking.
-	 * @return completed when the release was answered; never fails
-	 */
-	CompletableFuture<?> releaseAsync();
+	CompletableFuture<?> sendReleaseAsync();
 
 	/**
 	 * Look after the lease, as the method has ended, and release it now or when it is
@@ -58,8 +54,8 @@ public interface HeldMethodLease {
 	/**
 	 * Do the same without blocking.
 	 * @param failure what the method failed with, or {@code null}
-	 * @return completed when the release was answered, with what {@link #end} would give;
-	 * never fails
+	 * @return completed when the release was sent or, if the result depends on it,
+	 * answered; with what {@link #end} would give; never fails
 	 */
 	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure);
 

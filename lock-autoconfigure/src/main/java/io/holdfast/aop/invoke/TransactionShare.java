@@ -137,52 +137,34 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	}
 
 	/**
-	 * Release the leases that were left, as the transaction is completed. Blocks until
-	 * all releases are answered, which are under way together.
+	 * Release the leases that were left, as the transaction is completed: all together,
+	 * without waiting for the answers, on which nothing depends any more.
 	 * @param rolledBack whether the work of the calls was undone
 	 */
 	void release(boolean rolledBack) {
-		List<HeldMethodLease> annotated = complete(rolledBack);
-		List<Lease> others = innermostFirst(this.left);
-		int async = annotated.size() + others.size() - 1;
-		List<CompletableFuture<?>> answers = new ArrayList<>(Math.max(async, 0));
-		// The last one on this thread, as the lease of a call without a transaction.
-		for (HeldMethodLease each : annotated) {
-			if (answers.size() < async) {
-				answers.add(each.startRelease());
-			}
-			else {
-				each.release();
-			}
-		}
-		for (Lease each : others) {
-			if (answers.size() < async) {
-				answers.add(startRelease(each));
-			}
-			else {
-				each.close();
-			}
-		}
-		answers.forEach(BlockingWait::awaitEnd);
+		List<CompletableFuture<?>> sent = new ArrayList<>();
+		complete(rolledBack).forEach((each) -> sent.add(each.sendRelease()));
+		innermostFirst(this.left).forEach((each) -> sent.add(sendRelease(each)));
+		sent.forEach(BlockingWait::awaitEnd);
 	}
 
-	private static CompletableFuture<?> startRelease(Lease lease) {
-		CompletableFuture<?> answer = (lease instanceof LeaseInternals own) ? own.startRelease() : lease.releaseAsync();
-		return answer.whenComplete((result, failure) -> {
-			if (failure != null) {
-				logger.warn(CallResult.cause(failure).getMessage());
-			}
-		});
+	private static CompletableFuture<?> sendRelease(Lease lease) {
+		return (lease instanceof LeaseInternals own) ? own.sendRelease()
+				: lease.releaseAsync().whenComplete((result, failure) -> {
+					if (failure != null) {
+						logger.warn(CallResult.cause(failure).getMessage());
+					}
+				});
 	}
 
 	/**
 	 * Release them without blocking; services join no such transaction.
 	 * @param rolledBack whether the work of the calls was undone
-	 * @return completed when the releases were answered
+	 * @return completed when the releases were sent
 	 */
 	CompletableFuture<?> releaseAsync(boolean rolledBack) {
-		return CompletableFuture
-			.allOf(complete(rolledBack).stream().map(HeldMethodLease::releaseAsync).toArray(CompletableFuture[]::new));
+		return CompletableFuture.allOf(
+				complete(rolledBack).stream().map(HeldMethodLease::sendReleaseAsync).toArray(CompletableFuture[]::new));
 	}
 
 	/** Note that the transaction has ended: what still runs releases by itself. */

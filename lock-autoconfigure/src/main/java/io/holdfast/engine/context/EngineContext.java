@@ -15,6 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.async.BoundedExecutor;
 import io.holdfast.async.PromptAction;
 import io.holdfast.engine.observe.CompositeObserver;
@@ -95,6 +96,8 @@ public final class EngineContext {
 	private volatile boolean closed;
 
 	private final Refusals refusals = new Refusals();
+
+	public final UnawaitedReleases unawaitedReleases = new UnawaitedReleases();
 
 	/**
 	 * Create a context.
@@ -355,6 +358,22 @@ public final class EngineContext {
 	public <T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
 		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.changeTrouble(resource, what, error));
+	}
+
+	/**
+	 * Wait until a release was sent. Mostly that is done; else another thread sends it.
+	 * @param sent completed once the caller may go on
+	 */
+	public void awaitSent(CompletableFuture<?> sent, Resource resource) {
+		if (!sent.isDone()) {
+			try {
+				Futures.await(this.scheduler, sent, releasePatience(),
+						(error) -> EngineExceptions.releaseTrouble(resource, error));
+			}
+			catch (LeaseStoreException ex) {
+				logger.warn(ex.getMessage());
+			}
+		}
 	}
 
 	/** Return whether commands leave at once, as far as the store knows. */

@@ -244,6 +244,19 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public ReleaseResult release() {
+		giveWayToLastHolder();
+		return awaitRelease(startBlockingRelease());
+	}
+
+	@Override
+	public void close() {
+		if (!isReleased()) {
+			giveWayToLastHolder();
+			this.context.awaitSent(sendRelease(), this.hold.resource());
+		}
+	}
+
+	private void giveWayToLastHolder() {
 		if (this.hold.history.handOvers() > 0 && this.hold.resource().kind() == Kind.LOCK
 				&& this.context.settings.keepWarm().isZero()) {
 			// Woken up on its processor, this thread may be ahead of the last holder's,
@@ -251,15 +264,41 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			// go to the store and back for each of the two, if it is not kept warm.
 			this.context.scheduler.giveWay(this.hold.coordinator::isAwaited, RETURN_NANOS);
 		}
-		return awaitRelease(startBlockingRelease());
 	}
 
 	/** Begin to release it for a thread that waits, and tells the observers itself. */
 	public final CompletableFuture<ReleaseResult> startBlockingRelease() {
-		return (this.hold.observation != null) ? observed(this::startRelease) : startRelease();
+		return observed(this::startRelease);
 	}
 
-	final CompletableFuture<ReleaseResult> observed(Supplier<CompletableFuture<ReleaseResult>> release) {
+	@Override
+	public final CompletableFuture<?> sendRelease() {
+		return observed(this::startUnawaitedRelease);
+	}
+
+	@Override
+	public final CompletableFuture<?> sendReleaseAsync() {
+		return startUnawaitedRelease().whenCompleteAsync((sent, error) -> tellObservers(), this.context::executeCode);
+	}
+
+	private CompletableFuture<@Nullable Void> startUnawaitedRelease() {
+		CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+		if (!this.releaseResult.compareAndSet(null, answer)) {
+			return CompletableFuture.completedFuture(null);
+		}
+		CompletableFuture<@Nullable Void> goOn = new CompletableFuture<>();
+		this.hold.coordinator.execute(() -> {
+			try {
+				this.hold.coordinator.releaseLease(this.hold, this, true, answer);
+			}
+			finally {
+				this.context.unawaitedReleases.add(answer, goOn);
+			}
+		});
+		return goOn;
+	}
+
+	final <T> CompletableFuture<T> observed(Supplier<CompletableFuture<T>> release) {
 		RequestObservation observing = this.hold.observation;
 		if (observing == null) {
 			return release.get();
@@ -301,7 +340,11 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}
 	}
 
-	@Override
+	/**
+	 * Begin to release it. Does not block.
+	 * @return completed by the result, on the thread that has it: dependents must not
+	 * block
+	 */
 	public final CompletableFuture<ReleaseResult> startRelease() {
 		return startRelease(true);
 	}

@@ -165,13 +165,29 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return startRelease().whenCompleteAsync((result, error) -> this.parts.forEach(LeaseHandle::tellObservers),
-				this.context::executeCode);
+		return releaseParts(LeaseHandle::startRelease).whenCompleteAsync(
+				(result, error) -> this.parts.forEach(LeaseHandle::tellObservers), this.context::executeCode);
 	}
 
 	@Override
-	public CompletableFuture<ReleaseResult> startRelease() {
-		return releaseParts(LeaseHandle::startRelease);
+	public void close() {
+		this.context.awaitSent(sendRelease(), this.resource);
+	}
+
+	@Override
+	public CompletableFuture<?> sendRelease() {
+		return sendParts(LeaseHandle::sendRelease);
+	}
+
+	@Override
+	public CompletableFuture<?> sendReleaseAsync() {
+		return sendParts(LeaseHandle::sendReleaseAsync);
+	}
+
+	private CompletableFuture<?> sendParts(Function<LeaseHandle, CompletableFuture<?>> release) {
+		return this.released.compareAndSet(false, true)
+				? CompletableFuture.allOf(this.parts.stream().map(release).toArray(CompletableFuture[]::new))
+				: CompletableFuture.completedFuture(null);
 	}
 
 	/** Release all at once: the order only matters for acquiring. */
