@@ -19,6 +19,7 @@ import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ClusterNodes;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
+import io.holdfast.redis.driver.ScriptCall.ReplyReader;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.fleet.RedisFleetStore;
 import io.holdfast.redis.fleet.RedisInstanceStore;
@@ -32,7 +33,6 @@ import io.holdfast.redis.replica.ReplicaConfirmations;
 import io.holdfast.redis.replica.UnconfirmedNotifications;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
-import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 

@@ -26,6 +26,7 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.lettuce.core.ClientOptions;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -35,7 +36,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.dao.DataAccessException;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.RedisOperations;
@@ -137,6 +140,49 @@ class RedisFaultTests extends OwnServerTestCase {
 			assertThat(get(store.retain(lease))).isEqualTo(new ReleaseReply(false, null, millis > 0));
 			assertThat(get(store.retain(lease))).isEqualTo(new ReleaseReply(false, null, true));
 		}
+	}
+
+	@Test
+	@DisplayName("commands that the driver's event loop sends do not overtake those that another thread has sent before")
+	void orderOnEventLoop() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		AcquireCommand held = AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM);
+		AcquireCommand next = AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM);
+		for (int i = 0; i < 50; i++) {
+			assertThat(get(store.acquire(lock("key"), held, true))).isInstanceOf(Granted.class);
+			// The answer comes on the event loop, which is busy until both are sent.
+			CompletableFuture<ReleaseReply> last = store.inspect(lock("key")).thenCompose((state) -> {
+				CompletableFuture.runAsync(() -> store.release(lock("key"), held, next), RedisFaultTests::onAnotherThread)
+					.join();
+				return store.release(lock("key"), next, null);
+			});
+			assertThat(get(last).released()).isTrue();
+			assertThat(get(store.inspect(lock("key"))).owner()).isNull();
+		}
+	}
+
+	private static void onAnotherThread(Runnable task) {
+		new Thread(task).start();
+	}
+
+	@Test
+	@DisplayName("F9 Redis is silent, and the application bounds the driver's queue: what is too much fails at once, and later ones are sent")
+	void boundedQueue() {
+		LettuceClientConfiguration client = LettuceClientConfiguration.builder()
+			.clientOptions(ClientOptions.builder().requestQueueSize(2).build())
+			.build();
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(
+				new RedisStandaloneConfiguration("127.0.0.1", this.server.port()), client);
+		RedisLeaseStore store = store(factory);
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		this.server.freeze();
+		List<CompletableFuture<?>> kept = List.of(store.inspect(lock("key")), store.inspect(lock("key")));
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "2"))
+			.matches(StoreCommandException::isTemporary);
+		assertThat(kept).noneMatch(CompletableFuture::isDone);
+		this.server.thaw();
+		kept.forEach((call) -> get(call));
+		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test

@@ -22,7 +22,10 @@ import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.netty.handler.flush.FlushConsolidationHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.FastThreadLocal;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisClusterConnection;
@@ -56,6 +59,12 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 */
 	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
 
+	/** Commands that meet leave by one system call, but not more than so many. */
+	private static final int MOST_FLUSHES = FlushConsolidationHandler.DEFAULT_EXPLICIT_FLUSH_AFTER_FLUSHES;
+
+	/** The event loop of a thread that serves connections of Holdfast's. */
+	private static final FastThreadLocal<EventLoop> EVENT_LOOP = new FastThreadLocal<>();
+
 	private static final NettyCustomizer NO_CUSTOMIZER = new NettyCustomizer() {
 	};
 
@@ -84,6 +93,11 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestWait,
 			DaemonThreads threads) {
 		return create(application, LONGEST_SILENCE.plus(longestWait), threads);
+	}
+
+	/** Return the event loop that the calling thread is, or {@code null}. */
+	static @Nullable EventLoop eventLoop() {
+		return EVENT_LOOP.getIfExists();
 	}
 
 	/** Create connections that are given up after a silence. */
@@ -137,7 +151,9 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			public void afterChannelInitialized(Channel channel) {
 				application.afterChannelInitialized(channel);
 				// What is encrypted counts, too.
-				channel.pipeline().addFirst(new SilenceHandler(longestSilence));
+				channel.pipeline()
+					.addFirst(new SilenceHandler(longestSilence), new FlushConsolidationHandler(MOST_FLUSHES, true));
+				EVENT_LOOP.set(channel.eventLoop());
 			}
 
 		}).build();

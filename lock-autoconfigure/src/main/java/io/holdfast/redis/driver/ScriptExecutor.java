@@ -9,7 +9,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -18,12 +17,11 @@ import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
-import io.holdfast.redis.script.ScriptCall;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import org.jspecify.annotations.Nullable;
 
@@ -231,7 +229,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			this.lock.unlock();
 		}
 		if (refused) {
-			call.fail(RedisFailures.closed());
+			call.completeExceptionally(RedisFailures.closed());
 		}
 		else if (open != null) {
 			open.send(call);
@@ -259,7 +257,7 @@ public final class ScriptExecutor implements AutoCloseable {
 		ScriptSender open = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
-			open = BatchingScriptSender.of(open(), this.refresh);
+			open = new ScriptSender(open(), this.refresh);
 		}
 		catch (RuntimeException | Error ex) {
 			// A thread that ends here would let calls wait for ever.
@@ -286,7 +284,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			}
 			Throwable reason = trouble;
 			// What comes now waits behind these.
-			next.forEach((open != null && more) ? sender(open) : (call) -> call.fail(reason));
+			next.forEach((open != null && more) ? open::send : (call) -> call.completeExceptionally(reason));
 		}
 		while (more);
 		if (after != null) {
@@ -294,31 +292,19 @@ public final class ScriptExecutor implements AutoCloseable {
 		}
 	}
 
-	private static Consumer<ScriptCall<?>> sender(ScriptSender sender) {
-		return (call) -> {
-			try {
-				sender.send(call);
-			}
-			catch (RuntimeException | Error ex) {
-				call.fail(ex);
-			}
-		};
-	}
-
 	@SuppressWarnings("unchecked")
-	private RedisClusterAsyncCommands<byte[], byte[]> open() {
+	private StatefulConnection<byte[], byte[]> open() {
 		this.reconnects.incrementAndGet();
 		this.lostAt = 0;
 		RedisConnection connection = this.factory.getConnection();
 		try {
-			RedisClusterAsyncCommands<byte[], byte[]> commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection
+			AbstractRedisAsyncCommands<byte[], byte[]> commands = (AbstractRedisAsyncCommands<byte[], byte[]>) connection
 				.getNativeConnection();
-			if (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened) {
-				this.composed = opened.getConnection() instanceof StatefulRedisMasterReplicaConnection;
-				opened.getConnection().addListener(this.disconnects);
-			}
+			StatefulConnection<byte[], byte[]> opened = commands.getConnection();
+			this.composed = opened instanceof StatefulRedisMasterReplicaConnection;
+			opened.addListener(this.disconnects);
 			this.single = this.cluster ? null : commands;
-			return commands;
+			return opened;
 		}
 		finally {
 			// Leaves the shared connection open.
@@ -391,12 +377,10 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		ScriptSender open;
 		List<ScriptCall<?>> waiting;
 		enter();
 		try {
 			this.closed = true;
-			open = this.sender;
 			this.sender = null;
 			waiting = List.copyOf(this.backlog);
 			this.backlog.clear();
@@ -405,10 +389,7 @@ public final class ScriptExecutor implements AutoCloseable {
 		finally {
 			this.lock.unlock();
 		}
-		waiting.forEach((call) -> call.fail(RedisFailures.closed()));
-		if (open != null) {
-			open.close();
-		}
+		waiting.forEach((call) -> call.completeExceptionally(RedisFailures.closed()));
 	}
 
 }

@@ -1,38 +1,36 @@
 package io.holdfast.redis.driver;
 
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
-
-import io.holdfast.redis.script.RedisFailures;
-import io.holdfast.redis.script.ScriptArguments;
-import io.holdfast.redis.script.ScriptCall;
-import io.holdfast.redis.script.ScriptReply;
-import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.PartitionException;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.protocol.CommandType;
+import io.netty.channel.EventLoop;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.NestedExceptionUtils;
 
 /**
- * Lettuce's shared connection while it is open: dispatches each command to the driver at
- * once. Thread-safe, and waits for nothing.
+ * Lettuce's shared connection while it is open. Thread-safe, and waits for nothing.
+ *
+ * <p>
+ * On one connection, commands are written in the order in which they were sent. Lettuce
+ * queues the commands of other threads for its event loop, but writes at once what the
+ * event loop itself dispatches. So the loop dispatches by a task, behind that queue.
  */
-class ScriptSender {
+final class ScriptSender {
 
-	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
+	private final StatefulConnection<byte[], byte[]> connection;
 
 	private final Runnable refresh;
 
+	/** The event loop that has written last; null until a command was written. */
+	private volatile @Nullable EventLoop loop;
+
 	/**
 	 * Create a sender.
-	 * @param commands the connection's commands
 	 * @param refresh has the driver look at the cluster anew
 	 */
-	ScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands, Runnable refresh) {
-		this.commands = commands;
+	ScriptSender(StatefulConnection<byte[], byte[]> connection, Runnable refresh) {
+		this.connection = connection;
 		this.refresh = refresh;
 	}
 
@@ -41,15 +39,14 @@ class ScriptSender {
 	 * is not closed: Lettuce opens it again and sends what was given to it in between.
 	 */
 	boolean isClosed() {
-		return this.commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
-				&& opened.getConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
+		return this.connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
 	}
 
 	/**
 	 * Send a call, unless it was given up, or this is closed.
 	 * @return whether this is not closed
 	 */
-	final boolean trySend(ScriptCall<?> call) {
+	boolean trySend(ScriptCall<?> call) {
 		if (isClosed()) {
 			return false;
 		}
@@ -57,63 +54,41 @@ class ScriptSender {
 		return true;
 	}
 
-	/** Send a call, unless it was given up. */
+	/** Send a call, unless it was given up. Fails the call where the driver refuses it. */
 	void send(ScriptCall<?> call) {
-		CompletableFuture<List<@Nullable Object>> sent = call
-			.send(() -> dispatch(CommandType.EVALSHA, call.script().digest(), call));
-		if (sent != null) {
-			sent.whenComplete((reply, error) -> onAnswer(call, reply, error));
-		}
+		call.sendBy(this);
+		EventLoop loop = this.loop;
+		attempt(call,
+				(loop == null || !loop.inEventLoop()) ? () -> this.connection.dispatch(call)
+						: () -> loop.execute(() -> attempt(call, () -> this.connection.dispatch(call))));
 	}
 
-	/**
-	 * Fail what was not dispatched to the driver yet.
-	 */
-	void close() {
-	}
-
-	/** Take the answer to a call's first command. */
-	final void onAnswer(ScriptCall<?> call, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
-		if (reply != null) {
-			call.succeed(reply);
-		}
-		else if (error != null && RedisFailures.isUnknownScript(error)) {
-			sendText(call);
-		}
-		else if (error != null) {
-			call.fail(error);
-			if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
-				// The driver knows no node for the slot.
-				this.refresh.run();
+	private static void attempt(ScriptCall<?> call, Runnable action) {
+		try {
+			if (!call.isDone()) {
+				action.run();
 			}
 		}
-	}
-
-	/** Send a call that Redis did not execute because it does not know the script. */
-	private void sendText(ScriptCall<?> call) {
-		call.notRun();
-		CompletableFuture<List<@Nullable Object>> sent = call
-			.send(() -> dispatch(CommandType.EVAL, call.script().text(), call));
-		if (sent != null) {
-			sent.whenComplete((reply, error) -> {
-				if (error == null) {
-					call.succeed(reply);
-				}
-				else {
-					call.fail(error);
-				}
-			});
+		catch (RuntimeException | Error ex) {
+			// Whatever it is, nobody else would end the call.
+			call.completeExceptionally(ex);
 		}
 	}
 
-	private CompletableFuture<List<@Nullable Object>> dispatch(CommandType type, byte[] script, ScriptCall<?> call) {
-		ScriptReply reply = new ScriptReply();
-		ScriptArguments arguments = new ScriptArguments(script, call.keys(), call.args(), () -> {
-			reply.clear();
-			call.written();
-			return !call.isGivenUp();
-		});
-		return this.commands.dispatch(type, reply, arguments).toCompletableFuture();
+	/** Note that the calling thread, an event loop, writes a command. */
+	void onWriting() {
+		EventLoop loop = this.loop;
+		if (loop == null || !loop.inEventLoop()) {
+			this.loop = HoldfastConnectionFactory.eventLoop();
+		}
+	}
+
+	/** Note that a call has failed. */
+	void onFailure(Throwable error) {
+		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
+			// The driver knows no node for the slot.
+			this.refresh.run();
+		}
 	}
 
 }

@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import io.holdfast.engine.store.StoreCommandException;
-import io.holdfast.redis.script.ScriptCall;
+import io.holdfast.redis.driver.ScriptCall;
 import org.jspecify.annotations.Nullable;
 
 /**

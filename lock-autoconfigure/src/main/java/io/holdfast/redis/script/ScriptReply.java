@@ -11,14 +11,24 @@ import org.jspecify.annotations.Nullable;
 /**
  * The reply of a script as Lettuce reads it: an array of numbers and texts with no
  * further array in it, or a number alone, which is read as an array of one.
+ *
+ * @param <T> the type of the call's result, which is not made here
  */
-public final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Object>> {
+public final class ScriptReply<T> extends CommandOutput<byte[], byte[], T> {
+
+	private List<@Nullable Object> elements = List.of();
 
 	private boolean array;
 
 	/** Create an empty reply. */
+	@SuppressWarnings("NullAway") // Lettuce's outputs begin with null.
 	public ScriptReply() {
-		super(ByteArrayCodec.INSTANCE, List.of());
+		super(ByteArrayCodec.INSTANCE, null);
+	}
+
+	/** Return what was read. */
+	public List<@Nullable Object> elements() {
+		return this.elements;
 	}
 
 	/**
@@ -26,29 +36,30 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nulla
 	 * connection.
 	 */
 	public void clear() {
-		this.output = List.of();
+		this.elements = List.of();
 		this.array = false;
+		super.setError((String) null);
 	}
 
 	@Override
 	public void multi(int count) {
-		this.output = new ArrayList<>(Math.max(count, 0));
+		this.elements = new ArrayList<>(Math.max(count, 0));
 		this.array = true;
 	}
 
 	@Override
 	public void set(long number) {
 		if (this.array) {
-			this.output.add(number);
+			this.elements.add(number);
 		}
 		else {
-			this.output = List.of(number);
+			this.elements = List.of(number);
 		}
 	}
 
 	@Override
 	public void set(@Nullable ByteBuffer text) {
-		this.output.add((text != null) ? this.codec.decodeValue(text) : null);
+		this.elements.add((text != null) ? this.codec.decodeValue(text) : null);
 	}
 
 	/** Take an error without its arguments: the driver's exception goes to logs. */

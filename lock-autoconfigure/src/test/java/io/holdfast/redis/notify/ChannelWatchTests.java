@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.redis.driver.ScriptCall;
 import io.holdfast.redis.script.RedisFailures;
-import io.holdfast.redis.script.ScriptCall;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;

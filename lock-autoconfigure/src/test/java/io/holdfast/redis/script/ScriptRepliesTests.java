@@ -62,17 +62,17 @@ class ScriptRepliesTests {
 
 	@Test
 	void whatWasReadBeforeTheCommandIsWrittenAgainDoesNotCount() {
-		ScriptReply reply = new ScriptReply();
+		ScriptReply<Object> reply = new ScriptReply<>();
 		reply.multi(2);
 		reply.set(1);
 		reply.clear();
 		reply.set(7);
-		assertThat(reply.get()).containsExactly(7L);
+		assertThat(reply.elements()).containsExactly(7L);
 		reply.clear();
 		reply.multi(2);
 		reply.set(1);
 		reply.set(2);
-		assertThat(reply.get()).containsExactly(1L, 2L);
+		assertThat(reply.elements()).containsExactly(1L, 2L);
 	}
 
 	private static byte[] bytes(String text) {

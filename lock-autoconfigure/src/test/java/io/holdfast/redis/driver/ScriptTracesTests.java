@@ -23,9 +23,9 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Whose spans the commands are that are sent together.
+ * Parents of the spans of commands that are sent together.
  */
-class BatchingTracesTests extends RedisTestCase {
+class ScriptTracesTests extends RedisTestCase {
 
 	private static final int THREADS = 40;
 
@@ -34,7 +34,7 @@ class BatchingTracesTests extends RedisTestCase {
 	private final Map<String, Integer> children = new ConcurrentHashMap<>();
 
 	@Test
-	@DisplayName("a command is part of the span of the thread that asked for it, whichever one gives it to the driver")
+	@DisplayName("a command is part of the span of the thread that asked for it")
 	void spansOfCommands() throws Exception {
 		ObservationRegistry registry = ObservationRegistry.create();
 		registry.observationConfig().observationHandler(new Counting());
@@ -80,7 +80,7 @@ class BatchingTracesTests extends RedisTestCase {
 		@Override
 		public void onStart(Observation.Context context) {
 			if (context.getParentObservation() != null) {
-				BatchingTracesTests.this.children.merge(context.getParentObservation().getContextView().getName(), 1,
+				ScriptTracesTests.this.children.merge(context.getParentObservation().getContextView().getName(), 1,
 						Integer::sum);
 			}
 		}

@@ -1,0 +1,178 @@
+package io.holdfast.redis.driver;
+
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.function.Function;
+
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArguments;
+import io.holdfast.redis.script.ScriptReply;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a script: Lettuce's command, and the future of its result. The command is
+ * EVALSHA, and EVAL once Redis did not know the script.
+ *
+ * <p>
+ * Cancelling it gives the command up: once {@link #cancel} has returned, the command is
+ * not sent any more, or does nothing. So a caller that gives up a command and sends
+ * another can be sure of their order.
+ *
+ * @param <T> what the reply is turned into
+ */
+public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
+
+	private final Script script;
+
+	private final byte[][] keys;
+
+	private final Object[] args;
+
+	private final ScriptReply<T> array;
+
+	private final Function<List<?>, T> reply;
+
+	private final Function<Throwable, ? extends Throwable> failure;
+
+	/** The connection's sender; null until the call is sent. */
+	private @Nullable ScriptSender sender;
+
+	/** Whether its command was written to a connection. */
+	private volatile boolean written;
+
+	/** Whether its command may have run before the one that is answered. */
+	private volatile boolean repeated;
+
+	/** Whether Redis did not know the script: newer commands may have run before. */
+	private volatile boolean late;
+
+	/**
+	 * Create a call that is yet to be sent.
+	 * @param keys its KEYS
+	 * @param args its ARGV: texts, numbers, flags, times or bytes
+	 * @param reply turns the reply, an array, into a result
+	 * @param failure turns the driver's error into one for the caller
+	 */
+	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<List<?>, T> reply,
+			Function<Throwable, ? extends Throwable> failure) {
+		this(script, keys, args, new ScriptReply<>(), reply, failure);
+	}
+
+	private ScriptCall(Script script, byte[][] keys, Object[] args, ScriptReply<T> array, Function<List<?>, T> reply,
+			Function<Throwable, ? extends Throwable> failure) {
+		super(new Command<>(CommandType.EVALSHA, array, new ScriptArguments(script.digest(), keys, args)));
+		this.script = script;
+		this.keys = keys;
+		this.args = args;
+		this.array = array;
+		this.reply = reply;
+		this.failure = failure;
+	}
+
+	/** Note the sender, before the command is given to the driver. */
+	void sendBy(ScriptSender sender) {
+		this.sender = sender;
+	}
+
+	/** Write the command, on the event loop; again after a reconnect. */
+	@Override
+	public void encode(ByteBuf buffer) {
+		if (this.sender != null) {
+			this.sender.onWriting();
+		}
+		if (isDone()) {
+			// Only to a node of a cluster: there Lettuce writes what was given up. Redis
+			// does nothing for this.
+			write(CommandType.EVALSHA, new CommandArgs<>(ByteArrayCodec.INSTANCE).add("").add(0), buffer);
+			return;
+		}
+		this.array.clear();
+		this.repeated |= this.written;
+		this.written = true;
+		if (this.late) {
+			write(CommandType.EVAL, new ScriptArguments(this.script.text(), this.keys, this.args), buffer);
+		}
+		else {
+			super.encode(buffer);
+		}
+	}
+
+	private static void write(CommandType type, CommandArgs<byte[], byte[]> arguments, ByteBuf buffer) {
+		new Command<byte[], byte[], @Nullable Object>(type, null, arguments).encode(buffer);
+	}
+
+	/** Take the answer of Redis. */
+	@Override
+	public void complete() {
+		if (isDone()) {
+			return;
+		}
+		if (!this.array.hasError()) {
+			succeed(this.array.elements());
+			return;
+		}
+		RedisCommandExecutionException error = new RedisCommandExecutionException(this.array.getError());
+		if (this.sender != null && !this.late && RedisFailures.isUnknownScript(error)) {
+			this.written = false;
+			this.late = true;
+			this.sender.send(this);
+			return;
+		}
+		completeExceptionally(error);
+	}
+
+	private void succeed(List<?> array) {
+		T result;
+		try {
+			result = (this.reply instanceof ReplyReader<T> reader) ? reader.apply(array, this.repeated, this.late)
+					: this.reply.apply(array);
+		}
+		catch (RuntimeException | Error ex) {
+			completeExceptionally(ex);
+			return;
+		}
+		complete(result);
+	}
+
+	@Override
+	public boolean completeExceptionally(Throwable error) {
+		boolean first = !isDone() && super.completeExceptionally(this.failure.apply(error));
+		if (first && this.sender != null) {
+			this.sender.onFailure(error);
+		}
+		return first;
+	}
+
+	/** End it for the driver, whose connection was closed. */
+	@Override
+	public void cancel() {
+		completeExceptionally(new CancellationException());
+	}
+
+	/**
+	 * Turns a reply into a result that depends on whether the command may have run
+	 * before, or may have run late: behind newer ones.
+	 *
+	 * @param <T> the type of the result
+	 */
+	@FunctionalInterface
+	public interface ReplyReader<T> extends Function<List<?>, T> {
+
+		T apply(List<?> array, boolean repeated, boolean late);
+
+		@Override
+		default T apply(List<?> array) {
+			return apply(array, true, true);
+		}
+
+	}
+
+}

@@ -1,0 +1,109 @@
+package io.holdfast.redis.driver;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+import io.holdfast.redis.driver.ScriptCall.ReplyReader;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.script.Script;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What becomes of a call when its command is written, answered or given up.
+ */
+class ScriptCallTests {
+
+	private final ScriptCall<Object> call = call((reply) -> reply.get(0));
+
+	@Test
+	@DisplayName("a command that was given up is written without its script, where the driver writes it all the same")
+	void givenUp() {
+		assertThat(written(this.call)).isEqualTo("*5\r\n$7\r\nEVALSHA\r\n$40\r\n"
+				+ new String(Script.PING.digest(), StandardCharsets.US_ASCII) + "\r\n$1\r\n0\r\n$1\r\na\r\n$1\r\nb\r\n");
+		this.call.cancel(true);
+		assertThat(written(this.call)).isEqualTo("*3\r\n$7\r\nEVALSHA\r\n$0\r\n\r\n$1\r\n0\r\n");
+	}
+
+	@Test
+	@DisplayName("what depends on a call that was given up finds its command given up, and its answer is not read")
+	void givesUpCommandFirst() {
+		ScriptCall<Object> reading = call((reply) -> {
+			throw new AssertionError("read");
+		});
+		CompletableFuture<String> seen = reading.handle((reply, error) -> written(reading));
+		assertThat(reading.cancel(true)).isTrue();
+		assertThat(seen.join()).doesNotContain("$40");
+		answer(reading, 1);
+		assertThat(reading).isCancelled();
+	}
+
+	@Test
+	@DisplayName("a command that the driver cancels by itself fails the call")
+	void failsWhenDriverCancels() {
+		this.call.cancel();
+		assertThat(this.call).isCompletedExceptionally();
+		assertThat(this.call.isCancelled()).isFalse();
+	}
+
+	@Test
+	@DisplayName("a command that is written again may have run before, and what was read of its first answer does not count")
+	void repeated() {
+		ReplyReader<Object> reader = (reply, repeated, late) -> List.of(reply, repeated, late);
+		ScriptCall<Object> once = call(reader);
+		written(once);
+		answer(once, 1);
+		assertThat(once).isCompletedWithValue(List.of(List.of(1L), false, false));
+		ScriptCall<Object> twice = call(reader);
+		written(twice);
+		twice.getOutput().multi(2);
+		twice.getOutput().set(7);
+		written(twice);
+		answer(twice, 1);
+		assertThat(twice).isCompletedWithValue(List.of(List.of(1L), true, false));
+	}
+
+	@Test
+	@DisplayName("an error of Redis fails the call, without the arguments that it quotes")
+	void error() {
+		this.call.getOutput().setError(ByteBuffer.wrap("ERR 0123456789abcdef0123456789abcdef:7".getBytes()));
+		this.call.complete();
+		assertThat(this.call.handle((reply, error) -> error.getCause().getMessage()).join()).isEqualTo("ERR <id>:7");
+	}
+
+	@Test
+	@DisplayName("a reply that is not understood, or an error while it is read, fails the call")
+	void failsOnStrangeReply() {
+		this.call.complete();
+		assertThat(this.call).isCompletedExceptionally();
+		ScriptCall<Object> reading = call((reply) -> {
+			throw new StackOverflowError();
+		});
+		answer(reading, 1);
+		assertThat(reading).isCompletedExceptionally();
+	}
+
+	private static ScriptCall<Object> call(Function<List<?>, Object> reader) {
+		return new ScriptCall<>(Script.PING, new byte[0][], RedisKeys.bytes("a", "b"), reader,
+				(error) -> new IllegalStateException(error));
+	}
+
+	private static String written(ScriptCall<?> call) {
+		ByteBuf buffer = Unpooled.buffer();
+		call.encode(buffer);
+		return buffer.toString(StandardCharsets.UTF_8);
+	}
+
+	private static void answer(ScriptCall<?> call, long number) {
+		call.getOutput().set(number);
+		call.complete();
+	}
+
+}
