@@ -177,45 +177,6 @@ public interface SemaphoreService {
 	}
 
 	/**
-	 * Return a semaphore as code that knows {@link java.util.concurrent.Semaphore}
-	 * expects it, with the service's defaults.
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @return a view of it, which costs nothing while it is not used
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 * @see #asSemaphore(SemaphoreRequest)
-	 */
-	default SemaphoreView asSemaphore(String key, int limit) {
-		return asSemaphore(SemaphoreRequest.of(key, limit));
-	}
-
-	/**
-	 * Return a semaphore whose limit an operator has set as code that knows
-	 * {@link java.util.concurrent.Semaphore} expects it, with the service's defaults.
-	 * @param key which semaphore
-	 * @return a view of it, which costs nothing while it is not used
-	 * @throws IllegalArgumentException if the key is not allowed
-	 * @see SemaphoreRequest#of(String)
-	 */
-	default SemaphoreView asSemaphore(String key) {
-		return asSemaphore(SemaphoreRequest.of(key));
-	}
-
-	/**
-	 * Return a semaphore as code that knows {@link java.util.concurrent.Semaphore}
-	 * expects it, with the terms of a request: lease time, renewal, fairness and the
-	 * others. If it has a wait time, {@link SemaphoreView#acquire()} and
-	 * {@link SemaphoreView#acquireUninterruptibly()} wait for that time at most; else
-	 * without limit. All views of one key from this service share what was acquired by
-	 * them, whatever their terms; views of equal requests are equal.
-	 * @param request which semaphore, and how; without a number of permits, which each
-	 * call of the view tells
-	 * @return a view of it, which costs nothing while it is not used
-	 * @throws IllegalArgumentException if the request is for several permits
-	 */
-	SemaphoreView asSemaphore(SemaphoreRequest request);
-
-	/**
 	 * Return what the store knows of a semaphore now. Blocks until the store answers.
 	 * @param key which semaphore
 	 * @return its status

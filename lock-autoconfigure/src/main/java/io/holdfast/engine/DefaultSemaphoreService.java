@@ -10,7 +10,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreAdmin;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
-import io.holdfast.SemaphoreView;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -19,8 +18,6 @@ import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.view.BlockingAcquirer;
-import io.holdfast.engine.view.PooledSemaphore;
-import io.holdfast.engine.view.SemaphoreViewPermits;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -43,8 +40,6 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private final ForcedRelease forced;
 
-	private final SemaphoreViewPermits pools = new SemaphoreViewPermits();
-
 	private volatile @Nullable SemaphoreLimitComparison comparison;
 
 	private volatile @Nullable KeyNamespace namespace;
@@ -54,13 +49,9 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
-		this(engine, BlockingAcquirer.ofPermits(engine.context, engine::acquire));
-	}
-
-	DefaultSemaphoreService(LeaseEngine engine, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer) {
 		this.engine = engine;
 		this.context = engine.context;
-		this.acquirer = acquirer;
+		this.acquirer = BlockingAcquirer.ofPermits(engine.context, engine::acquire);
 		this.forced = new ForcedRelease(engine.context, engine.renewer, engine.releases);
 	}
 
@@ -121,29 +112,15 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	}
 
 	@Override
-	public SemaphoreView asSemaphore(SemaphoreRequest request) {
-		if (request.permits() != 1) {
-			throw new IllegalArgumentException("The request of a view of semaphore '" + SingleLine.of(request.key())
-					+ "' has permits = " + request.permits()
-					+ ": leave it out, and give the number with each call of the view, as in acquire("
-					+ request.permits() + ")");
-		}
-		return new PooledSemaphore(named(request), this.acquirer, this::statusOf, this.pools);
-	}
-
-	@Override
 	public SemaphoreStatus status(String key) {
-		return statusOf(named(key));
-	}
-
-	private SemaphoreStatus statusOf(String key) {
-		Resource semaphore = semaphore(key);
+		String name = named(key);
+		Resource semaphore = semaphore(name);
 		PermitState state = this.context.awaitAnswer(
 				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0)), semaphore,
 				"The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
-		return new StoredSemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(),
+		return new StoredSemaphoreStatus(name, (set != null) ? set : asked, set != null, state.used(),
 				state.holderCount(), state.waiting(),
 				this.context.awaitAnswer(this.engine.coordinators.waiting(semaphore), semaphore, "The inspection"));
 	}

@@ -11,7 +11,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreAdmin;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
-import io.holdfast.SemaphoreView;
 
 /**
  * A semaphore service that grants all it is asked for, unless told otherwise, and writes
@@ -53,11 +52,6 @@ class RecordingSemaphores extends RecordingService<SemaphoreRequest, PermitLease
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		throw new UnsupportedOperationException();
-	}
-
-	@Override
-	public SemaphoreView asSemaphore(SemaphoreRequest request) {
 		throw new UnsupportedOperationException();
 	}
 

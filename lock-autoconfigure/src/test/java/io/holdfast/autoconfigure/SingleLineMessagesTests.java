@@ -117,8 +117,6 @@ class SingleLineMessagesTests {
 		}
 		assertInOneLine(catchThrowable(() -> this.locks.asLock(KEY).unlock()));
 		assertInOneLine(catchThrowable(() -> this.semaphores.admin().setLimit("b\nFORGED", -1)));
-		assertInOneLine(catchThrowable(() -> this.semaphores.asSemaphore(SemaphoreRequest.of(KEY, 2).permits(2))));
-		assertInOneLine(catchThrowable(() -> this.semaphores.asSemaphore(SemaphoreRequest.of(KEY, 2)).release()));
 		assertInOneLine(catchThrowable(() -> this.context.getBean(Shop.class).sell(new FailingKey())));
 		assertInOneLine(catchThrowable(() -> this.context.getBean(Shop.class).sell("a\n" + "x".repeat(1100))));
 	}
@@ -199,8 +197,8 @@ class SingleLineMessagesTests {
 		try (LockLease lease = this.locks.acquire(KEY);
 				LockLease several = this.locks.acquire(LockRequest.ofAll(List.of(KEY + 1, KEY + 2)))) {
 			assertThat(Stream.of(LockRequest.of(KEY).name(NAME), SemaphoreRequest.of(KEY, 1).name(NAME), lease, several,
-					this.locks.asLock(KEY), this.locks.asReadWriteLock(KEY), this.locks.asReadWriteLock(KEY).readLock(),
-					this.semaphores.asSemaphore(SemaphoreRequest.of(KEY, 1))))
+					this.locks.asLock(KEY), this.locks.asReadWriteLock(KEY),
+					this.locks.asReadWriteLock(KEY).readLock()))
 				.allSatisfy((object) -> assertThat(object.toString()).contains("\\u2028")
 					.doesNotContain("\u2028", "\u202E", "\n"));
 		}

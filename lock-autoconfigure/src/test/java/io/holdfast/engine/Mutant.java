@@ -35,9 +35,6 @@ enum Mutant {
 	/** A view is unlocked by any thread. */
 	ANY_THREAD_UNLOCKS,
 
-	/** A view forgets permits instead of releasing them. */
-	FORGETFUL_POOL,
-
 	/** An instance that is started again has the id that it had before. */
 	SAME_ID_AGAIN,
 

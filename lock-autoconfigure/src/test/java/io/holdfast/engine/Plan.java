@@ -184,15 +184,15 @@ record Plan(Setup setup, List<Step> steps) {
 			boolean all = mode != What.PERMITS && in(6);
 			int permits = (mode == What.PERMITS && !isToBeAlike()) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
-			Face face = face();
+			Face face = face(mode);
 			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
 			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
 					lease(), !in(3), in(5) ? random(300) : 0, hold, in(8) ? Math.max(0, random(310) - 10) : -1,
 					face.isView() ? viewExtra() : extra(mode), random(100));
 		}
 
-		private Face face() {
-			if (this.views && in(2)) {
+		private Face face(What mode) {
+			if (this.views && mode != What.PERMITS && in(2)) {
 				return in(3) ? Face.UNINTERRUPTIBLE_VIEW : Face.VIEW;
 			}
 			return FACES[random(Face.VIEW.ordinal())];

@@ -60,7 +60,7 @@ final class SimulatedInstance implements Scheduler {
 
 	final SimulatedLocks locks;
 
-	final SimulatedSemaphores semaphores;
+	final DefaultSemaphoreService semaphores;
 
 	final ReactiveLockService reactiveLocks;
 
@@ -127,7 +127,7 @@ final class SimulatedInstance implements Scheduler {
 		}
 		this.engine.resume();
 		this.locks = new SimulatedLocks(this);
-		this.semaphores = new SimulatedSemaphores(this);
+		this.semaphores = new DefaultSemaphoreService(this.engine);
 		this.reactiveLocks = new ReactiveLockService(this.locks);
 		this.reactiveSemaphores = new ReactiveSemaphoreService(this.semaphores);
 	}

@@ -41,9 +41,6 @@ final class SimulatedThread extends Thread {
 
 	private boolean over;
 
-	/** What is to be done before it waits. */
-	private @Nullable Runnable beforeWaiting;
-
 	private SimulatedThread() {
 		super("simulated");
 		setDaemon(true);
@@ -136,7 +133,6 @@ final class SimulatedThread extends Thread {
 				this.failure = ex;
 			}
 			this.call = null;
-			this.beforeWaiting = null;
 			Thread.interrupted();
 			endTurn();
 		}
@@ -152,11 +148,6 @@ final class SimulatedThread extends Thread {
 		Thread last = this.other;
 		this.running = false;
 		LockSupport.unpark(last);
-	}
-
-	/** Have something done whenever it waits, for as long as this call is not over. */
-	void beforeWaiting(@Nullable Runnable action) {
-		this.beforeWaiting = action;
 	}
 
 	/** Wait as {@link CompletableFuture#get} does. */
@@ -178,9 +169,6 @@ final class SimulatedThread extends Thread {
 	}
 
 	private void await(SimulatedInstance instance, CompletableFuture<?> future, long nanos, Object current) {
-		if (this.beforeWaiting != null) {
-			this.beforeWaiting.run();
-		}
 		this.wait = current;
 		Future<?> timer = instance.schedule(() -> wake(current), nanos);
 		future.whenComplete((result, error) -> instance.at(0, () -> wake(current)));

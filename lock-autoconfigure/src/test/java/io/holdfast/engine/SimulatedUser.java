@@ -321,7 +321,7 @@ final class SimulatedUser {
 							use.lease());
 				}
 			}
-			case RELEASE_TWICE, OTHER_THREAD, DRAIN, NONE -> nothing.run();
+			case RELEASE_TWICE, OTHER_THREAD, NONE -> nothing.run();
 		}
 	}
 

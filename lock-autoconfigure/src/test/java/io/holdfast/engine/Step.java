@@ -306,11 +306,8 @@ sealed interface Step {
 		/** To release it once more, afterwards. */
 		RELEASE_TWICE,
 
-		/** To release it as another thread, by a view: to try that, of a lock. */
-		OTHER_THREAD,
-
-		/** To acquire all permits that are free, by a view. */
-		DRAIN
+		/** To try to unlock it as another thread, by a view. */
+		OTHER_THREAD
 
 	}
 

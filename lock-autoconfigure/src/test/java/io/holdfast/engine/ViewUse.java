@@ -2,9 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.Lease;
@@ -12,16 +10,12 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockView;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.SemaphoreView;
-import io.holdfast.engine.SimulatedSemaphores.Part;
 import io.holdfast.engine.Step.Extra;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
 import io.holdfast.engine.lease.LeaseHandle;
-import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
 import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
@@ -74,12 +68,7 @@ final class ViewUse {
 	/** Go through it. */
 	void run() {
 		this.thread.use = this;
-		if (this.use.mode() == What.PERMITS) {
-			usePermits(this.instance.semaphores.asSemaphore(this.instance.simulation.plan.permit(this.key)));
-		}
-		else {
-			useLock(view(this.use.mode()));
-		}
+		useLock(view(this.use.mode()));
 	}
 
 	private LockView view(What mode) {
@@ -162,7 +151,7 @@ final class ViewUse {
 			}
 			case RENEW -> renew(this.locked.getFirst());
 			case OTHER_THREAD -> onAnotherThread(() -> expectNotHeld(view));
-			case NONE, DRAIN, SHRINK, RELEASE_TWICE -> {
+			case NONE, SHRINK, RELEASE_TWICE -> {
 				return true;
 			}
 		}
@@ -214,122 +203,6 @@ final class ViewUse {
 		}
 	}
 
-	// Permits
-
-	private void usePermits(SemaphoreView view) {
-		if (!acquire(view)) {
-			return;
-		}
-		int permits = this.use.permits();
-		int until = Math.min(this.use.extraAt(), this.use.hold());
-		sleep(until);
-		switch (this.use.extra()) {
-			case SHRINK -> {
-				if (permits > 1) {
-					release(view, 1);
-					permits--;
-				}
-			}
-			case DRAIN -> permits += drain(view);
-			case RELEASE_TWICE -> expectTooMany(view, this.instance.semaphores.count(this.key) + 1);
-			case NONE, NEST, REENTER, READ, RENEW, OTHER_THREAD -> {
-				// Nothing, or later.
-			}
-		}
-		sleep(this.use.hold() - until);
-		if (this.use.extra() == Extra.OTHER_THREAD) {
-			int all = permits;
-			onAnotherThread(() -> release(view, all));
-		}
-		else {
-			release(view, permits);
-		}
-	}
-
-	private boolean acquire(SemaphoreView view) {
-		int permits = this.use.permits();
-		try {
-			if (this.use.waiting() >= 0) {
-				return (this.use.waiting() == 0) ? view.tryAcquire(permits)
-						: view.tryAcquire(permits, this.use.waiting(), TimeUnit.MILLISECONDS);
-			}
-			if (this.use.face() == Face.VIEW) {
-				view.acquire(permits);
-			}
-			else {
-				view.acquireUninterruptibly(permits);
-			}
-			return true;
-		}
-		catch (InterruptedException | NotAcquiredException | LeaseStoreException ex) {
-			return false;
-		}
-	}
-
-	private int drain(SemaphoreView view) {
-		try {
-			return view.drainPermits();
-		}
-		catch (NotAcquiredException | LeaseStoreException ex) {
-			return 0;
-		}
-	}
-
-	private void release(SemaphoreView view, int count) {
-		List<Part> parts = this.instance.semaphores.take(this.key, count);
-		List<String> ended = new ArrayList<>();
-		if (this.user.isMutant(Mutant.FORGETFUL_POOL)) {
-			parts.forEach((part) -> this.user.releasing(part.lease()));
-			return;
-		}
-		SimulatedThread releasing = (SimulatedThread) Thread.currentThread();
-		// One after the other, of which each may take its time.
-		releasing.beforeWaiting(() -> noteReleased(parts, ended));
-		try {
-			view.release(count);
-			noteReleased(parts, ended);
-			// A pool does not tell whether they had been lost.
-			ended.forEach((id) -> this.user.record(Type.RELEASED, id, (event) -> event.why("GIVEN_BACK")));
-		}
-		catch (LeaseLostException ex) {
-			noteReleased(parts, ended);
-		}
-		catch (IllegalStateException ex) {
-			unexpected(3, "fewer permits than were acquired");
-		}
-		releasing.beforeWaiting(null);
-	}
-
-	/**
-	 * Note what has begun to be released. Another thread may have released another part
-	 * of the same lease before, in whatever order.
-	 */
-	private void noteReleased(List<Part> parts, List<String> ended) {
-		for (Part part : parts) {
-			PermitHandle lease = part.lease();
-			if (lease.isReleased()) {
-				if (!this.user.idOf(lease).isEmpty()) {
-					ended.add(this.user.releasing(lease));
-				}
-				continue;
-			}
-			int permits = this.instance.semaphores.shrunk(lease);
-			if (permits > 0) {
-				this.user.record(Type.SHRUNK, this.user.idOf(lease), (event) -> event.permits(permits, 0));
-			}
-		}
-	}
-
-	private void expectTooMany(SemaphoreView view, int count) {
-		try {
-			view.release(count);
-			unexpected(3, "released more permits than were acquired");
-		}
-		catch (IllegalStateException ex) {
-			// As it is to be.
-		}
-	}
-
 	// What is asked for by them
 
 	<L extends Lease> L askUninterruptibly(ResolvedRequest request, Call<L> call) {
@@ -349,11 +222,9 @@ final class ViewUse {
 			throws InterruptedException {
 		String id = this.user.newId();
 		long deadline = (request.waitNanos() < FOREVER) ? this.instance.simulation.now() + request.waitNanos() : 0;
-		boolean permits = request.resource().kind() == Kind.SEMAPHORE;
 		this.user.record(Type.ASKED, id,
 				(event) -> event
 					.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())
-					.permits(permits ? request.permits() : 0, permits ? request.limit() : 0)
 					.user(this.user.name)
 					.until(deadline)
 					.lease(request.leaseMillis() * Simulation.MILLI)

@@ -9,7 +9,7 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.ReleaseResult;
-import io.holdfast.SemaphoreView;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -109,15 +109,15 @@ class PoolInterruptTests extends FaultTestCase {
 	@Slow
 	@Test
 	@DisplayName("F23 permits and read-write locks are not renewed after their last release")
-	void noRenewalIsLeft() throws InterruptedException {
+	void noRenewalIsLeft() {
 		try (Fleet own = Fleet.on(this.redis, this.redis.startServer())) {
 			// Polling, as a watched subscription sends commands, too.
 			Instance instance = own.start("holdfast.wake-up.mode=polling", "holdfast.lock.lease-time=600ms",
 					"holdfast.semaphore.lease-time=600ms");
-			SemaphoreView semaphore = instance.semaphores().asSemaphore(KEY, 5);
+			SemaphoreRequest permits = SemaphoreRequest.of(KEY, 5);
 			ReadWriteLockView lock = instance.locks().asReadWriteLock(KEY);
-			semaphore.acquire(2);
-			semaphore.acquire();
+			Lease two = instance.acquire(permits.permits(2));
+			Lease one = instance.acquire(permits);
 			lock.writeLock().lock();
 			lock.readLock().lock();
 			lock.readLock().lock();
@@ -128,9 +128,8 @@ class PoolInterruptTests extends FaultTestCase {
 			assertThat(own.scripts() - before).as("renewals").isBetween(6L, 60L);
 			assertThat(Pool.SEMAPHORE.holders(own, KEY)).isEqualTo(2);
 			assertThat(Pool.READ_WRITE.holders(own, KEY)).isEqualTo(2);
-			// One of the two of the first lease, so that both leases go on.
-			semaphore.release(1);
-			semaphore.release(2);
+			one.close();
+			two.close();
 			lock.writeLock().unlock();
 			lock.readLock().unlock();
 			assertThat(Pool.READ_WRITE.holders(own, KEY)).isEqualTo(1);

@@ -6,10 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
-import io.holdfast.SemaphoreView;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -102,32 +99,6 @@ class PoolLostReplyTests extends LostReplyTestCase {
 		assertThat(pool.leaseLeft(this.fleet, KEY)).isGreaterThan(Duration.ofMinutes(2));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertAllFree(pool);
-	}
-
-	@Test
-	@DisplayName("F5 the reply to a release of some of the permits lost, and the command repeated: given back once")
-	void shrinkRepeated() {
-		SemaphoreView view = this.instance.semaphores().asSemaphore(KEY, PoolRequest.LIMIT);
-		view.acquireUninterruptibly(3);
-		this.proxy.swallowRepliesThenFin(KEY);
-		view.release(1);
-		assertCut();
-		assertThat(this.other.semaphores().status(KEY).used()).isEqualTo(2);
-		view.release(2);
-		assertAllFree(Pool.SEMAPHORE);
-	}
-
-	@Test
-	@DisplayName("F6 the reply to a release of some of the permits lost by a reset: they come back, and the rest later")
-	void shrinkReset() {
-		SemaphoreView view = this.instance.semaphores().asSemaphore(KEY, PoolRequest.LIMIT);
-		view.acquireUninterruptibly(3);
-		this.proxy.swallowRepliesThenReset(KEY);
-		view.release(1);
-		assertCut();
-		await("2 in use").atMost(SOON).until(() -> this.other.semaphores().status(KEY).used() == 2);
-		view.release(2);
-		assertAllFree(Pool.SEMAPHORE);
 	}
 
 	@ParameterizedTest(

@@ -3,19 +3,16 @@ package io.holdfast.faults;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Slow;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -214,28 +211,6 @@ class PoolOutageTests extends ProxiedTestCase {
 		pool.assertAllFree(this.fleet, KEY, other);
 	}
 
-	@Test
-	@DisplayName("F13 the release of some permits fails: it is repeated when Redis is back, and the rest is held on")
-	void releaseOfSomeIsRepeated() {
-		Instance instance = startAndWarmUp(Pool.SEMAPHORE);
-		Instance other = this.fleet.start();
-		SemaphoreView view = instance.semaphores().asSemaphore(KEY, PoolRequest.LIMIT);
-		view.acquireUninterruptibly(3);
-		CompletableFuture<Lease> waiting = request(Pool.SEMAPHORE).acquireInBackground(other);
-		Pool.SEMAPHORE.awaitQueued(this.fleet, KEY, 1);
-		this.proxy.down();
-		// Its trouble is logged, not thrown.
-		view.release(2);
-		assertThat(waiting).isNotDone();
-		this.proxy.up();
-		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(other.semaphores().status(KEY).used()).isEqualTo(2);
-			lease.close();
-		});
-		view.release();
-		Pool.SEMAPHORE.assertAllFree(this.fleet, KEY, other);
-	}
-
 	@ParameterizedTest(name = "F9 F10 no answer by a semaphore, however it is asked, is taken for one ({0})")
 	@ValueSource(strings = { "silent", "down" })
 	void semaphoreWithoutRedis(String trouble) {
@@ -247,12 +222,11 @@ class PoolOutageTests extends ProxiedTestCase {
 			this.proxy.blackHole();
 		}
 		SemaphoreService semaphores = instance.semaphores();
-		SemaphoreView view = semaphores.asSemaphore(KEY, PoolRequest.LIMIT);
+		SemaphoreRequest request = SemaphoreRequest.of(KEY, PoolRequest.LIMIT);
 		// At the same time, as each takes as long as it may.
-		Stream<ThrowingCallable> calls = Stream.of(view::tryAcquire,
-				() -> view.tryAcquire(2, HALF_A_SECOND.toMillis(), TimeUnit.MILLISECONDS), view::availablePermits,
-				view::drainPermits, () -> semaphores.status(KEY), () -> semaphores.admin().setLimit(KEY, 9),
-				() -> semaphores.admin().clearLimit(KEY));
+		Stream<ThrowingCallable> calls = Stream.of(() -> semaphores.tryAcquire(request),
+				() -> semaphores.tryAcquire(request.permits(2).waitTime(HALF_A_SECOND)), () -> semaphores.status(KEY),
+				() -> semaphores.admin().setLimit(KEY, 9), () -> semaphores.admin().clearLimit(KEY));
 		List<CompletableFuture<Boolean>> told = calls.map((call) -> Instance.inBackground(() -> {
 			assertStoreTroubleWithin(KEY, HALF_A_SECOND, call);
 			return true;

@@ -14,7 +14,6 @@ import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.SemaphoreView;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
@@ -113,7 +112,6 @@ class RightsTests {
 		tell(failures, () -> instance.semaphores().acquire(SemaphoreRequest.of("{" + key + "}:tagged", 1)).close());
 		tell(failures, () -> instance.semaphores().admin().setLimit(key, 4));
 		tell(failures, () -> instance.semaphores().admin().clearLimit(key));
-		tell(failures, () -> shrink(instance.semaphores().asSemaphore(key + "-view", 5)));
 		tell(failures, () -> {
 			// What is over is taken out by the next one.
 			instance.semaphores().acquire(semaphore.leaseTime(Duration.ofMillis(100)).autoRenew(false));
@@ -122,12 +120,6 @@ class RightsTests {
 			other.semaphores().acquire(semaphore.permits(5)).close();
 		});
 		return failures;
-	}
-
-	private static void shrink(SemaphoreView view) {
-		view.acquireUninterruptibly(3);
-		view.release(1);
-		view.release(2);
 	}
 
 	private interface Asked {

@@ -13,7 +13,6 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.SemaphoreFigures;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -280,8 +279,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 	void leftToTheOperator() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
 		for (ThrowingCallable way : List.<ThrowingCallable>of(() -> first.acquire(request),
-				() -> first.tryAcquire(SemaphoreRequest.of(this.key)), () -> second.asSemaphore(this.key).acquire(),
-				() -> second.asSemaphore(this.key).tryAcquire())) {
+				() -> first.tryAcquire(SemaphoreRequest.of(this.key)), () -> second.acquire(request))) {
 			assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(way)
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT))
 				.withMessageContaining(
@@ -289,10 +287,8 @@ class SemaphoreLimitTests extends FleetTestCase {
 								+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
 		}
 		operator.admin().setLimit(this.key, 2);
-		SemaphoreView view = second.asSemaphore(this.key);
 		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request)));
-		assertThat(view.availablePermits()).isEqualTo(1);
-		assertThat(view.tryAcquire()).isTrue();
+		leases.add(second.tryAcquire(SemaphoreRequest.of(this.key)).orElseThrow());
 		assertThat(first.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
 		assertThatExceptionOfType(PermitNotAcquiredException.class)
 			.isThrownBy(() -> first.acquire(request.waitTime(Duration.ofMillis(50))))
@@ -302,8 +298,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		fleet.awaitWaitingForPermits(this.key, 1);
 		operator.admin().setLimit(this.key, 3);
 		leases.add(attempt.lease(Fleet.PROMPT));
-		assertThat(view.availablePermits()).isZero();
-		view.release();
+		assertThat(second.status(this.key).free()).isZero();
 		leases.forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
 	}
 

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
@@ -12,11 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.ReadWriteLockView;
-import io.holdfast.SemaphoreRequest;
-import io.holdfast.SemaphoreService;
-import io.holdfast.SemaphoreView;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -38,16 +33,10 @@ class ViewTermsTests extends FleetTestCase {
 
 	private static LockService second;
 
-	private static SemaphoreService semaphores;
-
-	private static SemaphoreService others;
-
 	@BeforeAll
 	static void start() {
 		first = fleet.start();
 		second = fleet.start();
-		semaphores = fleet.semaphores(first);
-		others = fleet.semaphores(second);
 	}
 
 	@Test
@@ -148,38 +137,12 @@ class ViewTermsTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Several keys, and permits in the request of a view, are refused with the cure")
+	@DisplayName("Several keys in the request of a view are refused with the cure")
 	void refused() {
 		LockRequest several = LockRequest.ofAll(List.of("a", "b"));
 		assertThatIllegalArgumentException().isThrownBy(() -> first.asLock(several))
 			.withMessageContaining("for 2 keys (a, b): use acquire(request)");
 		assertThatIllegalArgumentException().isThrownBy(() -> first.asReadWriteLock(several));
-		assertThatIllegalArgumentException()
-			.isThrownBy(() -> semaphores.asSemaphore(SemaphoreRequest.of(this.key, 5).permits(2)))
-			.withMessage("The request of a view of semaphore 'refused' has permits = 2: leave it out, "
-					+ "and give the number with each call of the view, as in acquire(2)");
-	}
-
-	@Test
-	@DisplayName("A semaphore's view has the terms, and any view of its key releases what it has acquired")
-	void semaphore() throws Exception {
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
-		SemaphoreView patient = semaphores.asSemaphore(this.key, 3);
-		assertThat(patient).isEqualTo(semaphores.asSemaphore(request));
-		SemaphoreView terms = semaphores.asSemaphore(request.waitTime(Duration.ofMillis(100)));
-		assertThat(terms).isNotEqualTo(patient)
-			.isEqualTo(semaphores.asSemaphore(request.waitTime(Duration.ofMillis(100))));
-		terms.acquire(2);
-		patient.acquire();
-		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(terms::acquire)
-			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
-		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(() -> terms.acquireUninterruptibly(2));
-		patient.release(3);
-		assertThat(others.status(this.key).used()).isZero();
-		SemaphoreView brief = semaphores.asSemaphore(request.leaseTime(SHORT).autoRenew(false));
-		brief.acquire(3);
-		await("permits that are not renewed").atMost(Fleet.PATIENCE).until(() -> others.status(this.key).used() == 0);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> patient.release(3));
 	}
 
 }

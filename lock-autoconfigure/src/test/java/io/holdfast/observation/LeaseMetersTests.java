@@ -9,7 +9,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.SemaphoreView;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.observation.meter.LeaseMeters;
@@ -99,16 +98,6 @@ class LeaseMetersTests {
 		lease.release();
 		await().until(() -> gauge("holdfast.semaphore.waiting", "api") == 0);
 		await().until(() -> gauge("holdfast.semaphore.held", "api") == 3);
-	}
-
-	@Test
-	void permitsThatAreGivenBackOneByOneAreNotHeldAnyMore() {
-		SemaphoreView view = this.instance.semaphores.asSemaphore("pool", 5);
-		view.acquireUninterruptibly(3);
-		view.release(1);
-		assertThat(gauge("holdfast.semaphore.held", "none")).isEqualTo(2);
-		view.release(2);
-		assertThat(gauge("holdfast.semaphore.held", "none")).isZero();
 	}
 
 	@Test
