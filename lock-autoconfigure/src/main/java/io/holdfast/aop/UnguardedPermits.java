@@ -61,18 +61,8 @@ record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) i
 	}
 
 	@Override
-	public ReleaseResult release(int permits) {
-		return ReleaseResult.RELEASED;
-	}
-
-	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
 		return CompletableFuture.completedFuture(ReleaseResult.RELEASED);
-	}
-
-	@Override
-	public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
-		return releaseAsync();
 	}
 
 	@Override

@@ -116,11 +116,6 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return answer(() -> this.leases.permits(resource, (permits) -> permits.shrink(held.token(), kept)));
-	}
-
-	@Override
 	public int partOf(Resource resource) {
 		return 0;
 	}

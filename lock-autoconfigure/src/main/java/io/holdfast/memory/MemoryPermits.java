@@ -146,16 +146,6 @@ final class MemoryPermits {
 		return held;
 	}
 
-	boolean shrink(String token, int kept) {
-		endReservation();
-		StoredHolder held = this.holders.find(token);
-		if (held != null && held.permits() > kept) {
-			this.holders.put(new StoredHolder(token, kept, held.expiresAt()));
-		}
-		settle("");
-		return held != null || this.server.grace() > 0;
-	}
-
 	boolean renew(String token, int permits, long leaseMillis) {
 		if (this.lock != null && this.server.grace() > 0) {
 			this.lock.endReservation();

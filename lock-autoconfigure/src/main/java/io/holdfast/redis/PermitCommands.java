@@ -93,11 +93,6 @@ final class PermitCommands {
 				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
 	}
 
-	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return change(StoreScripts::shrinkPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
-				held.token(), kept);
-	}
-
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		return change(StoreScripts::limitPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
 				(limit != null) ? limit.toString() : ScriptArguments.NOTHING);

@@ -278,11 +278,6 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return this.permits.shrink(resource, held, kept);
-	}
-
-	@Override
 	public int partOf(Resource resource) {
 		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(this.options.keyOf(resource)) : 0;
 		return slot * Kind.values().length + resource.kind().ordinal();

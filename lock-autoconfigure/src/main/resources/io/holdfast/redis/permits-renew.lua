@@ -1,8 +1,8 @@
 -- Lengthens the leases of many tokens, and never shortens one; or has them end at a given time.
 --
--- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits as far as it
--- knows; for each of them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it
--- is to last no longer, either.
+-- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits; for each of
+-- them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it is to last no longer,
+-- either.
 -- Returns how many there are, and at which places those are whose tokens hold no permits.
 
 local time = redis.call('TIME')
@@ -36,25 +36,18 @@ local each = #ARGV > 2 * count + 1
 local answer = { count }
 for i = 1, count do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-  local token, known, lease = ARGV[i], ARGV[count + i], tonumber(ARGV[2 * count + (each and i or 1)])
+  local token, permits, lease = ARGV[i], ARGV[count + i], tonumber(ARGV[2 * count + (each and i or 1)])
   local ends = now + math.abs(lease)
   local owner = grace > 0 and lease > 0 and redis.pcall('GET', holders)
   if type(owner) == 'string' and string.find(owner, '^%x+:%d+:r$') and string.find(owner, ':', 1, true) == 33 then
     -- It was kept for a reader or writer: see permits-shared.lua.
     redis.call('DEL', holders)
   end
-  local said = redis.pcall('HMGET', state, token, 'until')
-  -- What it said of a waiter whose queue was deleted or evicted does not count.
-  local permits = said[1] and string.match(said[1], '^%d+$')
-  local entry = token .. ':' .. (permits or '1')
+  local entry = token .. ':' .. permits
+  local lastEnd = redis.pcall('HGET', state, 'until')
   local score = redis.pcall('ZSCORE', holders, entry)
-  if not score and not permits then
-    -- What the state said of it may be gone.
-    entry = token .. ':' .. known
-    score = redis.pcall('ZSCORE', holders, entry)
-  end
   local wrong = false
-  for _, value in ipairs({ said, score or 0, redis.pcall('ZCARD', queue) }) do
+  for _, value in ipairs({ lastEnd, score or 0, redis.pcall('ZCARD', queue) }) do
     if type(value) == 'table' and value.err then
       if not string.find(value.err, 'WRONGTYPE', 1, true) then
         -- Nothing is known about who holds what.
@@ -65,18 +58,17 @@ for i = 1, count do
     end
   end
   if grace > 0 and lease > 0 and not wrong and not score then
-    entry = token .. ':' .. known
-    score = holdAgain(holders, queue, state, token, known) and 0
+    score = holdAgain(holders, queue, state, token, permits) and 0
   end
   if wrong or not score or tonumber(score) <= now and (grace == 0 or lease <= 0) then
     answer[#answer + 1] = i
   elseif lease < 0 or tonumber(score) < ends then
     -- This write comes first, as Redis allows it when its memory is full.
-    local last = math.max(ends, tonumber(said[2]) or now + redis.call('PTTL', holders))
+    local last = math.max(ends, tonumber(lastEnd) or now + redis.call('PTTL', holders))
     local text = string.format('%.0f', last)
     redis.call('PEXPIREAT', holders, text)
     redis.call('ZADD', holders, 'XX', string.format('%.0f', ends), entry)
-    if said[2] ~= text then
+    if lastEnd ~= text then
       redis.call('HSET', state, 'until', text)
       redis.call('PEXPIREAT', state, text)
       redis.call('PEXPIREAT', queue, text)

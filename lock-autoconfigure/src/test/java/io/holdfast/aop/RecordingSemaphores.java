@@ -5,7 +5,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
-import io.holdfast.ReleaseResult;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreAdmin;
@@ -78,16 +77,6 @@ class RecordingSemaphores extends RecordingService<SemaphoreRequest, PermitLease
 		@Override
 		public int permits() {
 			return this.permits;
-		}
-
-		@Override
-		public ReleaseResult release(int permits) {
-			throw new UnsupportedOperationException();
-		}
-
-		@Override
-		public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
-			throw new UnsupportedOperationException();
 		}
 
 	}

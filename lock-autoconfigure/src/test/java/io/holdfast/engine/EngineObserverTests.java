@@ -11,7 +11,6 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
-import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
@@ -412,16 +411,6 @@ class EngineObserverTests extends ScriptedEngine {
 		assertThat(this.observer.told()).isEmpty();
 		both.join().releaseAsync();
 		assertThat(this.observer.told()).containsExactly("a+b ended RELEASED");
-	}
-
-	@Test
-	void permitsThatAreGivenBackAreTold() {
-		this.store.answerAtOnce("shrink 1 to 2", (command) -> command.shrunk(true));
-		CompletableFuture<PermitLease> lease = this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3));
-		this.store.last("acquire 1").granted(0, 30_000);
-		this.observer.told();
-		lease.join().release(1);
-		assertThat(this.observer.told()).containsExactly("s kept 2");
 	}
 
 	@Test

@@ -207,7 +207,7 @@ record Plan(Setup setup, List<Step> steps) {
 				case 1 -> Extra.REENTER;
 				case 2 -> Extra.RENEW;
 				case 3 -> Extra.RELEASE_TWICE;
-				default -> (mode == What.WRITE) ? Extra.READ : (mode == What.PERMITS) ? Extra.SHRINK : Extra.NEST;
+				default -> (mode == What.WRITE) ? Extra.READ : Extra.NEST;
 			};
 		}
 

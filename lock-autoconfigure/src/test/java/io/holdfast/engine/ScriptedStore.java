@@ -214,11 +214,6 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return send("shrink " + number(held.token()) + " to " + kept);
-	}
-
-	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
 		return send("inspect permits");
 	}
@@ -346,10 +341,6 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 		public void forced(boolean held) {
 			this.answer.complete(List.of(held));
-		}
-
-		public void shrunk(boolean held) {
-			this.answer.complete(held);
 		}
 
 		public void renewed(boolean... owned) {

@@ -388,11 +388,6 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return this.connection.send("shrink", held.token(), resource, () -> this.store.shrink(resource, held, kept));
-	}
-
-	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
 		return this.connection.send("inspect", "", resource, () -> this.store.inspectPermits(resource, maxHolders));
 	}

@@ -14,7 +14,6 @@ import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
-import io.holdfast.engine.lease.PermitShrinking;
 import io.holdfast.engine.multikey.MultiKeyLease;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.Resource.Kind;
@@ -305,15 +304,6 @@ final class SimulatedUser {
 				Use reading = new Use(use.user(), use.instance(), 0, use.face(), What.READ, use.key(), 1, true, 500,
 						use.lease(), use.renewal(), 0, use.hold() + 100, -1, Extra.NONE, 0);
 				begin(reading, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
-			}
-			case SHRINK -> {
-				LeaseHandle held = parts.get(0);
-				Hold hold = held.hold;
-				LeaseEngine engine = this.instance.engine;
-				if (use.permits() > 1 && held.isHeld()) {
-					record(Type.SHRUNK, this.instance.open.get(held), (event) -> event.permits(1, 0));
-					hold.coordinator.execute(() -> new PermitShrinking(engine.context, engine.renewer, hold).keep(1));
-				}
 			}
 			case RENEW -> {
 				if (lease.isHeld()) {

@@ -297,9 +297,6 @@ sealed interface Step {
 		/** To read what it writes, for longer. */
 		READ,
 
-		/** To give back all permits but one. */
-		SHRINK,
-
 		/** To renew it by hand. */
 		RENEW,
 

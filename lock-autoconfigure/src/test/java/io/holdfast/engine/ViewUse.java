@@ -151,7 +151,7 @@ final class ViewUse {
 			}
 			case RENEW -> renew(this.locked.getFirst());
 			case OTHER_THREAD -> onAnotherThread(() -> expectNotHeld(view));
-			case NONE, SHRINK, RELEASE_TWICE -> {
+			case NONE, RELEASE_TWICE -> {
 				return true;
 			}
 		}

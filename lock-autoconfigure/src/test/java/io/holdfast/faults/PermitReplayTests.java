@@ -58,7 +58,7 @@ class PermitReplayTests {
 	}
 
 	@Test
-	@DisplayName("F43 whatever ended, shrank or renewed tokens that are over comes once more, in any order: no change")
+	@DisplayName("F43 whatever ended or renewed tokens that are over comes once more, in any order: no change")
 	void lateCopies() {
 		// So that no waiter asks again in between, which would be written down.
 		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
@@ -68,7 +68,7 @@ class PermitReplayTests {
 		}
 		useUpByDowngrade(instance);
 		List<List<String>> over = commandsBesidesAcquire();
-		// At least two releases and a renewal by each pool, two shrinks, a downgrade.
+		// At least two releases and a renewal by each pool, a downgrade.
 		assertThat(over).hasSizeGreaterThanOrEqualTo(8);
 		List<Lease> held = new ArrayList<>();
 		List<CompletableFuture<Lease>> queued = new ArrayList<>();

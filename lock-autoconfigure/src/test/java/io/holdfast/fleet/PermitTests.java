@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -67,31 +66,6 @@ class PermitTests extends FleetTestCase {
 		leases.set(0, second.acquire(request));
 		assertThat(first.tryAcquire(request)).isEmpty();
 		leases.forEach(PermitLease::close);
-	}
-
-	@Test
-	@DisplayName("Some permits of a lease come back, and the others are renewed until they are released")
-	void someOfThem() {
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 5);
-		PermitLease lease = first.acquire(request.permits(5).leaseTime(Duration.ofSeconds(3)));
-		Attempt<PermitLease> next = Attempt.start(second, request.permits(2).waitTime(Fleet.PATIENCE));
-		fleet.awaitWaitingForPermits(this.key, 1);
-		assertThat(lease.release(1)).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(second.status(this.key).free()).isEqualTo(1);
-		assertThat(next.isDone()).as("two are wanted").isFalse();
-		assertThat(lease.release(2)).isEqualTo(ReleaseResult.RELEASED);
-		PermitLease granted = next.lease(Fleet.PROMPT);
-		assertThat(lease.permits()).isEqualTo(2);
-		assertThat(SemaphoreFigures.of(second.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 4, 2, 0));
-		// By its end: what is left now may be all of it, and less at each later look.
-		long end = endOf(lease) + TimeUnit.MILLISECONDS.toNanos(50);
-		await("a renewal of the rest").atMost(Fleet.PATIENCE).until(() -> endOf(lease) - end > 0);
-		assertThat(second.status(this.key).used()).isEqualTo(4);
-		assertThat(lease.release(2)).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(lease.release(1)).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-		granted.release();
-		assertThat(first.status(this.key).used()).isZero();
 	}
 
 	@Test
@@ -209,11 +183,6 @@ class PermitTests extends FleetTestCase {
 		other.release();
 		assertThat(SemaphoreFigures.of(first.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, null, false, 0, 0, 0));
-	}
-
-	/** As {@link System#nanoTime()} will be; later with each renewal. */
-	private static long endOf(PermitLease lease) {
-		return System.nanoTime() + lease.remaining().toNanos();
 	}
 
 	private static Callable<Boolean> elapsed(Duration time) {

@@ -218,9 +218,6 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** It was seen to be held: id; until when, if nothing lengthens it. */
 		HELD,
 
-		/** Some of its permits begin to be given back: id; permits, those it keeps. */
-		SHRUNK,
-
 		/**
 		 * Its release began: id; until when it was held, at most until now; 0 for now.
 		 * Why is {@code RETAINED} if others are to be kept out for longer.

@@ -69,7 +69,7 @@ final class ExclusionChecker {
 			Request hold = span.hold();
 			boolean readsWhatItWrites = hold.asked.mode() == Event.Mode.READ && lasting.stream()
 				.anyMatch((other) -> other.hold().asked.mode() == Event.Mode.WRITE && other.hold().isOfSameUser(hold));
-			held += readsWhatItWrites ? 0 : hold.weight(at);
+			held += readsWhatItWrites ? 0 : hold.weight();
 			lastAsked = Math.max(lastAsked, hold.first.asked.at());
 			limit = Math.max(limit, hold.limit());
 		}

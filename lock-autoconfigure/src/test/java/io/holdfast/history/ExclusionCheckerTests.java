@@ -72,14 +72,12 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: permits are added up, and some may be given back")
+	@DisplayName("1: permits are added up")
 	void permits() {
 		String[] three = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=300",
 				"1 ASKED by=b id=2 mode=PERMITS key=k permits=2 limit=3 lease=300", "10 GRANTED id=1 until=300",
 				"30 GRANTED id=2 until=300", "80 RELEASING id=1", "90 RELEASING id=2" };
 		refuses(1, three);
-		accepts(and(three, "20 SHRUNK id=1 permits=1"));
-		refuses(1, and(three, "31 SHRUNK id=1 permits=1"));
 		accepts(and(three, "0 LIMIT key=k limit=4 until=1"));
 		accepts(and(three, "15 LIMIT key=k limit=4 until=16"));
 		refuses(1, and(three, "31 LIMIT key=k limit=4 until=32"));

@@ -131,7 +131,6 @@ final class History {
 			}
 			case CONFIRMED -> request.confirmedAt = event.at();
 			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
-			case SHRUNK -> request.shrinks.add(event);
 			case RELEASING -> {
 				ended(event, request);
 				request.releasing = (request.releasing == null) ? event : request.releasing;

@@ -53,8 +53,8 @@ final class ProgressChecker {
 		for (Request hold : holds) {
 			long end = Math.max(hold.holdEnd, hold.retainedUntil);
 			if (end > hold.begin()) {
-				steps.add(new Step(hold.begin(), hold.weight(Long.MIN_VALUE), true, 0, 0));
-				steps.add(new Step(end, -hold.weight(Long.MIN_VALUE), false, 0, 0));
+				steps.add(new Step(hold.begin(), hold.weight(), true, 0, 0));
+				steps.add(new Step(end, -hold.weight(), false, 0, 0));
 			}
 		}
 		for (Request request : all) {
@@ -66,8 +66,8 @@ final class ProgressChecker {
 				steps.add(new Step(end, 0, false, 0, -1));
 			}
 			else if (request.asked.why().isEmpty()) {
-				steps.add(new Step(request.asked.at(), 0, false, request.weight(Long.MIN_VALUE), 0));
-				steps.add(new Step(end, 0, false, -request.weight(Long.MIN_VALUE), 0));
+				steps.add(new Step(request.asked.at(), 0, false, request.weight(), 0));
+				steps.add(new Step(end, 0, false, -request.weight(), 0));
 			}
 		}
 		steps.sort(Comparator.comparingLong(Step::at));

@@ -36,7 +36,7 @@ final class RemainsChecker {
 			long living = living(group).stream()
 				.filter((request) -> request.isHold()
 						&& Math.max(request.holdEnd, request.retainedUntil) > this.history.troubles().lastAt())
-				.mapToLong((request) -> request.isPermits() ? request.weight(this.history.troubles().lastAt()) : 1)
+				.mapToLong((request) -> request.isPermits() ? request.weight() : 1)
 				.sum();
 			if (permits != living) {
 				this.history.violated(4,

@@ -55,8 +55,6 @@ final class Request {
 	/** When the store last granted what it had granted before. */
 	long grantedAgainAt = Long.MIN_VALUE;
 
-	final List<Event> shrinks = new ArrayList<>(0);
-
 	/** When its user began to release it, or learnt that it is lost. */
 	long endedAt = NEVER;
 
@@ -119,16 +117,12 @@ final class Request {
 		return this.granted != null && this.root == this;
 	}
 
-	/** How many permits it counts for at a time. */
-	long weight(long at) {
+	/** How many permits it counts for. */
+	long weight() {
 		if (!isPermits()) {
 			return isWhole() ? WHOLE : 1;
 		}
-		long weight = this.asked.permits();
-		for (Event shrink : this.shrinks) {
-			weight = (shrink.at() <= at) ? Math.min(weight, shrink.permits()) : weight;
-		}
-		return weight;
+		return this.asked.permits();
 	}
 
 	long limit() {

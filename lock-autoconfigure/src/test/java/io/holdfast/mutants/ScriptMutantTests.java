@@ -104,7 +104,7 @@ class ScriptMutantTests {
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));
 		List.of("reads", "fence", "shared", "ask", "acquire-free", "acquire", "release-free", "release-next", "release",
-				"end", "shrink", "limit", "renew")
+				"end", "limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
@@ -217,7 +217,7 @@ class ScriptMutantTests {
 		return Stream.concat(this.scripts.keySet().stream(), Stream.of(plain, grace).flatMap((options) -> {
 			StoreScripts scripts = StoreScripts.of(options, false);
 			return Stream.of(scripts.acquire(), scripts.release(), scripts.renew(), scripts.acquirePermits(),
-					scripts.releasePermits(), scripts.shrinkPermits(), scripts.limitPermits(), scripts.renewPermits());
+					scripts.releasePermits(), scripts.limitPermits(), scripts.renewPermits());
 		}));
 	}
 

@@ -138,15 +138,11 @@ class ObserverThreadsTests {
 				throw new IllegalStateException(ex);
 			}
 		});
-		// Renewed, lost, given back in parts.
+		// Renewed, lost.
 		LockLease lost = this.locks.acquire(LockRequest.of("lost").leaseTime(Duration.ofSeconds(1)));
 		await("renewed").atMost(SOON).until(() -> this.told.count("renewed") > 0);
 		this.others.admin().forceRelease("lost");
 		await("lost").atMost(SOON).until(() -> this.told.count("lost") > 0 && !lost.isHeld());
-		PermitLease permits = this.semaphores.acquire(SemaphoreRequest.of("many", 5).permits(3));
-		permits.releaseAsync(1);
-		await("kept").atMost(SOON).until(() -> this.told.count("kept") > 0);
-		permits.release();
 		held.release();
 		// Blocking callers are told on their own thread.
 		assertThat(this.told.threads).filteredOn((line) -> line.contains(" on loop"))
@@ -333,11 +329,6 @@ class ObserverThreadsTests {
 				@Override
 				public void failed(RuntimeException why) {
 					NotingObserver.this.told.add("failed");
-				}
-
-				@Override
-				public void kept(int permits) {
-					NotingObserver.this.told.add("kept");
 				}
 
 				@Override

@@ -63,7 +63,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full: acquire tells so and changes nothing; renew, shrink, release and cancel work")
+	@DisplayName("F32 memory is full: acquire tells so and changes nothing; renew, release and cancel work")
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
@@ -85,9 +85,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(dump()).isEqualTo(before);
 		assertThat(renew(store, INSTANCE + ":1", 4, 90_000)).isTrue();
 		assertThat(state(store).holders()).extracting(PermitHolder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
-		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 4), 3))).isTrue();
 		assertThat(release(store, OTHER + ":1", 2)).isFalse();
-		assertThat(release(store, INSTANCE + ":1", 3)).isTrue();
+		assertThat(release(store, INSTANCE + ":1", 4)).isTrue();
 		assertThat(get(store.force(READ_WRITE, List.of(INSTANCE + ":3")))).containsExactly(true);
 		assertThat(get(store.release(READ_WRITE, ask(INSTANCE + ":3", 1), null)).released()).isFalse();
 		configure("maxmemory", "0");
@@ -182,12 +181,13 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full, and the state is gone: release, shrink and limit work")
+	@DisplayName("F32 memory is full, and the state is gone: release and limit work")
 	void restoresWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		String state = "{semaphore:key}:state";
-		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 3)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 2)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 2)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":3", 1)).isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
 		this.template.delete(state);
 		assertThatExceptionOfType(StoreCommandException.class)
@@ -196,7 +196,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		this.template.delete(state);
 		assertThat(renew(store, INSTANCE + ":2", 2, 90_000)).isTrue();
 		this.template.delete(state);
-		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 3), 2))).isTrue();
+		assertThat(release(store, INSTANCE + ":3", 1)).isTrue();
 		this.template.opsForHash().delete(state, "until");
 		assertThat(release(store, INSTANCE + ":1", 2)).isTrue();
 		configure("maxmemory", "0");
@@ -223,20 +223,16 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
 		RedisLeaseStore direct = store(factory(this.server.port()));
-		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 2)).isInstanceOf(Granted.class);
 		proxy.swallowRepliesThenFin("EVALSHA");
 		Granted granted = (Granted) acquire(store, SEMAPHORE, INSTANCE + ":2", 1);
 		assertThat(proxy.cuts()).isEqualTo(1);
-		assertThat(state(direct).used()).isEqualTo(5);
+		assertThat(state(direct).used()).isEqualTo(3);
 		assertThat(((Busy) acquire(direct, SEMAPHORE, OTHER + ":1", 3)).fence()).isEqualTo(granted.fence());
-		get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 4), 3));
-		proxy.swallowRepliesThenFin("EVALSHA");
-		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 3), 2))).isTrue();
-		assertThat(proxy.cuts()).isEqualTo(2);
 		assertThat(state(direct)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
 		proxy.swallowRepliesThenFin("EVALSHA");
 		get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 1), null));
-		assertThat(proxy.cuts()).isEqualTo(3);
+		assertThat(proxy.cuts()).isEqualTo(2);
 		// Two are left, and the three that come free by the release are handed over.
 		assertThat(state(direct)).extracting(PermitState::used, PermitState::holderCount).containsExactly(5, 2);
 	}
@@ -254,11 +250,9 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			flushScripts();
 			assertThat(renew(store, token, 3, 30_000)).isTrue();
 			flushScripts();
-			assertThat(get(store.shrink(SEMAPHORE, ask(token, 3), 1))).isTrue();
+			assertThat(state(store).used()).isEqualTo(3);
 			flushScripts();
-			assertThat(state(store).used()).isEqualTo(1);
-			flushScripts();
-			assertThat(release(store, token, 1)).isTrue();
+			assertThat(release(store, token, 3)).isTrue();
 		}
 	}
 
@@ -285,7 +279,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "hmget", "zscore", "zcard" })
+	@ValueSource(strings = { "hget", "zscore", "zcard" })
 	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
 	void doesNotTakeMissingRightForLoss(String command) {
 		setUser("app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
@@ -314,7 +308,6 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			acquire(store, resource, INSTANCE + ":1", 5);
 			acquire(store, resource, OTHER + ":1", 5);
 			get(store.renew(List.of(new Renewal(resource, INSTANCE + ":1", 5, 60_000))));
-			get(store.shrink(resource, ask(INSTANCE + ":1", 5), 2));
 			get(store.inspectPermits(resource, 5));
 			get(store.inspect(lock("key")));
 			get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), true));
@@ -359,8 +352,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		fill(holders, waiting);
 		Map<String, Double> costs = new TreeMap<>();
 		Resource another = new Resource(Kind.SEMAPHORE, "another");
-		List<String> names = List.of("refused", "queued", "asked again", "cancelled", "granted", "renewed", "shrunk",
-				"released", "renewed in vain", "released in vain", "unknown released");
+		List<String> names = List.of("refused", "queued", "asked again", "cancelled", "granted", "renewed", "released",
+				"renewed in vain", "released in vain", "unknown released");
 		for (String name : names) {
 			commands().resetConfigStats();
 			for (int i = 1; i <= 100; i++) {
@@ -372,7 +365,6 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 					case "queued", "asked again" -> store.acquire(SEMAPHORE, ask, true);
 					case "granted" -> store.acquire(SEMAPHORE, passing, false);
 					case "renewed", "renewed in vain" -> store.renew(List.of(new Renewal(SEMAPHORE, token, 2, 60_000)));
-					case "shrunk" -> store.shrink(SEMAPHORE, passing, 1);
 					case "unknown released" -> store.release(SEMAPHORE, AcquireCommand.unknown(token, 5_000), null);
 					default -> store.release(SEMAPHORE, ask, null);
 				};

@@ -76,8 +76,7 @@ public final class Hold extends TokenGrant {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
 			long now) {
-		super(token, granted.fence(), requester, requester.request().permits(), doubtSince,
-				new HandOverHistory(now, granted.fences(), 0, 0), now);
+		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, granted.fences(), 0, 0), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(granted.ttlMillis());
@@ -91,7 +90,7 @@ public final class Hold extends TokenGrant {
 	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
-				before.permits(), before.doubtSince, before.history.plus(way), now);
+				before.doubtSince, before.history.plus(way), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;
@@ -350,20 +349,6 @@ public final class Hold extends TokenGrant {
 		if (observing != null) {
 			observing.ended(end);
 		}
-	}
-
-	/**
-	 * Give back permits, and tell the observers of that.
-	 * @param most how many to keep
-	 * @return how many are kept: fewer, if a thread that began later was faster
-	 */
-	int keep(int most) {
-		int kept = keepAtMost(most);
-		RequestObservation observing = this.observation;
-		if (observing != null) {
-			observing.kept(kept);
-		}
-		return kept;
 	}
 
 	/**

@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
@@ -318,8 +317,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	final RuntimeException trouble(Throwable error) {
-		return (error instanceof LeaseStoreException || error instanceof IllegalArgumentException)
-				? (RuntimeException) error : EngineExceptions.releaseTrouble(this.hold.resource(), error);
+		return (error instanceof LeaseStoreException known) ? known
+				: EngineExceptions.releaseTrouble(this.hold.resource(), error);
 	}
 
 	@Override
@@ -387,7 +386,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	/** The lease of permits. */
-	public static final class PermitHandle extends LeaseHandle implements PermitLease {
+	private static final class PermitHandle extends LeaseHandle implements PermitLease {
 
 		PermitHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
 			super(hold, requester, renewer, now);
@@ -396,69 +395,6 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		@Override
 		public int permits() {
 			return this.hold.permits();
-		}
-
-		@Override
-		public ReleaseResult release(int permits) {
-			return awaitRelease(observed(() -> startRelease(permits)));
-		}
-
-		@Override
-		public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
-			return onCallbackThread(startRelease(permits));
-		}
-
-		private CompletableFuture<ReleaseResult> startRelease(int permits) {
-			CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-			this.hold.coordinator.execute(() -> releaseSome(permits, result));
-			return result;
-		}
-
-		/**
-		 * Release some permits in an event, so that what several threads release adds up.
-		 */
-		private void releaseSome(int permits, CompletableFuture<ReleaseResult> result) {
-			int kept = permits() - permits;
-			if (isReleased()) {
-				result.complete(ReleaseResult.ALREADY_RELEASED);
-			}
-			else if (this.hold.isEndedByShutDown()) {
-				result.complete(ReleaseResult.LOST);
-			}
-			else if (permits < 1 || kept < 0) {
-				result.completeExceptionally(tooManyOrFew(permits));
-			}
-			else if (kept == 0) {
-				startRelease().whenComplete((end, error) -> complete(result, end, error));
-			}
-			else {
-				PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
-				// In this order: another thread may release the rest at the same time.
-				shrinking.answer()
-					.thenApply(this::resultFor)
-					.whenComplete((end, error) -> complete(result, end, error));
-				shrinking.keep(kept);
-			}
-		}
-
-		private ReleaseResult resultFor(boolean foundInStore) {
-			boolean restIsHeld = foundInStore && this.hold.isHeld(this.context.scheduler.nanoTime());
-			return (restIsHeld || isReleased()) ? ReleaseResult.RELEASED : ReleaseResult.LOST;
-		}
-
-		private void complete(CompletableFuture<ReleaseResult> result, @Nullable ReleaseResult end,
-				@Nullable Throwable error) {
-			if (error != null) {
-				result.completeExceptionally(trouble(error));
-			}
-			else {
-				result.complete(end);
-			}
-		}
-
-		private IllegalArgumentException tooManyOrFew(int permits) {
-			return new IllegalArgumentException("permits to release of " + this.hold.resource() + " is " + permits
-					+ ", which is not from 1 to " + permits() + ", the number that this lease has");
 		}
 
 	}

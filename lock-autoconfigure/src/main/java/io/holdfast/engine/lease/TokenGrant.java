@@ -32,11 +32,6 @@ abstract class TokenGrant {
 	/** Observes the request that it was granted to, or {@code null}. */
 	final @Nullable RequestObservation observation;
 
-	/**
-	 * Fewer than were granted if some were given back. Changed by the coordinator only.
-	 */
-	private volatile int permits;
-
 	/** When it was granted or, of several together, when the last of them was. */
 	private volatile long grantedAt;
 
@@ -63,21 +58,18 @@ abstract class TokenGrant {
 	 * @param token by which the store knows it
 	 * @param fence the fencing token
 	 * @param requester the request that it is granted to
-	 * @param permits how many permits there are
 	 * @param doubtSince since which reconnect a command that named the token may run
 	 * late, or {@link #NO_DOUBT}
 	 * @param history how it came from the grant by the store
 	 * @param now the time
 	 */
-	TokenGrant(String token, long fence, GrantRequester requester, int permits, long doubtSince,
-			HandOverHistory history, long now) {
+	TokenGrant(String token, long fence, GrantRequester requester, long doubtSince, HandOverHistory history, long now) {
 		this.token = token;
 		this.fence = fence;
 		this.thread = requester.thread();
 		this.request = requester.request();
 		this.observation = requester.observation();
 		this.partial = requester.isPart();
-		this.permits = permits;
 		this.doubtSince = doubtSince;
 		this.history = history;
 		this.grantedAt = now;
@@ -114,18 +106,18 @@ abstract class TokenGrant {
 	public final AcquireCommand toCommand(long now) {
 		long millis = Math.max(this.request.leaseMillis(),
 				TimeUnit.NANOSECONDS.toMillis(validUntil() - now) * 100 / 98);
-		return new AcquireCommand(this.token, this.permits, this.request.limit(), this.request.fair(), null, millis,
+		return new AcquireCommand(this.token, permits(), this.request.limit(), this.request.fair(), null, millis,
 				this.request.claimMillis());
 	}
 
 	/** Return what lengthens it. */
 	public final Renewal renewalCommand(long millis) {
-		return new Renewal(resource(), this.token, this.permits, millis);
+		return new Renewal(resource(), this.token, permits(), millis);
 	}
 
-	/** Return how many permits it still has. */
+	/** Return the number of permits. */
 	public final int permits() {
-		return this.permits;
+		return this.request.permits();
 	}
 
 	/** Return when it was granted or, of several together, when the last of them was. */
@@ -141,7 +133,7 @@ abstract class TokenGrant {
 	/** Return what is held, for messages. */
 	public final String description() {
 		return (resource().kind() == Kind.SEMAPHORE)
-				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + resource()
+				? ((permits() == 1) ? "a permit" : permits() + " permits") + " of " + resource()
 				: resource() + " (fence " + this.fence + ")";
 	}
 
@@ -175,17 +167,6 @@ abstract class TokenGrant {
 	/** Return how long it was held, by the time when that is asked. */
 	public final Duration heldFor(long now) {
 		return Duration.ofNanos(Math.min(0, validUntil() - now) + now - this.grantedAt);
-	}
-
-	/**
-	 * Give back permits.
-	 * @param most how many to keep
-	 * @return how many are kept: fewer, if fewer were left
-	 */
-	final int keepAtMost(int most) {
-		int kept = Math.min(most, this.permits);
-		this.permits = kept;
-		return kept;
 	}
 
 	/** The request that something is granted to. */

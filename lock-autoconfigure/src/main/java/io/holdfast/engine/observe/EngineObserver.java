@@ -92,13 +92,6 @@ public interface EngineObserver {
 		}
 
 		/**
-		 * Some of the permits were given back.
-		 * @param permits how many are left, at least 1
-		 */
-		default void kept(int permits) {
-		}
-
-		/**
 		 * The caller of asynchronous code under it has gone, and the code goes on. Called
 		 * once for each of its keys.
 		 */
@@ -187,9 +180,6 @@ public interface EngineObserver {
 
 		/** To give it back, or to wait no more. */
 		RELEASE,
-
-		/** To give some permits back. */
-		SHRINK,
 
 		/** To lengthen leases. */
 		RENEW,

@@ -200,17 +200,6 @@ public final class RequestObservation {
 		tell((observer) -> observer.failed(why));
 	}
 
-	/** Tell that some of its permits were given back. */
-	public void kept(int permits) {
-		on(() -> tellKept(permits));
-	}
-
-	private void tellKept(int permits) {
-		if (this.state == RequestState.GRANTED) {
-			tell((observer) -> observer.kept(permits));
-		}
-	}
-
 	/** Tell that the code under its lease goes on although its caller has gone. */
 	public void callerGone() {
 		on(this::tellCallerGone);

@@ -247,10 +247,8 @@ public class PermitCoordinator extends ResourceCoordinator {
 	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		ResolvedRequest request = waiter.request;
 		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
-		// The store may not know yet that some of its permits were given back.
-		boolean whole = hold.permits() == hold.request.permits();
 		boolean fits = hold.permits() == request.permits() && hold.request.limit() == request.limit();
-		return handsOver(request) && whole && fits && rules().canTakeOver(hold, request, quiet, now);
+		return handsOver(request) && fits && rules().canTakeOver(hold, request, quiet, now);
 	}
 
 	private void probeRemoteWaiters(ResolvedRequest request, long now) {

@@ -148,16 +148,6 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens);
 
 	/**
-	 * Give back some of the permits that a token holds, and keep the others.
-	 * @param resource of what
-	 * @param held what it holds, or held before this command was given the first time
-	 * @param kept how many it is to hold from now on, at least 1; more than it holds
-	 * changes nothing
-	 * @return whether the token holds any
-	 */
-	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept);
-
-	/**
 	 * Return the part of the store in which something is kept, and how. What fails in one
 	 * part, or is slow, must not matter to the others; so what is renewed together must
 	 * be in one part.

@@ -56,7 +56,7 @@ final class LeaseNumbers {
 	private final class Counted implements RequestObserver {
 
 		/** How much it counts while it is held. */
-		private int amount;
+		private final int amount;
 
 		Counted(int amount) {
 			this.amount = amount;
@@ -71,12 +71,6 @@ final class LeaseNumbers {
 		@Override
 		public void failed(RuntimeException why) {
 			LeaseNumbers.this.waiting.decrementAndGet();
-		}
-
-		@Override
-		public void kept(int permits) {
-			LeaseNumbers.this.held.addAndGet(permits - this.amount);
-			this.amount = permits;
 		}
 
 		@Override

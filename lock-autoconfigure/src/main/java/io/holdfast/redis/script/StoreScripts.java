@@ -19,12 +19,11 @@ import org.jspecify.annotations.Nullable;
  * @param acquirePermits asks for permits
  * @param releasePermits ends a token that has or wants permits
  * @param endPermits ends tokens that have permits, and tells their instances
- * @param shrinkPermits gives back some permits of a token
  * @param limitPermits sets the limit of a semaphore
  * @param renewPermits lengthens leases of permits
  */
 public record StoreScripts(Script acquire, Script release, Script endLock, Script renew, Script acquirePermits,
-		Script releasePermits, Script endPermits, Script shrinkPermits, Script limitPermits, Script renewPermits) {
+		Script releasePermits, Script endPermits, Script limitPermits, Script renewPermits) {
 
 	/**
 	 * What the scripts of an instance without a fail-over grace have instead of
@@ -63,8 +62,6 @@ public record StoreScripts(Script acquire, Script release, Script endLock, Scrip
 						"permits-release-next.lua", "permits-shared.lua", "permits-ask.lua", "permits-release.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
 						"permits-end.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
-						"permits-shrink.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
 						"permits-limit.lua"),
 				of(settings, grace, "permits-renew.lua"));

@@ -9,8 +9,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.ScriptedPermits;
-import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
-import io.holdfast.engine.lease.PermitShrinking;
+import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.queue.PermitCoordinator;
 import org.junit.jupiter.api.Test;
 
@@ -149,7 +148,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		held.get(0).release();
-		assertThat(((PermitHandle) next.join()).hold.fence).isEqualTo(11);
+		assertThat(((LeaseHandle) next.join()).hold.fence).isEqualTo(11);
 	}
 
 	@Test
@@ -157,12 +156,12 @@ class PermitHandOverTests extends ScriptedPermits {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		this.store.elapse(4);
-		renewer().renewNow(List.of(((PermitHandle) held.get(0)).hold), 30_000);
+		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
 		held.get(0).release();
 		Duration before = next.join().remaining();
 		this.store.last("renew 1").renewed(true);
 		assertThat(next.join().remaining()).isGreaterThan(before);
-		renewer().renewNow(List.of(((PermitHandle) next.join()).hold), 30_000);
+		renewer().renewNow(List.of(((LeaseHandle) next.join()).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		assertThat(next.join().isHeld()).isFalse();
 	}
@@ -205,35 +204,6 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatSomeWasGivenBackOfIsNotPassedOn() {
-		CompletableFuture<PermitLease> two = ask(ONE.permits(2));
-		this.store.last("acquire 1").granted(10, 30_000);
-		CompletableFuture<PermitLease> next = ask(ONE);
-		PermitHandle lease = (PermitHandle) two.join();
-		lease.hold.coordinator.execute(() -> new PermitShrinking(context(), renewer(), lease.hold).keep(1));
-		lease.releaseAsync();
-		assertThat(next).isNotDone();
-		assertThat(this.store.sent()).contains("shrink 1 to 1", "release 1");
-	}
-
-	@Test
-	void whatSomeIsGivenBackOfTooLateIsWholeForItsNextHolder() {
-		SemaphoreRequest two = ONE.permits(2);
-		CompletableFuture<PermitLease> first = ask(two);
-		this.store.last("acquire 1").granted(10, 30_000);
-		CompletableFuture<PermitLease> next = ask(two);
-		this.store.sent();
-		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));
-		PermitLease lease = first.join();
-		lease.release();
-		assertThat(next).isCompleted();
-		// Another thread, which gives back its part of it, was slower.
-		assertThat(lease.release(1)).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-		assertThat(this.store.sent()).doesNotContain("shrink 1 to 1");
-		assertThat(next.join().permits()).isEqualTo(2);
-	}
-
-	@Test
 	void whatKeepsOthersOutIsNotPassedOn() {
 		List<PermitLease> held = all(ONE.minHold(Duration.ofMillis(100)));
 		CompletableFuture<PermitLease> next = ask(ONE);
@@ -246,7 +216,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatWasLostIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		renewer().renewNow(List.of(((PermitHandle) held.get(0)).hold), 30_000);
+		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
@@ -257,7 +227,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatFailsToBeRenewedIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		((PermitHandle) held.get(0)).hold.renewal.onFailed();
+		((LeaseHandle) held.get(0)).hold.renewal.onFailed();
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 	}

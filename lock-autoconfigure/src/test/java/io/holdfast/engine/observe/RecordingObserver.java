@@ -43,11 +43,6 @@ public class RecordingObserver implements EngineObserver {
 			}
 
 			@Override
-			public void kept(int permits) {
-				tell(what + " kept " + permits);
-			}
-
-			@Override
 			public void ended(HoldEnd end) {
 				tell(what + " ended " + end);
 			}

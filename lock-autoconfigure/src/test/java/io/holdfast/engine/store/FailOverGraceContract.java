@@ -246,18 +246,6 @@ public abstract class FailOverGraceContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("who gives back some of what the server does not know of has the others again by its next renewal")
-	void keepsTheRest() {
-		AcquireCommand held = ask(SEMAPHORE, this.a, "1");
-		failOver(() -> granted(this.a.acquire(SEMAPHORE, held)));
-		assertThat(get(this.a.store.shrink(SEMAPHORE, held, 1))).isTrue();
-		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, held.token(), 1, GRACE)))).containsExactly(true);
-		assertThat(this.a.permits(SEMAPHORE).used()).isEqualTo(1);
-		pass();
-		assertThat(get(this.a.store.shrink(SEMAPHORE, held, 1))).isFalse();
-	}
-
-	@Test
 	@DisplayName("a writer reads beside itself, as soon as that can be granted")
 	void readsUnderAWriter() {
 		AcquireCommand writer = ask(READ_WRITE, this.a, "1");

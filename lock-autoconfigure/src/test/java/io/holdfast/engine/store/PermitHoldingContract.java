@@ -66,10 +66,6 @@ abstract class PermitHoldingContract extends StoreContract {
 		return get(instance.store.renew(List.of(renewal))).get(0);
 	}
 
-	protected static boolean shrink(Instance instance, String n, int held, int kept) {
-		return get(instance.store.shrink(SEMAPHORE, ask(instance, n, held), kept));
-	}
-
 	protected PermitState state() {
 		return this.a.permits(SEMAPHORE);
 	}
@@ -155,7 +151,6 @@ abstract class PermitHoldingContract extends StoreContract {
 		elapse(MORE_THAN_SHORT);
 		assertThat(renew(this.a, SEMAPHORE, "1", LIMIT, LEASE)).isFalse();
 		assertThat(state()).extracting(PermitState::used, PermitState::holderCount).containsExactly(0, 0);
-		assertThat(shrink(this.a, "1", LIMIT, 1)).isFalse();
 		Granted second = granted(acquire(this.b, "1", LIMIT));
 		assertThat(second.fence()).isGreaterThan(first.fence());
 		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 5");
@@ -264,62 +259,6 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a lease can be shrunk, once, for as long as it had")
-	void shrinks() {
-		granted(acquire(this.a, "1", 5));
-		assertThat(shrink(this.a, "1", 5, 2)).isTrue();
-		assertThat(state().used()).isEqualTo(2);
-		assertThat(shrink(this.a, "1", 5, 2)).isTrue();
-		assertThat(state().used()).isEqualTo(2);
-		assertThat(state().holders().get(0).ttlMillis()).isBetween(LEASE - 5000, LEASE);
-		assertThat(shrink(this.a, "1", 2, 4)).isTrue();
-		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 2");
-		assertThat(shrink(this.b, "1", 5, 2)).isFalse();
-		assertThat(release(this.a, "1", 2)).isTrue();
-		assertThat(shrink(this.a, "1", 2, 1)).isFalse();
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
-	}
-
-	@Test
-	@DisplayName("late copies of earlier shrinks change nothing")
-	void lateShrinksChangeNothing() {
-		granted(acquire(this.a, "1", 5));
-		assertThat(shrink(this.a, "1", 5, 3)).isTrue();
-		assertThat(shrink(this.a, "1", 3, 1)).isTrue();
-		assertThat(shrink(this.a, "1", 5, 3)).isTrue();
-		assertThat(shrink(this.a, "1", 3, 1)).isTrue();
-		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 1");
-		assertThat(state().used()).isEqualTo(1);
-	}
-
-	@Test
-	@DisplayName("a late copy of an acquire adds nothing to the one permit that its token has kept")
-	void lateAcquireAfterShrink() {
-		granted(acquire(this.a, "1", 3));
-		assertThat(shrink(this.a, "1", 3, 1)).isTrue();
-		granted(acquire(this.a, "1", 3));
-		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 1");
-		assertThat(state().used()).isEqualTo(1);
-	}
-
-	@Test
-	@DisplayName("a token whose shrink was not answered is still known by the count that it had")
-	void countIsAHint() {
-		granted(acquire(this.a, "1", 5));
-		shrink(this.a, "1", 5, 2);
-		granted(acquire(this.a, "1", 5));
-		assertThat(renew(this.a, SEMAPHORE, "1", 5, 2 * LEASE)).isTrue();
-		assertThat(state().used()).isEqualTo(2);
-		assertThat(state().holders()).singleElement()
-			.matches((holder) -> holder.permits() == 2 && holder.ttlMillis() > LEASE);
-		shrink(this.a, "1", 2, 1);
-		assertThat(renew(this.a, SEMAPHORE, "1", 5, 2 * LEASE)).isTrue();
-		assertThat(state().used()).isEqualTo(1);
-		assertThat(release(this.a, "1", 5)).isTrue();
-		assertThat(state().used()).isZero();
-	}
-
-	@Test
 	@DisplayName("looking at a semaphore tells what is so now, and changes nothing")
 	void inspects() {
 		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
@@ -354,11 +293,9 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "2", 100_001, 100_000))).isEqualTo(new Rejected(100_000));
 		assertThat(state()).extracting(PermitState::used, PermitState::holderCount, PermitState::waiting)
 			.containsExactly(100_000, 20, 1);
-		assertThat(shrink(this.a, "7", 5_000, 4_999)).isTrue();
-		assertThat(state().waiting()).isEqualTo(1);
 		assertThat(release(this.a, "8", 5_000)).isTrue();
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(state().used()).isEqualTo(99_999);
+		assertThat(state().used()).isEqualTo(100_000);
 	}
 
 	@Test
@@ -372,12 +309,11 @@ abstract class PermitHoldingContract extends StoreContract {
 			// Always the same count for a token, as it is with users.
 			int permits = 1 + n.hashCode() % LIMIT;
 			AcquireCommand ask = ask(instance, n, permits);
-			switch (random.nextInt(6)) {
+			switch (random.nextInt(5)) {
 				case 0 -> release(instance, n, permits);
 				case 1 -> instance.attempt(SEMAPHORE, unfair(ask));
 				case 2 -> instance.acquire(SEMAPHORE, (i % 50 == 0) ? brief(ask) : ask);
-				case 3 -> shrink(instance, n, permits, 1);
-				case 4 -> renew(instance, SEMAPHORE, n, permits, LEASE);
+				case 3 -> renew(instance, SEMAPHORE, n, permits, LEASE);
 				default -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE));
 			}
 			if (i % 100 == 99) {

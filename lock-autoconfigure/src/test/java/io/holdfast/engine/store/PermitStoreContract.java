@@ -218,7 +218,6 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 		assertThat(busy(write(this.c, "1")).foreign()).isTrue();
 		assertThat(busy(this.c.attempt(READ_WRITE, reader(this.c, "2"))).foreign()).isTrue();
 		assertThat(renew(this.b, READ_WRITE, "1", 1, LEASE)).isFalse();
-		assertThat(get(this.b.store.shrink(READ_WRITE, writer(this.b, "1"), 1))).isFalse();
 		PermitState state = this.b.permits(READ_WRITE);
 		assertThat(state).extracting(PermitState::used, PermitState::holderCount, PermitState::waiting)
 			.containsExactly(0, 0, 2);
