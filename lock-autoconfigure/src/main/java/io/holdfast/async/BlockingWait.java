@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -88,7 +89,7 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 		try {
 			ForkJoinPool.managedBlock(this);
 		}
-		catch (RuntimeException | Error ex) {
+		catch (RejectedExecutionException ex) {
 			// The pool has no thread to stand in for this one.
 			block();
 		}

@@ -31,7 +31,7 @@ public final class BoundedExecutor implements Executor {
 
 	/**
 	 * Create an executor.
-	 * @param threads the threads; if none is left, a task waits for the next one
+	 * @param threads the threads
 	 * @param most the number of tasks that run at a time
 	 */
 	public BoundedExecutor(Executor threads, int most) {
@@ -98,18 +98,10 @@ public final class BoundedExecutor implements Executor {
 		}
 	}
 
-	/**
-	 * Use a free thread for the tasks that wait, if any do: no thread was left before.
-	 */
-	public void useFreeThread() {
+	/** Use a free thread for the tasks that wait, if any do. */
+	private void useFreeThread() {
 		if (!(this.first.isEmpty() && this.others.isEmpty()) && this.free.tryAcquire()) {
-			try {
-				this.threads.execute(this::work);
-			}
-			catch (RuntimeException | Error ex) {
-				// Most likely no thread is left. The next task tries again.
-				this.free.release();
-			}
+			this.threads.execute(this::work);
 		}
 	}
 
@@ -117,7 +109,7 @@ public final class BoundedExecutor implements Executor {
 		try {
 			for (Runnable task = next(); task != null; task = next()) {
 				this.waiting.decrementAndGet();
-				// A task that found none free, or no thread left, does not wait for this.
+				// A task that found none free does not wait for this.
 				useFreeThread();
 				run(task);
 			}

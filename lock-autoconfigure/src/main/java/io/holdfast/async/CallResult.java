@@ -121,8 +121,7 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Run code on another thread; or on this one, if no threads are left: the leases must
-	 * not be lost.
+	 * Run code on another thread.
 	 * @param asked the future that the code has waited for, whose engine has threads
 	 */
 	public static void onOtherThread(CompletableFuture<?> asked, Runnable action) {
@@ -135,15 +134,10 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Run code on a thread of its own; or on this one, if no threads are left.
+	 * Run code on a thread of its own.
 	 */
 	public static void onNewThread(Runnable action) {
-		try {
-			THREADS.createForCode(action, "").start();
-		}
-		catch (OutOfMemoryError ex) {
-			action.run();
-		}
+		THREADS.createForCode(action, "").start();
 	}
 
 	/**

@@ -7,7 +7,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -50,33 +49,6 @@ class BoundedExecutorTests {
 			over.set(true);
 		}
 		assertThat(waiting).succeedsWithin(SOON);
-	}
-
-	@Test
-	@DisplayName("Tasks that have come while no thread was left wait for no other task, once threads are there again")
-	void threadsAgain() throws InterruptedException {
-		AtomicInteger missing = new AtomicInteger(3);
-		BoundedExecutor executor = new BoundedExecutor((task) -> {
-			if (missing.getAndDecrement() > 0) {
-				throw new OutOfMemoryError("no thread is left");
-			}
-			this.threads.execute(task);
-		}, 4);
-		CountDownLatch all = new CountDownLatch(4);
-		for (int i = 0; i < 4; i++) {
-			executor.execute(() -> {
-				all.countDown();
-				try {
-					all.await();
-				}
-				catch (InterruptedException ex) {
-					Thread.currentThread().interrupt();
-				}
-			});
-		}
-		assertThat(all.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
-		executor.awaitIdle(SOON);
-		assertThat(executor.waiting()).isZero();
 	}
 
 }

@@ -255,18 +255,11 @@ class PoolThreadTests {
 	@Test
 	@DisplayName("A pool that cannot replace a thread that waits costs no lease")
 	void poolWithoutThreads() {
-		AtomicBoolean exhausted = new AtomicBoolean();
-		ForkJoinPool pool = new ForkJoinPool(1, (owner) -> {
-			if (exhausted.get()) {
-				throw new OutOfMemoryError("unable to create native thread");
-			}
-			return ForkJoinPool.defaultForkJoinWorkerThreadFactory.newThread(owner);
-		}, null, false);
+		ForkJoinPool pool = new ForkJoinPool(1, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, false, 1, 1, 1,
+				null, 1, TimeUnit.MINUTES);
 		LockLease first = locks.acquire(LockRequest.of("pool"));
-		CompletableFuture<Long> waiting = CompletableFuture.supplyAsync(() -> {
-			exhausted.set(true);
-			return locks.withLock("pool", () -> LockLease.current().fencingToken());
-		}, pool);
+		CompletableFuture<Long> waiting = CompletableFuture
+			.supplyAsync(() -> locks.withLock("pool", () -> LockLease.current().fencingToken()), pool);
 		await().atMost(SOON).until(() -> locks.status("pool").waitingInThisInstance() == 1 || waiting.isDone());
 		first.release();
 		assertThat(waiting).succeedsWithin(SOON);

@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
@@ -153,19 +154,19 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("Without a thread left for it, the caller has the lease all the same, or it is given back")
-	void noThreadsLeft() {
-		boolean[] exhausted = new boolean[1];
+	@DisplayName("If the executor rejects it, the caller has the lease all the same, or it is given back")
+	void rejected() {
+		boolean[] rejecting = new boolean[1];
 		LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
-			if (exhausted[0]) {
-				throw new OutOfMemoryError("unable to create native thread");
+			if (rejecting[0]) {
+				throw new RejectedExecutionException();
 			}
 			action.run();
 		}, () -> ID, () -> 1.0);
 		DefaultLockService service = new DefaultLockService(engine);
 		CompletableFuture<LockLease> answer = service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> several = service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
-		exhausted[0] = true;
+		rejecting[0] = true;
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(answer).isCompleted();
 		assertThat(answer.join().releaseAsync()).isNotDone();
@@ -209,7 +210,7 @@ class EngineRobustnessTests {
 	@DisplayName("A store that throws is trouble of one request, and does not block the key")
 	void storeThrows() {
 		this.store.whileSending = (line) -> {
-			throw new StackOverflowError();
+			throw new IllegalStateException("on purpose");
 		};
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		runCallbacks();

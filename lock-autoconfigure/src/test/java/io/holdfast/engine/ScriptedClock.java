@@ -1,8 +1,6 @@
 package io.holdfast.engine;
 
-import java.util.ArrayDeque;
 import java.util.PriorityQueue;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -26,9 +24,6 @@ abstract class ScriptedClock implements Scheduler {
 	/** What others do, once, while a caller gives way. */
 	public Runnable whileGivingWay = () -> {
 	};
-
-	/** What happens, once each, instead of planning an action. */
-	public final Queue<Runnable> insteadOfPlanning = new ArrayDeque<>();
 
 	public void elapse(long millis) {
 		long until = this.now + TimeUnit.MILLISECONDS.toNanos(millis);
@@ -71,10 +66,6 @@ abstract class ScriptedClock implements Scheduler {
 
 	@Override
 	public Future<?> schedule(Runnable action, long delayNanos) {
-		Runnable instead = this.insteadOfPlanning.poll();
-		if (instead != null) {
-			instead.run();
-		}
 		Planned plan = new Planned(this.now + Math.max(0, delayNanos), action);
 		this.planned.add(plan);
 		CompletableFuture<?> timer = new CompletableFuture<>();

@@ -90,9 +90,9 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		return found;
 	}
 
-	/** Fail as where the stack ends. */
-	public static void overflowStack() {
-		throw new StackOverflowError();
+	/** Fail as code that has an error. */
+	public static void fail() {
+		throw new IllegalStateException("on purpose");
 	}
 
 	/** Run what blocks until the store has granted a command that it sends. */

@@ -12,12 +12,9 @@ import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.async.DaemonThreads;
-import io.holdfast.engine.context.ThreadScheduler;
 import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.observe.ObservedRequest;
 import io.holdfast.engine.request.EngineSettings;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.jspecify.annotations.Nullable;
@@ -174,38 +171,6 @@ class SlowObserverTests {
 		this.goOn.countDown();
 		assertThat(all).allSatisfy((lease) -> assertThat(lease).succeedsWithin(SOON));
 		all.forEach((lease) -> lease.join().releaseAsync());
-	}
-
-	@Test
-	@DisplayName("What comes while no thread is left is told with the next event, once threads are there again")
-	void noThreadForAMoment() {
-		AtomicInteger missing = new AtomicInteger();
-		ThreadScheduler threads = new ThreadScheduler(new DaemonThreads());
-		try (threads;
-				LeaseEngine own = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
-						EngineSettings.defaults(), threads, (task) -> {
-							if (missing.getAndUpdate((count) -> Math.max(0, count - 1)) > 0) {
-								throw new OutOfMemoryError("no thread is left");
-							}
-							threads.callbacks().execute(task);
-						}, () -> "0123456789abcdef0123456789abcdef", Math::random)) {
-			AtomicInteger renewals = new AtomicInteger();
-			own.observe(new EngineObserver() {
-
-				@Override
-				public void renewed(Kind kind, RenewalOutcome outcome) {
-					renewals.incrementAndGet();
-				}
-
-			});
-			LockLease lease = new DefaultLockService(own).acquire(REQUEST.leaseTime(Duration.ofMillis(300)));
-			await("told").atMost(SOON).until(() -> renewals.get() > 0);
-			missing.set(1);
-			await("no thread").atMost(SOON).until(() -> missing.get() == 0);
-			int before = renewals.get();
-			await("told again").atMost(SOON).until(() -> renewals.get() > before + 1);
-			lease.release();
-		}
 	}
 
 	@Test

@@ -153,15 +153,7 @@ final class LossInterrupt {
 				WATCHED.add(this);
 			}
 			if (first) {
-				try {
-					THREADS.start(Flag::watchAll, "holdfast-interrupts");
-				}
-				catch (OutOfMemoryError ex) {
-					// No threads are left: the interrupt counts as ours to the end.
-					synchronized (WATCHED) {
-						WATCHED.clear();
-					}
-				}
+				THREADS.start(Flag::watchAll, "holdfast-interrupts");
 			}
 		}
 

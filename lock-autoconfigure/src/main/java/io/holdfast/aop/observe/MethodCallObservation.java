@@ -148,17 +148,12 @@ public final class MethodCallObservation {
 	}
 
 	private static void warn(AtomicBoolean warned, Throwable ex) {
-		try {
-			if (warned.compareAndSet(false, true)) {
-				logger.warn("An observer of annotated methods failed; the calls are not affected. "
-						+ "Further failures are logged as DEBUG", ex);
-			}
-			else {
-				logger.debug("An observer of annotated methods failed", ex);
-			}
+		if (warned.compareAndSet(false, true)) {
+			logger.warn("An observer of annotated methods failed; the calls are not affected. "
+					+ "Further failures are logged as DEBUG", ex);
 		}
-		catch (StackOverflowError again) {
-			// Logging takes more stack than is left after an overflow.
+		else {
+			logger.debug("An observer of annotated methods failed", ex);
 		}
 	}
 

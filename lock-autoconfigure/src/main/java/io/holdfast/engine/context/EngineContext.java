@@ -384,8 +384,8 @@ public final class EngineContext {
 	// Callbacks
 
 	/**
-	 * Run an action on a thread that may block. If no thread is left it runs on this one:
-	 * an action that waits for it may have a lease that would be renewed for ever.
+	 * Run an action on a thread that may block, or on this one if the executor rejects
+	 * it: a lease that waits for the action would be renewed for ever.
 	 */
 	public void execute(Runnable action) {
 		execute(this.callbacks, action);
@@ -400,7 +400,7 @@ public final class EngineContext {
 		try {
 			threads.execute(action);
 		}
-		catch (OutOfMemoryError | RejectedExecutionException ex) {
+		catch (RejectedExecutionException ex) {
 			action.run();
 		}
 	}

@@ -56,16 +56,8 @@ public class SerialExecutor {
 	public final void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
 		if (isEmpty() && RUNNING.compareAndSet(this, 0, 1)) {
-			Runnable after = null;
-			try {
-				run(event);
-			}
-			finally {
-				after = this.later;
-				this.later = null;
-				this.running = 0;
-				runIfAny(after);
-			}
+			run(event);
+			endTurn();
 		}
 		else {
 			queue().add(event);
@@ -102,30 +94,19 @@ public class SerialExecutor {
 		int left = EVENTS_PER_THREAD;
 		while (!isEmpty()) {
 			if (left == 0) {
-				if (background(this::drain)) {
-					return;
-				}
-				left = EVENTS_PER_THREAD;
+				this.others.execute(this::drain);
+				return;
 			}
 			if (!RUNNING.compareAndSet(this, 0, 1)) {
 				return;
 			}
-			Runnable after = null;
-			try {
-				Queue<Runnable> events = queue();
-				Runnable event = events.poll();
-				while (event != null) {
-					run(event);
-					event = (--left > 0 && this.later == null) ? events.poll() : null;
-				}
+			Queue<Runnable> events = queue();
+			Runnable event = events.poll();
+			while (event != null) {
+				run(event);
+				event = (--left > 0 && this.later == null) ? events.poll() : null;
 			}
-			finally {
-				after = this.later;
-				this.later = null;
-				// Also if the stack ends right here: the next event goes on.
-				this.running = 0;
-				runIfAny(after);
-			}
+			endTurn();
 		}
 	}
 
@@ -144,9 +125,13 @@ public class SerialExecutor {
 		}
 	}
 
-	private void runIfAny(@Nullable Runnable action) {
-		if (action != null) {
-			run(action);
+	/** Let other threads run events, and run what was put off by those that ran. */
+	private void endTurn() {
+		Runnable after = this.later;
+		this.later = null;
+		this.running = 0;
+		if (after != null) {
+			run(after);
 		}
 	}
 
@@ -155,18 +140,7 @@ public class SerialExecutor {
 			event.run();
 		}
 		catch (RuntimeException | Error ex) {
-			// Not here: logging takes more stack than is left after an overflow.
-			background(() -> logger.error("An event at " + this.owner + " failed", ex));
-		}
-	}
-
-	private boolean background(Runnable action) {
-		try {
-			this.others.execute(action);
-			return true;
-		}
-		catch (RuntimeException | Error ex) {
-			return false;
+			logger.error("An event at " + this.owner + " failed", ex);
 		}
 	}
 

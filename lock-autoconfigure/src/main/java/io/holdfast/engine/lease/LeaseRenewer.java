@@ -153,7 +153,6 @@ public final class LeaseRenewer {
 			if (this.armed && this.wakeAt - due <= 0) {
 				return;
 			}
-			// First, as setting a timer may fail.
 			Future<?> next = this.context.scheduler.schedule(this::wake, due - this.context.scheduler.nanoTime());
 			if (this.timer != null) {
 				this.timer.cancel(false);
@@ -174,7 +173,7 @@ public final class LeaseRenewer {
 			this.upcoming.nextAt(now).ifPresent(this::wakeBy);
 		}
 		catch (RuntimeException | Error ex) {
-			// The stack may end or memory be full. The next look finds the holds again.
+			// One error must not end all renewals. The next look finds the holds again.
 			wakeFor(now + this.context.retryDelay());
 			logger.error("The renewal of leases failed, and is tried again", ex);
 		}

@@ -113,7 +113,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			// The stack may end or memory be full: no lease must stay without a caller.
+			// No lease must stay without a caller.
 			fail(ex);
 		}
 	}
@@ -235,21 +235,16 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	 */
 	private void fail(Throwable why) {
 		if (settle()) {
-			try {
-				this.leases.forEach((lease) -> {
-					lease.endWaitForOthers(this.context.scheduler.nanoTime());
-					lease.discardAsync();
-				});
-				current().interrupt(null);
+			this.leases.forEach((lease) -> {
+				lease.endWaitForOthers(this.context.scheduler.nanoTime());
+				lease.discardAsync();
+			});
+			current().interrupt(null);
+			if (this.observation != null) {
+				this.observation.completeExceptionally(this.result, why);
 			}
-			finally {
-				// Nothing else would, if the stack ends on the way.
-				if (this.observation != null) {
-					this.observation.completeExceptionally(this.result, why);
-				}
-				else {
-					this.result.completeExceptionally(why);
-				}
+			else {
+				this.result.completeExceptionally(why);
 			}
 		}
 	}

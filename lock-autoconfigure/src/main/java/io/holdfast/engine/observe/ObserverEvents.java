@@ -35,10 +35,6 @@ final class ObserverEvents {
 		if (!this.expected.getAndSet(true)) {
 			this.threads.execute(this::tellAll);
 		}
-		else {
-			// It may wait since a time when no thread was left.
-			this.threads.useFreeThread();
-		}
 	}
 
 	private void tellAll() {

@@ -28,17 +28,12 @@ final class ObserverGuard {
 
 	/** Log the failure of an observer: the first as a warning. */
 	void warn(Throwable ex) {
-		try {
-			if (this.warned.compareAndSet(false, true)) {
-				logger.warn("An observer of leases failed; the leases are not affected. "
-						+ "Further failures are logged as DEBUG", ex);
-			}
-			else {
-				logger.debug("An observer of leases failed", ex);
-			}
+		if (this.warned.compareAndSet(false, true)) {
+			logger.warn("An observer of leases failed; the leases are not affected. "
+					+ "Further failures are logged as DEBUG", ex);
 		}
-		catch (StackOverflowError again) {
-			// Logging takes more stack than is left after an overflow.
+		else {
+			logger.debug("An observer of leases failed", ex);
 		}
 	}
 

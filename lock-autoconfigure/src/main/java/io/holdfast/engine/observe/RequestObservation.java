@@ -100,17 +100,12 @@ public final class RequestObservation {
 	}
 
 	private void on(Runnable event) {
-		try {
-			Runnable guarded = () -> this.guard.run(event);
-			if (Thread.currentThread() == this.caller) {
-				this.events.add(guarded);
-			}
-			else {
-				this.events.addAndTell(guarded);
-			}
+		Runnable guarded = () -> this.guard.run(event);
+		if (Thread.currentThread() == this.caller) {
+			this.events.add(guarded);
 		}
-		catch (RuntimeException | Error ex) {
-			this.guard.warn(ex);
+		else {
+			this.events.addAndTell(guarded);
 		}
 	}
 

@@ -203,10 +203,7 @@ public final class Contender {
 		return this.waiter.isContending();
 	}
 
-	/**
-	 * Ask again after a while, or look then whether the time for an outage is over. Last,
-	 * as setting a timer may fail: the answer is to be heard all the same.
-	 */
+	/** Ask again after a while, or look then whether the time for an outage is over. */
 	private void askLater(long now) {
 		long patientUntil = this.answers.patientUntil(now);
 		this.askAt = now + this.context.shortenRandomly(this.halfClaim);

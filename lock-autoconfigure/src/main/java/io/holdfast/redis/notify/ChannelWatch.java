@@ -114,7 +114,6 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			// Closed by now, perhaps without seeing this one.
 			next.close();
 		}
-		// First, as starting a thread may fail.
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
 		this.thread.inBackground(next::run);
 	}
@@ -172,7 +171,6 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		StoreCommandException failure = (error != null) ? this.channel.failure(error) : null;
 		boolean refused = failure != null && !failure.isTemporary();
 		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
-		// First, as the rest may fail.
 		planNext(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
 		// One failure alone may be a restart.
 		if (this.failures > 1 || refused) {

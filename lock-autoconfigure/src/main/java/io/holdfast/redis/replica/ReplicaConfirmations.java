@@ -138,7 +138,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 		});
 	}
 
-	/** Memory may be full, or no thread to be had: that ends one batch, not all. */
+	/** Take a step of a batch. An error of the driver ends this batch only. */
 	private void attempt(List<Grant> batch, Runnable step) {
 		try {
 			step.run();

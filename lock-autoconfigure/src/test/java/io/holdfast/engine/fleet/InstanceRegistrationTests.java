@@ -77,7 +77,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		AtomicBoolean failed = new AtomicBoolean();
 		this.engine.fleet().introduce(() -> {
 			if (failed.compareAndSet(false, true)) {
-				ScriptedStore.overflowStack();
+				ScriptedStore.fail();
 			}
 			return new InstanceInfo("shop", "host", 1);
 		});

@@ -125,7 +125,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a report that cannot be put together is no reason to give no more answers")
 	void answersAfterAnError() {
-		Queue<Runnable> errors = new ArrayDeque<>(Collections.nCopies(8, ScriptedStore::overflowStack));
+		Queue<Runnable> errors = new ArrayDeque<>(Collections.nCopies(8, ScriptedStore::fail));
 		Fleet fleet = new Fleet(context(), new Reporter(context(), renewer(), () -> {
 			if (!errors.isEmpty()) {
 				errors.remove().run();

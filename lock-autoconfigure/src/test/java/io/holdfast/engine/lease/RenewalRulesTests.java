@@ -250,7 +250,7 @@ class RenewalRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
 		this.store.last("acquire 2").granted(10, 30_000);
 		this.store.sent();
-		this.store.whileAskedForAPart = ScriptedStore::overflowStack;
+		this.store.whileAskedForAPart = ScriptedStore::fail;
 		this.store.elapse(10_000);
 		assertThat(this.store.sent()).isEmpty();
 		this.store.elapse(10_000);
@@ -259,24 +259,6 @@ class RenewalRulesTests extends ScriptedEngine {
 		this.store.elapse(12_000);
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(other.join().isHeld()).isTrue();
-	}
-
-	@Test
-	void aTimerThatCannotBeSetIsSetForTheNextLease() {
-		LockLease lease = granted(REQUEST, 10);
-		this.store.sent();
-		this.store.insteadOfPlanning.add(ScriptedStore::overflowStack);
-		this.store.insteadOfPlanning.add(ScriptedStore::overflowStack);
-		assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> this.store.elapse(10_000));
-		this.store.last("renew 1").renewed(true);
-		this.service.acquireAsync(LockRequest.of("other"));
-		this.store.last("acquire 2").granted(10, 30_000);
-		this.store.sent();
-		this.store.elapse(15_000);
-		assertThat(this.store.sent()).first().asString().contains("1 for");
-		this.store.last("renew").renewed(true, true);
-		this.store.elapse(15_000);
-		assertThat(lease.isHeld()).isTrue();
 	}
 
 }

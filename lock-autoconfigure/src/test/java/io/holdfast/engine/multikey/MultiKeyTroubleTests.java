@@ -226,24 +226,11 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	void anErrorWhenTheLastKeyIsThereGivesBackAll() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
-		this.store.whileAskedForAPart = ScriptedStore::overflowStack;
+		this.store.whileAskedForAPart = ScriptedStore::fail;
 		this.store.last("acquire 2").granted(20, 30_000);
 		assertThat(answer).isCompletedExceptionally();
 		assertThat(this.store.sent()).contains("release 1", "release 2");
 		assertThat(isIdle()).isTrue();
-	}
-
-	@Test
-	void whoGaveUpIsToldSoEvenIfTheStackEndsAtTheSameTime() {
-		PendingAcquisition acquisition = acquire(this.engine, ResolvedRequest.of(BOTH, settings()), new Thread(),
-				LeaseContext.empty());
-		this.store.last("acquire 1").granted(10, 30_000);
-		// First for the message, then as it gives back what it has.
-		this.store.whileLookingAtTheClock = () -> this.store.whileLookingAtTheClock = () -> {
-			throw new StackOverflowError();
-		};
-		assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> acquisition.interrupt(null));
-		assertThat(acquisition.result()).isCompletedExceptionally();
 	}
 
 	private static void runAll(List<Runnable> actions) {

@@ -15,7 +15,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.ScriptedStore.Command;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.EngineSettings;
@@ -155,21 +154,6 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		unheard.endOverdue();
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unheard.result().getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class);
-	}
-
-	@Test
-	void anAnswerIsHeardAlsoIfNoTimerCouldBeSet() {
-		this.store.insteadOfPlanning.add(ScriptedStore::overflowStack);
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(answer).isCompleted();
-		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
-		this.store.insteadOfPlanning.add(() -> {
-		});
-		this.store.insteadOfPlanning.add(ScriptedStore::overflowStack);
-		answer.join().releaseAsync();
-		this.store.last("release 1 next 2").granted(20, 30_000);
-		assertThat(next).isCompleted();
 	}
 
 	@Test

@@ -199,7 +199,7 @@ class ReplicaConfirmationsTests {
 
 	@Test
 	void anErrorOnTheWayToAConnectionIsToldAndTheNextGrantIsConfirmed() throws Exception {
-		this.errors.add(new StackOverflowError("no connection"));
+		this.errors.add(new LinkageError("no connection"));
 		assertFails(granted("a"), false, "no connection");
 		CompletableFuture<AcquireReply> next = granted("b");
 		sent().answer(2, true);
@@ -211,7 +211,7 @@ class ReplicaConfirmationsTests {
 		CompletableFuture<AcquireReply> first = granted("a");
 		sent().answer(2, true);
 		assertThat(first).succeedsWithin(PATIENCE);
-		this.errors.add(new StackOverflowError("not sent"));
+		this.errors.add(new LinkageError("not sent"));
 		assertFails(granted("b"), false, "not sent");
 		CompletableFuture<AcquireReply> next = granted("c");
 		sent().answer(2, true);
