@@ -152,7 +152,8 @@ class RedisFaultTests extends OwnServerTestCase {
 			assertThat(get(store.acquire(lock("key"), held, true))).isInstanceOf(Granted.class);
 			// The answer comes on the event loop, which is busy until both are sent.
 			CompletableFuture<ReleaseReply> last = store.inspect(lock("key")).thenCompose((state) -> {
-				CompletableFuture.runAsync(() -> store.release(lock("key"), held, next), RedisFaultTests::onAnotherThread)
+				CompletableFuture
+					.runAsync(() -> store.release(lock("key"), held, next), RedisFaultTests::onAnotherThread)
 					.join();
 				return store.release(lock("key"), next, null);
 			});

@@ -54,13 +54,14 @@ final class ScriptSender {
 		return true;
 	}
 
-	/** Send a call, unless it was given up. Fails the call where the driver refuses it. */
+	/**
+	 * Send a call, unless it was given up. Fails the call where the driver refuses it.
+	 */
 	void send(ScriptCall<?> call) {
 		call.sendBy(this);
 		EventLoop loop = this.loop;
-		attempt(call,
-				(loop == null || !loop.inEventLoop()) ? () -> this.connection.dispatch(call)
-						: () -> loop.execute(() -> attempt(call, () -> this.connection.dispatch(call))));
+		attempt(call, (loop == null || !loop.inEventLoop()) ? () -> this.connection.dispatch(call)
+				: () -> loop.execute(() -> attempt(call, () -> this.connection.dispatch(call))));
 	}
 
 	private static void attempt(ScriptCall<?> call, Runnable action) {

@@ -26,8 +26,9 @@ class ScriptCallTests {
 	@Test
 	@DisplayName("a command that was given up is written without its script, where the driver writes it all the same")
 	void givenUp() {
-		assertThat(written(this.call)).isEqualTo("*5\r\n$7\r\nEVALSHA\r\n$40\r\n"
-				+ new String(Script.PING.digest(), StandardCharsets.US_ASCII) + "\r\n$1\r\n0\r\n$1\r\na\r\n$1\r\nb\r\n");
+		assertThat(written(this.call))
+			.isEqualTo("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + new String(Script.PING.digest(), StandardCharsets.US_ASCII)
+					+ "\r\n$1\r\n0\r\n$1\r\na\r\n$1\r\nb\r\n");
 		this.call.cancel(true);
 		assertThat(written(this.call)).isEqualTo("*3\r\n$7\r\nEVALSHA\r\n$0\r\n\r\n$1\r\n0\r\n");
 	}

@@ -48,8 +48,8 @@ class ScriptArgumentsTests {
 	void anything() {
 		String bytes = "\u0001\u0000ä";
 		assertThat(sentAs("ä", 5, -1, Long.MIN_VALUE, true, false, Duration.ofSeconds(2), RedisKeys.bytes(bytes)))
-			.isEqualTo(sentAs(
-					(Object[]) RedisKeys.bytes("ä", "5", "-1", "" + Long.MIN_VALUE, "1", "0", "2000", bytes)));
+			.isEqualTo(
+					sentAs((Object[]) RedisKeys.bytes("ä", "5", "-1", "" + Long.MIN_VALUE, "1", "0", "2000", bytes)));
 	}
 
 	@Test
