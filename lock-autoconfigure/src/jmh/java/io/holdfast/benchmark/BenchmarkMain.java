@@ -64,6 +64,9 @@ final class BenchmarkMain {
 			benchmark.run(options.redis);
 		}
 		else {
+			if (options.program != null) {
+				System.setProperty("holdfast.test.redis-binary", options.program.toString());
+			}
 			try (RedisServer server = RedisServer.start()) {
 				benchmark.run(new RedisAddress(server.host(), server.port()));
 			}
@@ -72,11 +75,11 @@ final class BenchmarkMain {
 	}
 
 	private static List<Workload> workloads() {
-		List<Workload> workloads = new ArrayList<>(
-				List.of(Cycles.uncontended(1), Cycles.uncontended(8), Cycles.uncontended(64), Cycles.again(),
-						Cycles.oneKey(1, 2), Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4),
-						Cycles.oneKey(4, 4), Waiters.threads(1, 500), Waiters.threads(4, 125), Cycles.semaphore(1, 64),
-						Cycles.semaphore(4, 16), new Renewal(1_000), new Renewal(10_000), new Recovery()));
+		List<Workload> workloads = new ArrayList<>(List.of(Cycles.uncontended(1), Cycles.uncontended(8),
+				Cycles.uncontended(64), Cycles.network(1), Cycles.network(8), Cycles.network(64), Cycles.again(),
+				Cycles.oneKey(1, 2), Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4),
+				Cycles.oneKey(4, 4), Waiters.threads(1, 500), Waiters.threads(4, 125), Cycles.semaphore(1, 64),
+				Cycles.semaphore(4, 16), new Renewal(1_000), new Renewal(10_000), new Recovery()));
 		// The most first where that can be, so that no curve is flat only as JVMs get
 		// warm; and few turns make none warm.
 		IntStream.of(100_000, 10_000, 1_000, 100).forEach((keys) -> workloads.add(Cycles.curveOfKeys(keys)));
@@ -89,24 +92,34 @@ final class BenchmarkMain {
 	private void run(RedisAddress address) throws IOException {
 		Path files = Files.createDirectories(this.directory.resolve("benchmark"));
 		try (RedisMonitor redis = new RedisMonitor(address);
-				Workers workers = new Workers(address, files, this.options.jvmOptions)) {
+				SlowNetwork network = new SlowNetwork(address);
+				Workers near = new Workers(address, files, this.options.jvmOptions);
+				Workers distant = new Workers(network.address(), files, this.options.jvmOptions)) {
 			Map<String, String> conditions = conditions(redis);
+			if (this.options.workloads().stream().anyMatch(Workload::isDistant)) {
+				conditions.put("network", network.latency());
+			}
 			conditions.forEach((name, value) -> System.out.println(name + ": " + value));
 			String kind = "";
 			for (Workload workload : this.options.workloads()) {
 				String nextKind = workload.name().substring(0, workload.name().lastIndexOf('-') + 1);
 				if (!nextKind.equals(kind)) {
-					workers.endAll();
+					near.endAll();
+					distant.endAll();
 				}
 				kind = nextKind;
-				run(workload, workers, redis);
+				run(workload, workload.isDistant() ? distant : near, redis);
 				deleteAll(files);
 				write(conditions);
 			}
-			workers.endAll();
+			near.endAll();
+			distant.endAll();
 			if (this.options.hasAnnotatedCall()) {
 				annotatedCall();
 				write(conditions);
+			}
+			if (this.options.goals) {
+				System.out.println(Goals.tables(this.reports));
 			}
 			System.out.println("load after: " + conditions.get("load after"));
 		}
@@ -185,7 +198,7 @@ final class BenchmarkMain {
 		conditions.put("machine", Runtime.getRuntime().availableProcessors() + " cores, "
 				+ System.getProperty("os.name") + " " + System.getProperty("os.arch"));
 		conditions.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
-		conditions.put("Redis", redis.version());
+		conditions.put("server", redis.server());
 		conditions.put("rounds", this.options.rounds + " of " + this.options.length.toMillis() / 1000.0
 				+ " s, after one of " + this.options.warmUp.toMillis() / 1000.0 + " s");
 		conditions.put("load before", load());

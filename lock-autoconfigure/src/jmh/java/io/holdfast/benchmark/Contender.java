@@ -12,8 +12,12 @@ interface Contender extends AutoCloseable {
 	 * Acquire a key, however long that takes.
 	 * @param key which lock or semaphore
 	 * @return what to release, on the same thread
+	 * @throws UnsupportedOperationException if the contender only {@linkplain #run runs}
+	 * a body
 	 */
-	Held acquire(String key) throws InterruptedException;
+	default Held acquire(String key) throws InterruptedException {
+		throw new UnsupportedOperationException();
+	}
 
 	/**
 	 * Acquire a key without blocking, if the contender can.
@@ -22,6 +26,23 @@ interface Contender extends AutoCloseable {
 	 */
 	default CompletableFuture<Held> acquireAsync(String key) {
 		throw new UnsupportedOperationException();
+	}
+
+	/**
+	 * Run a body while a key is held. Blocks until the key is acquired, and for as long
+	 * as the contender's own call blocks afterwards.
+	 * @param key which lock or semaphore
+	 * @param body what to run; a contender that does not wait leaves it out if the key is
+	 * taken
+	 */
+	default void run(String key, Runnable body) throws InterruptedException {
+		Held held = acquire(key);
+		try {
+			body.run();
+		}
+		finally {
+			held.release();
+		}
 	}
 
 	@Override
@@ -33,6 +54,22 @@ interface Contender extends AutoCloseable {
 			@Override
 			public Held acquire(String key) throws InterruptedException {
 				return way.acquire(key);
+			}
+
+			@Override
+			public void close() {
+				end.run();
+			}
+
+		};
+	}
+
+	static Contender of(Call call, Runnable end) {
+		return new Contender() {
+
+			@Override
+			public void run(String key, Runnable body) throws InterruptedException {
+				call.run(key, body);
 			}
 
 			@Override
@@ -58,6 +95,15 @@ interface Contender extends AutoCloseable {
 	interface Way {
 
 		Held acquire(String key) throws InterruptedException;
+
+	}
+
+	/**
+	 * How to run a body.
+	 */
+	interface Call {
+
+		void run(String key, Runnable body) throws InterruptedException;
 
 	}
 

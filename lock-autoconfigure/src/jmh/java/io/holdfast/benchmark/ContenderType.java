@@ -19,6 +19,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
 import io.holdfast.testing.TestApplication;
 import io.lettuce.core.LettuceFutures;
 import io.lettuce.core.RedisClient;
@@ -28,8 +29,9 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
+import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockConfiguration;
-import net.javacrumbs.shedlock.core.SimpleLock;
+import net.javacrumbs.shedlock.core.LockingTaskExecutor;
 import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
@@ -39,6 +41,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -53,8 +56,20 @@ import org.springframework.util.Assert;
  */
 enum ContenderType {
 
-	/** Locks of an application, taken by its {@link LockService}. */
+	/** Locks of an application, acquired and released by hand. */
 	HOLDFAST("Holdfast", "bench:", Set.of(), (redis, lease) -> holdfast(application(redis, lease))),
+
+	HOLDFAST_WITH_LOCK("Holdfast, withLock", "bench:", Set.of(), (redis, lease) -> {
+		ConfigurableApplicationContext application = application(redis, lease);
+		LockService locks = application.getBean(LockService.class);
+		return Contender.of((key, body) -> locks.withLock(key, body::run), application::close);
+	}),
+
+	HOLDFAST_ANNOTATED("Holdfast, annotated", "bench:", Set.of(), (redis, lease) -> {
+		ConfigurableApplicationContext application = application(redis, lease);
+		Guarded guarded = application.getBean(Guarded.class);
+		return Contender.of(guarded::run, application::close);
+	}),
 
 	/** Without anything that is passed on within an instance. */
 	HOLDFAST_STRICT("Holdfast, strict order", "bench:", Set.of(),
@@ -82,12 +97,25 @@ enum ContenderType {
 	REGISTRY_PUBSUB("RedisLockRegistry, pub/sub", "registry:", Set.of(),
 			(redis, lease) -> registry(redis, lease, RedisLockType.PUB_SUB_LOCK)),
 
+	REGISTRY_EXECUTE("RedisLockRegistry, executeLocked", "registry:", Set.of(), (redis, lease) -> {
+		LettuceConnectionFactory factory = factory(redis);
+		RedisLockRegistry registry = new RedisLockRegistry(factory, "registry", lease.toMillis());
+		return Contender.of((key, body) -> registry.executeLocked(key, body::run), () -> {
+			registry.destroy();
+			factory.destroy();
+		});
+	}),
+
+	/** A caller that finds the lock taken does not wait, and runs nothing. */
 	SHEDLOCK("ShedLock", "job-lock:default:", Set.of("set", "del"), ContenderType::shedLock),
 
 	TEMPLATE("StringRedisTemplate", "", Set.of("set"), ContenderType::template),
 
-	/** The limit: nothing but the two commands. */
-	LETTUCE("bare Lettuce", "", Set.of("set"), ContenderType::lettuce),
+	/** The bare pair: nothing but the two commands. */
+	LETTUCE("bare Lettuce", "", Set.of("set"), (redis, lease) -> lettuce(redis, lease, true)),
+
+	LETTUCE_UNAWAITED("bare Lettuce, release not awaited", "", Set.of("set"),
+			(redis, lease) -> lettuce(redis, lease, false)),
 
 	HOLDFAST_PERMITS("Holdfast, fair", "", Set.of(),
 			(redis, lease) -> holdfastPermits(application(redis, lease), true)),
@@ -174,7 +202,7 @@ enum ContenderType {
 			String... properties) {
 		Stream<String> times = Stream.of("holdfast.lock.wait-time=-1", "holdfast.lock.lease-time=" + lease,
 				"holdfast.semaphore.lease-time=" + lease);
-		return TestApplication.start(redis.host(), redis.port(), "bench:",
+		return TestApplication.start(Application.class, redis.host(), redis.port(), "bench:",
 				Stream.concat(times, Stream.of(properties)).toList());
 	}
 
@@ -189,7 +217,7 @@ enum ContenderType {
 
 			@Override
 			public Held acquire(String key) {
-				return locks.acquire(key)::close;
+				return locks.acquire(key)::release;
 			}
 
 			@Override
@@ -208,7 +236,7 @@ enum ContenderType {
 	private static Contender holdfastPermits(ConfigurableApplicationContext application, boolean fair) {
 		SemaphoreService semaphores = application.getBean(SemaphoreService.class);
 		return Contender.of(
-				(key) -> semaphores.acquire(SemaphoreRequest.of(key, PERMITS).waitForever().fair(fair))::close,
+				(key) -> semaphores.acquire(SemaphoreRequest.of(key, PERMITS).waitForever().fair(fair))::release,
 				application::close);
 	}
 
@@ -262,15 +290,11 @@ enum ContenderType {
 		});
 	}
 
-	/** It does not wait: a caller that finds the lock taken gets none. */
 	private static Contender shedLock(RedisAddress redis, Duration lease) {
 		LettuceConnectionFactory factory = factory(redis);
-		RedisLockProvider provider = new RedisLockProvider(factory);
-		return Contender.of((key) -> {
-			SimpleLock lock = provider.lock(new LockConfiguration(Instant.now(), key, lease, Duration.ZERO))
-				.orElseThrow();
-			return lock::unlock;
-		}, factory::destroy);
+		LockingTaskExecutor executor = new DefaultLockingTaskExecutor(new RedisLockProvider(factory));
+		return Contender.of((key, body) -> executor.executeWithLock(body,
+				new LockConfiguration(Instant.now(), key, lease, Duration.ZERO)), factory::destroy);
 	}
 
 	private static Contender template(RedisAddress redis, Duration lease) {
@@ -286,7 +310,7 @@ enum ContenderType {
 		}, factory::destroy);
 	}
 
-	private static Contender lettuce(RedisAddress redis, Duration lease) {
+	private static Contender lettuce(RedisAddress redis, Duration lease, boolean awaitsRelease) {
 		RedisClient client = RedisClient.create(RedisURI.create(redis.host(), redis.port()));
 		StatefulRedisConnection<String, String> connection = client.connect();
 		RedisAsyncCommands<String, String> commands = connection.async();
@@ -297,12 +321,38 @@ enum ContenderType {
 			String token = instance + tokens.incrementAndGet();
 			SetArgs ifAbsent = SetArgs.Builder.nx().px(lease.toMillis());
 			Assert.state("OK".equals(await(commands.set(key, token, ifAbsent))), "not free");
-			return () -> await(commands.evalsha(delete, ScriptOutputType.INTEGER, new String[] { key }, token));
+			return () -> {
+				RedisFuture<Long> released = commands.evalsha(delete, ScriptOutputType.INTEGER, new String[] { key },
+						token);
+				if (awaitsRelease) {
+					await(released);
+				}
+			};
 		}, client::shutdown);
 	}
 
 	private static <T> T await(RedisFuture<T> answer) {
 		return LettuceFutures.awaitOrCancel(answer, 10, TimeUnit.SECONDS);
+	}
+
+	/**
+	 * An application with one annotated method.
+	 */
+	@Import({ TestApplication.class, Guarded.class })
+	static class Application {
+
+	}
+
+	/**
+	 * The bean with that method.
+	 */
+	static class Guarded {
+
+		@DistributedLock(key = "#key")
+		void run(String key, Runnable body) {
+			body.run();
+		}
+
 	}
 
 }

@@ -17,9 +17,10 @@ import io.holdfast.testing.ChildJvm;
  * @param keys how many keys each thread has for itself, or 0 for one that all want
  * @param limit how many may be inside
  * @param held how many other leases each JVM holds, and renews, from then on
+ * @param isDistant whether commands and answers pass the slow network
  */
 record Cycles(String name, String description, List<ContenderType> contenders, List<ContenderType> references, int jvms,
-		int threads, int keys, int limit, int held) implements Workload {
+		int threads, int keys, int limit, int held, boolean isDistant) implements Workload {
 
 	static final Duration LEASE = Duration.ofSeconds(30);
 
@@ -35,28 +36,41 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
 	static Cycles uncontended(int threads) {
-		return new Cycles("uncontended-" + threads,
-				threads + ((threads == 1) ? " thread" : " threads") + ", each with keys of its own",
-				List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
-						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB, ContenderType.SHEDLOCK,
-						ContenderType.TEMPLATE, ContenderType.LETTUCE),
-				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1, 0);
+		return new Cycles("uncontended-" + threads, ownKeys(threads),
+				List.of(ContenderType.HOLDFAST_ANNOTATED, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST,
+						ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN,
+						ContenderType.REGISTRY_PUBSUB, ContenderType.REGISTRY_EXECUTE, ContenderType.SHEDLOCK,
+						ContenderType.TEMPLATE, ContenderType.LETTUCE, ContenderType.LETTUCE_UNAWAITED),
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1, 0, false);
+	}
+
+	/** As uncontended, over the slow network. */
+	static Cycles network(int threads) {
+		return new Cycles("network-" + threads, ownKeys(threads) + "; " + SlowNetwork.DESCRIPTION,
+				List.of(ContenderType.HOLDFAST_ANNOTATED, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST,
+						ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN, ContenderType.SHEDLOCK,
+						ContenderType.TEMPLATE, ContenderType.LETTUCE, ContenderType.LETTUCE_UNAWAITED),
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1, 0, true);
+	}
+
+	private static String ownKeys(int threads) {
+		return threads + ((threads == 1) ? " thread" : " threads") + ", each with keys of its own";
 	}
 
 	static Cycles again() {
-		return new Cycles(
-				"again", "1 thread, one key again and again", List.of(ContenderType.HOLDFAST_WARM,
-						ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.LETTUCE),
-				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, 1, 1, 1, 0);
+		return new Cycles("again", "1 thread, one key again and again",
+				List.of(ContenderType.HOLDFAST_WARM, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST,
+						ContenderType.R_LOCK, ContenderType.LETTUCE, ContenderType.LETTUCE_UNAWAITED),
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, 1, 1, 1, 0, false);
 	}
 
 	static Cycles oneKey(int jvms, int threads) {
 		return new Cycles("one-key-" + ((jvms == 1) ? threads : jvms + "x" + threads),
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, all want one key",
-				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.HOLDFAST_UNFAIR,
-						ContenderType.HOLDFAST_WARM, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
-						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
-				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1, 0);
+				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST_STRICT,
+						ContenderType.HOLDFAST_UNFAIR, ContenderType.HOLDFAST_WARM, ContenderType.R_LOCK,
+						ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
+				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1, 0, false);
 	}
 
 	static Cycles semaphore(int jvms, int threads) {
@@ -64,28 +78,28 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, a semaphore of 10",
 				List.of(ContenderType.HOLDFAST_PERMITS, ContenderType.HOLDFAST_STRICT_PERMITS,
 						ContenderType.HOLDFAST_UNFAIR_PERMITS, ContenderType.R_SEMAPHORE, ContenderType.R_PERMITS),
-				List.of(ContenderType.R_PERMITS), jvms, threads, 0, ContenderType.PERMITS, 0);
+				List.of(ContenderType.R_PERMITS), jvms, threads, 0, ContenderType.PERMITS, 0, false);
 	}
 
 	/** Over so many keys in all. */
 	static Cycles curveOfKeys(int keys) {
 		return new Cycles(CURVE + "keys-" + keys, "8 threads, each with an eighth of " + keys + " keys",
 				List.of(ContenderType.HOLDFAST, ContenderType.LETTUCE), List.of(ContenderType.LETTUCE), 1, 8, keys / 8,
-				1, 0);
+				1, 0, false);
 	}
 
 	/** While so many other leases are held. */
 	static Cycles curveOfHeld(int held) {
 		return new Cycles(CURVE + "held-" + held,
 				"8 threads, each with keys of its own, of a JVM that holds " + held + " other leases of 30 s",
-				List.of(ContenderType.HOLDFAST), List.of(), 1, 8, 100, 1, held);
+				List.of(ContenderType.HOLDFAST), List.of(), 1, 8, 100, 1, held, false);
 	}
 
 	static Cycles curveOfJvms(int jvms) {
 		return new Cycles(CURVE + "jvms-" + jvms,
 				jvms + ((jvms == 1) ? " JVM" : " JVMs") + " with 4 threads, all want one key",
 				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.R_LOCK),
-				List.of(ContenderType.R_LOCK), jvms, 4, 0, 1, 0);
+				List.of(ContenderType.R_LOCK), jvms, 4, 0, 1, 0, false);
 	}
 
 	@Override

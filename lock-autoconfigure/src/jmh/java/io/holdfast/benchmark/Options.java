@@ -1,5 +1,8 @@
 package io.holdfast.benchmark;
 
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -19,6 +22,8 @@ final class Options {
 
 	private static final String PREFIX = "holdfast.benchmark.";
 
+	private static final String EMBEDDED = "embedded";
+
 	private static final int MOST_ROUNDS = 1000;
 
 	private static final double LONGEST_SECONDS = 3600;
@@ -27,22 +32,28 @@ final class Options {
 
 	private final boolean annotatedCall;
 
+	/** Whether the preset of the goals is to run. */
+	final boolean goals = list("only", ",").equals(List.of(Goals.NAME));
+
 	private final Set<String> contenders = new LinkedHashSet<>(list("contenders", ","));
 
 	/** How often each contender has its turn. */
-	final int rounds = (int) number("rounds", "3", 1, MOST_ROUNDS);
+	final int rounds = (int) number("rounds", this.goals ? "5" : "3", 1, MOST_ROUNDS);
 
 	/** How long a turn is. */
-	final Duration length = seconds("seconds", "2", 0.01);
+	final Duration length = seconds("seconds", this.goals ? "1" : "2", 0.01);
 
 	/** How long those of the first round are, which does not count. */
-	final Duration warmUp = seconds("warm-up", "6", 0);
+	final Duration warmUp = seconds("warm-up", this.goals ? "4" : "6", 0);
 
 	/** Further options of the JVMs that are measured. */
 	final List<String> jvmOptions = list("jvm-options", " ");
 
 	/** The Redis to use, or {@code null} for one of its own. */
-	final @Nullable RedisAddress redis = redis();
+	final @Nullable RedisAddress redis;
+
+	/** The program of its own one, or {@code null} for the tests' embedded one. */
+	final @Nullable Path program;
 
 	/**
 	 * Read and check them.
@@ -50,7 +61,7 @@ final class Options {
 	 * @throws IllegalArgumentException if one is wrong, which names it and what it may be
 	 */
 	Options(List<Workload> all) {
-		List<String> only = list("only", ",");
+		List<String> only = this.goals ? List.copyOf(Goals.workloads()) : list("only", ",");
 		Set<String> names = all.stream().map(Workload::name).collect(Collectors.toCollection(LinkedHashSet::new));
 		names.add(AnnotatedCall.NAME);
 		Set<String> wanted = only.isEmpty()
@@ -59,6 +70,9 @@ final class Options {
 		this.workloads = all.stream().filter((one) -> wanted.contains(one.name())).toList();
 		this.annotatedCall = wanted.contains(AnnotatedCall.NAME);
 		this.contenders.forEach(this::check);
+		String redis = text("redis", "");
+		this.redis = redis.matches(".+:\\d{1,5}") ? RedisAddress.parse(redis) : null;
+		this.program = (this.redis == null) ? program(redis) : null;
 	}
 
 	/** The one with that name, or else those whose names begin with it. */
@@ -91,6 +105,7 @@ final class Options {
 		return workload.contenders()
 			.stream()
 			.filter((contender) -> this.contenders.isEmpty() || this.contenders.contains(contender.name()))
+			.filter((contender) -> !this.goals || Goals.contenders(workload).contains(contender))
 			.toList();
 	}
 
@@ -120,13 +135,21 @@ final class Options {
 		return number;
 	}
 
-	private static @Nullable RedisAddress redis() {
-		String text = text("redis", "");
-		if (text.isEmpty()) {
+	private static @Nullable Path program(String redis) {
+		if (redis.equals(EMBEDDED)) {
 			return null;
 		}
-		require(text.matches(".+:\\d{1,5}"), "redis", text, "it is to be a host and a port, such as localhost:6379");
-		return RedisAddress.parse(text);
+		if (!redis.isEmpty()) {
+			Path named = Path.of(redis);
+			require(named.isAbsolute() && Files.isExecutable(named), "redis", redis, "it is to be a host and a port, "
+					+ "such as localhost:6379, the absolute path of a program, or " + EMBEDDED);
+			return named;
+		}
+		return Stream.of(System.getenv().getOrDefault("PATH", "").split(File.pathSeparator))
+			.map((directory) -> Path.of(directory, "redis-server"))
+			.filter((file) -> file.isAbsolute() && Files.isRegularFile(file) && Files.isExecutable(file))
+			.findFirst()
+			.orElse(null);
 	}
 
 	private static void require(boolean condition, String name, String value, String why) {

@@ -87,13 +87,16 @@ final class RedisMonitor implements AutoCloseable {
 		return redis().pttl(key);
 	}
 
-	String version() {
-		return redis().info("server")
-			.lines()
-			.filter((line) -> line.startsWith("redis_version:"))
-			.map((line) -> line.substring("redis_version:".length()).trim())
-			.findFirst()
-			.orElse("?");
+	/** Its name and version, memory allocator and program. */
+	String server() {
+		Map<String, String> info = new HashMap<>();
+		(redis().info("server") + redis().info("memory")).lines()
+			.map((line) -> line.split(":", 2))
+			.filter((line) -> line.length == 2)
+			.forEach((line) -> info.put(line[0], line[1]));
+		String valkey = info.get("valkey_version");
+		return ((valkey != null) ? "Valkey " + valkey : "Redis " + info.get("redis_version")) + ", "
+				+ info.get("mem_allocator") + ", " + info.get("executable");
 	}
 
 	@Override

@@ -61,8 +61,8 @@ record Renewal(int leases) implements Workload {
 		Map<String, Long> last = before;
 		long most = 0;
 		// All of them are renewed in a third of a lease; so it is a whole number of
-		// these.
-		long steps = Math.max(1, Math.round(length.toMillis() / 1000.0)) * 1000 / STEP.toMillis();
+		// these, and three at least, as processor time is told in steps of 10 ms.
+		long steps = Math.max(3, Math.round(length.toMillis() / 1000.0)) * 1000 / STEP.toMillis();
 		for (int i = 0; i < steps; i++) {
 			Pause.of(STEP);
 			Map<String, Long> now = redis.calls();

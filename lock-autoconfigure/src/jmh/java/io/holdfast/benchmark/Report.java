@@ -42,6 +42,10 @@ final class Report {
 		this.references = references;
 	}
 
+	String name() {
+		return this.name;
+	}
+
 	void add(String contender, Map<String, Double> figures) {
 		this.rounds.computeIfAbsent(contender, (key) -> new ArrayList<>()).add(figures);
 	}
@@ -54,7 +58,7 @@ final class Report {
 		return this.rounds.getOrDefault(contender, List.of());
 	}
 
-	private double median(String contender, String figure) {
+	double median(String contender, String figure) {
 		return median(roundsOf(contender).stream().mapToDouble((figures) -> figure(figures, figure)).toArray());
 	}
 
@@ -63,7 +67,7 @@ final class Report {
 	}
 
 	/** The median of what each round's own ratio was. */
-	private double ratio(String contender, String reference) {
+	double ratio(String contender, String reference) {
 		List<Map<String, Double>> own = roundsOf(contender);
 		List<Map<String, Double>> others = roundsOf(reference);
 		double[] ratios = new double[Math.min(own.size(), others.size())];
@@ -109,7 +113,7 @@ final class Report {
 		return text.toString();
 	}
 
-	private static String format(double value) {
+	static String format(double value) {
 		if (Double.isNaN(value)) {
 			return "";
 		}

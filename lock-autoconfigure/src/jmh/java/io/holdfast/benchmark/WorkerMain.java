@@ -20,6 +20,8 @@ import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import io.holdfast.benchmark.Contender.Held;
 
+import org.springframework.util.Assert;
+
 /**
  * Main class of a child JVM: one instance of a contender, which does what the lines say
  * that {@link Workers} sends, and says when it has.
@@ -102,19 +104,15 @@ final class WorkerMain {
 		}
 		run(threads, CAPACITY / threads, (thread, turns) -> {
 			String[] own = names[thread];
+			Body body = new Body(from, pause);
 			long asked = System.nanoTime();
 			for (int i = 0; asked - to < 0; i = (i + 1) % own.length) {
-				Held lease = this.contender.acquire(own[i]);
-				long acquired = System.nanoTime();
-				if (pause > 0 && acquired - from < 0) {
-					LockSupport.parkNanos(pause);
-				}
-				long releasing = System.nanoTime();
-				lease.release();
+				this.contender.run(own[i], body);
 				long released = System.nanoTime();
+				Assert.state(body.acquired - asked >= 0, "not free");
 				turns.count();
-				if (pause > 0 || acquired - from >= 0) {
-					turns.add(asked, acquired, releasing, released);
+				if (pause > 0 || body.acquired - from >= 0) {
+					turns.add(asked, body.acquired, body.releasing, released);
 				}
 				asked = released;
 			}
@@ -242,6 +240,36 @@ final class WorkerMain {
 			System.out.println(line);
 			System.out.flush();
 		}
+	}
+
+	/**
+	 * Notes when it was run. Of one thread.
+	 */
+	private static final class Body implements Runnable {
+
+		private final long pauseUntil;
+
+		private final long pauseNanos;
+
+		/** At first a time before the first turn. */
+		private long acquired = System.nanoTime() - 1;
+
+		private long releasing;
+
+		Body(long pauseUntil, long pauseNanos) {
+			this.pauseUntil = pauseUntil;
+			this.pauseNanos = pauseNanos;
+		}
+
+		@Override
+		public void run() {
+			this.acquired = System.nanoTime();
+			if (this.pauseNanos > 0 && this.acquired - this.pauseUntil < 0) {
+				LockSupport.parkNanos(this.pauseNanos);
+			}
+			this.releasing = System.nanoTime();
+		}
+
 	}
 
 	/**

@@ -25,6 +25,14 @@ interface Workload {
 	String mainFigure();
 
 	/**
+	 * Whether the contenders reach Redis over the slow network.
+	 * @return {@code false} if they are as near as they can be
+	 */
+	default boolean isDistant() {
+		return false;
+	}
+
+	/**
 	 * Have a contender do it, or what is like it, before it is measured.
 	 * @param length for how long
 	 */
