@@ -92,13 +92,11 @@ final class BenchmarkMain {
 	private void run(RedisAddress address) throws IOException {
 		Path files = Files.createDirectories(this.directory.resolve("benchmark"));
 		try (RedisMonitor redis = new RedisMonitor(address);
-				SlowNetwork network = new SlowNetwork(address);
+				SlowNetwork network = SlowNetwork.before(address);
 				Workers near = new Workers(address, files, this.options.jvmOptions);
 				Workers distant = new Workers(network.address(), files, this.options.jvmOptions)) {
 			Map<String, String> conditions = conditions(redis);
-			if (this.options.workloads().stream().anyMatch(Workload::isDistant)) {
-				conditions.put("network", network.latency());
-			}
+			conditions.put("network", network.latency());
 			conditions.forEach((name, value) -> System.out.println(name + ": " + value));
 			String kind = "";
 			for (Workload workload : this.options.workloads()) {

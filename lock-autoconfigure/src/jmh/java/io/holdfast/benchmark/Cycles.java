@@ -107,6 +107,12 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 		return "ops/s";
 	}
 
+	/** Contenders that queue have fewer turns, and are warm later. */
+	@Override
+	public void warmUp(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		measure(contender, (this.keys == 0) ? length.multipliedBy(2) : length, workers, redis);
+	}
+
 	@Override
 	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
 		List<ChildJvm> instances = workers.get(contender, LEASE, this.jvms);

@@ -44,7 +44,7 @@ final class Options {
 	final Duration length = seconds("seconds", this.goals ? "1" : "2", 0.01);
 
 	/** How long those of the first round are, which does not count. */
-	final Duration warmUp = seconds("warm-up", this.goals ? "4" : "6", 0);
+	final Duration warmUp = seconds("warm-up", this.goals ? "3" : "6", 0);
 
 	/** Further options of the JVMs that are measured. */
 	final List<String> jvmOptions = list("jvm-options", " ");
@@ -79,7 +79,8 @@ final class Options {
 	private static Stream<String> named(String text, Set<String> names) {
 		List<String> found = names.contains(text) ? List.of(text)
 				: names.stream().filter((name) -> name.startsWith(text)).toList();
-		require(!found.isEmpty(), "only", text, "no workload has a name that begins so; there are " + names);
+		require(!found.isEmpty(), "only", text,
+				"no workload has a name that begins so; there are " + names + ", and " + Goals.NAME + " alone");
 		return found.stream();
 	}
 

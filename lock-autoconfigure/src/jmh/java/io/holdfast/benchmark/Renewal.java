@@ -46,6 +46,12 @@ record Renewal(int leases) implements Workload {
 		return "client CPU %";
 	}
 
+	/** So few commands make a JVM warm late. */
+	@Override
+	public void warmUp(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		measure(contender, length.multipliedBy(4), workers, redis);
+	}
+
 	@Override
 	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
 		ChildJvm holder = workers.get(contender, LEASE, 1).get(0);
@@ -61,8 +67,8 @@ record Renewal(int leases) implements Workload {
 		Map<String, Long> last = before;
 		long most = 0;
 		// All of them are renewed in a third of a lease; so it is a whole number of
-		// these, and three at least, as processor time is told in steps of 10 ms.
-		long steps = Math.max(3, Math.round(length.toMillis() / 1000.0)) * 1000 / STEP.toMillis();
+		// these, and five at least, as processor time is told in steps of 10 ms.
+		long steps = Math.max(5, Math.round(length.toMillis() / 1000.0)) * 1000 / STEP.toMillis();
 		for (int i = 0; i < steps; i++) {
 			Pause.of(STEP);
 			Map<String, Long> now = redis.calls();
