@@ -144,7 +144,7 @@ final class SharedRedis {
 	}
 
 	/** Once: the container would try for minutes where the image is not to be had. */
-	private static void pullIfMissing(String image) {
+	static void pullIfMissing(String image) {
 		DockerClient docker = DockerClientFactory.instance().client();
 		if (docker.listImagesCmd().withReferenceFilter(image).exec().isEmpty()) {
 			try {

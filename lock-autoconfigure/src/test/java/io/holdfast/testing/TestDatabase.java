@@ -1,0 +1,73 @@
+package io.holdfast.testing;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+/**
+ * The databases that tests run on.
+ */
+public enum TestDatabase {
+
+	/** In the memory of the tests' JVM. */
+	H2 {
+		@Override
+		HikariConfig create(String name) {
+			return config("jdbc:h2:mem:" + name, "sa", "");
+		}
+	},
+
+	/** A server of this JVM. */
+	POSTGRESQL {
+		@Override
+		HikariConfig create(String name) {
+			DatabaseServer server = DatabaseServer.postgresql();
+			assumeTrue(server != null, "There is no PostgreSQL, and no Docker to run it in");
+			return server.create(name);
+		}
+	},
+
+	/** A server of this JVM. */
+	MARIADB {
+		@Override
+		HikariConfig create(String name) {
+			DatabaseServer server = DatabaseServer.mariaDb();
+			assumeTrue(server != null, "There is no MariaDB, and no Docker to run it in");
+			return server.create(name);
+		}
+	};
+
+	private static final AtomicInteger NUMBER = new AtomicInteger();
+
+	/**
+	 * Create a database and a pool for it. Skips the test where there is no server. A
+	 * server takes some seconds to start.
+	 * @param parameters further parameters of the URL, as {@code "name=value"}
+	 * @return the pool, to be closed
+	 */
+	public HikariDataSource open(String... parameters) {
+		HikariConfig config = create("test" + NUMBER.incrementAndGet());
+		for (String parameter : parameters) {
+			String[] parts = parameter.split("=", 2);
+			config.addDataSourceProperty(parts[0], parts[1]);
+		}
+		config.setMaximumPoolSize(20);
+		config.setMinimumIdle(0);
+		config.setPoolName(name());
+		return new HikariDataSource(config);
+	}
+
+	abstract HikariConfig create(String name);
+
+	static HikariConfig config(String url, String user, String password) {
+		HikariConfig config = new HikariConfig();
+		config.setJdbcUrl(url);
+		config.setUsername(user);
+		config.setPassword(password);
+		return config;
+	}
+
+}
