@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
 
+import io.holdfast.async.FencedLease;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,7 @@ final class LeasedCalls {
 		try {
 			transaction = inTransaction ? joinTransaction() : null;
 			T value = call.call();
+			checkRefusal(lease);
 			returned = true;
 			return value;
 		}
@@ -40,6 +42,14 @@ final class LeasedCalls {
 			if (transaction == null || !transaction.tryLeave(lease)) {
 				lease.close();
 			}
+		}
+	}
+
+	/** A refused transaction fails its call, also if the code has caught the exception. */
+	private static void checkRefusal(Lease lease) {
+		String refusal = (lease instanceof FencedLease fenced) ? fenced.refusal() : null;
+		if (refusal != null) {
+			throw new LeaseLostException(lease.key(), refusal);
 		}
 	}
 

@@ -61,6 +61,15 @@ public interface LockLease extends Lease {
 	}
 
 	/**
+	 * Return whether databases refuse the transactions of this lease once a later holder
+	 * has been there.
+	 * @return whether the lock was requested {@linkplain LockRequest#fenced() fenced}
+	 */
+	default boolean isFenced() {
+		return false;
+	}
+
+	/**
 	 * Have the release of this lease take effect at once, although its {@code minHold} is
 	 * not over: its work has failed, and may be repeated. Annotated methods,
 	 * {@code withLock} and their like do this by themselves if their code fails or is

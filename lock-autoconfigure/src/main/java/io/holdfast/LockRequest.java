@@ -27,13 +27,20 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	private final @Nullable LeaseContext context;
 
+	private final Fence fence;
+
 	private LockRequest(List<String> keys, LockMode mode, LeaseOptions options, boolean reentrant,
-			@Nullable LeaseContext context) {
+			@Nullable LeaseContext context, Fence fence) {
 		super(options);
+		if (fence != Fence.NONE && mode == LockMode.READ) {
+			throw new IllegalArgumentException(SingleLine.of("The lock '" + RequestChecks.join(keys)
+					+ "' is fenced and of mode READ") + ": readers change nothing, so leave out one of the two");
+		}
 		this.keys = keys;
 		this.mode = mode;
 		this.reentrant = reentrant;
 		this.context = context;
+		this.fence = fence;
 	}
 
 	/**
@@ -44,7 +51,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	public static LockRequest of(String key) {
 		return new LockRequest(List.of(RequestChecks.check("lock", key)), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS,
-				true, null);
+				true, null, Fence.NONE);
 	}
 
 	/**
@@ -62,7 +69,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 			ordered.add(RequestChecks.check("lock", key));
 		}
 		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
-		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null);
+		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null,
+				Fence.NONE);
 	}
 
 	/**
@@ -72,19 +80,19 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	public LockRequest only(String key) {
 		return new LockRequest(List.of(this.options.inNamespace("lock", key)), this.mode, this.options, this.reentrant,
-				this.context);
+				this.context, this.fence);
 	}
 
 	@Override
 	public LockRequest namespace(String namespace) {
 		LeaseOptions changed = this.options.withNamespace(of(), namespace);
 		return new LockRequest(this.keys.stream().map((key) -> changed.inNamespace("lock", key)).toList(), this.mode,
-				changed, this.reentrant, this.context);
+				changed, this.reentrant, this.context, this.fence);
 	}
 
 	@Override
 	LockRequest with(LeaseOptions changed) {
-		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context);
+		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context, this.fence);
 	}
 
 	@Override
@@ -99,7 +107,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest mode(LockMode mode) {
-		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context);
+		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context, this.fence);
 	}
 
 	/**
@@ -111,7 +119,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
-		return new LockRequest(this.keys, this.mode, this.options, reentrant, this.context);
+		return new LockRequest(this.keys, this.mode, this.options, reentrant, this.context, this.fence);
 	}
 
 	/**
@@ -160,7 +168,33 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest within(LeaseContext context) {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context);
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context, this.fence);
+	}
+
+	/**
+	 * Have databases refuse the transactions of a late holder, which goes on although
+	 * others have had the lock since. Each new JDBC or JPA transaction under the lease
+	 * that may write begins with a check of its fencing token; a refused transaction does
+	 * not begin, and its caller gets a {@link LeaseLostException}. For
+	 * {@link LockService#withLock(LockRequest, LeasedCall) withLock},
+	 * {@code tryWithLock} and annotated methods, whose code runs on the thread that
+	 * asked. Not for readers.
+	 * @return the changed request
+	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
+	 */
+	public LockRequest fenced() {
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.RAISED);
+	}
+
+	/**
+	 * Say, as {@link #fenced()} does, that the lock is fenced, and that its code begins
+	 * with a transaction that writes to the only fenced database. The token is not raised
+	 * there before. Annotated methods say so by themselves where they are transactional.
+	 * @return the changed request
+	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
+	 */
+	public LockRequest fencedByTransaction() {
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.BY_TRANSACTION);
 	}
 
 	/**
@@ -212,22 +246,46 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 		return this.context;
 	}
 
+	/**
+	 * Return whether databases are to refuse the transactions of a late holder.
+	 * @return whether the lock is fenced
+	 */
+	public boolean isFenced() {
+		return this.fence != Fence.NONE;
+	}
+
+	/**
+	 * Return whether the lock is fenced, and the token first raised by a transaction of
+	 * the code.
+	 * @return whether a transaction raises it
+	 */
+	public boolean isFencedByTransaction() {
+		return this.fence == Fence.BY_TRANSACTION;
+	}
+
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof LockRequest that && this.keys.equals(that.keys) && this.mode == that.mode
 				&& this.options.equals(that.options) && this.reentrant == that.reentrant
-				&& this.context == that.context;
+				&& this.context == that.context && this.fence == that.fence;
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.keys, this.mode, this.options, this.reentrant);
+		return Objects.hash(this.keys, this.mode, this.options, this.reentrant, this.fence);
 	}
 
 	@Override
 	public String toString() {
 		return "LockRequest[" + SingleLine.of(key()) + ", mode=" + this.mode + ", " + this.options + ", reentrant="
-				+ this.reentrant + "]";
+				+ this.reentrant + (isFenced() ? ", fenced" : "") + "]";
+	}
+
+	/** Use of the fencing token in databases. */
+	private enum Fence {
+
+		NONE, RAISED, BY_TRANSACTION
+
 	}
 
 }

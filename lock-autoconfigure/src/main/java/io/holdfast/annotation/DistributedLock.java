@@ -226,6 +226,23 @@ public @interface DistributedLock {
 	OnLoss onLoss() default OnLoss.NOTIFY;
 
 	/**
+	 * Have databases refuse the transactions of a late holder, which goes on although
+	 * others have had the lock since: each new JDBC or JPA transaction of the method that
+	 * may write, its own and those of methods that it calls, begins with a check of its
+	 * fencing token. A late holder's transaction does not begin, and the call ends with a
+	 * {@link io.holdfast.LeaseLostException}, also if the method has caught that.
+	 * <p>
+	 * It covers the rows that are read and written under the lock; not mails, files or
+	 * other services, and not what was read before the lock. Needs spring-jdbc, a
+	 * {@code DataSource}, its transaction manager, and a table. Not for the mode
+	 * {@link LockMode#READ READ}, and not for methods whose result is a future, a
+	 * reactive type or a suspending function's, as their code leaves the thread.
+	 * @return whether to have late holders refused
+	 * @see io.holdfast.jdbc.Fences
+	 */
+	boolean fenced() default false;
+
+	/**
 	 * The condition under which the lock is needed, as an expression of the Spring
 	 * Expression Language that yields true or false: {@code #count > 0}. Calls for which
 	 * it is false run without. It may use what {@link #key()} may.

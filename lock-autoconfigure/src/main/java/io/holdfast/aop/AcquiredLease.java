@@ -11,6 +11,7 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.invoke.HeldMethodLease;
 import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.async.FencedLease;
 import io.holdfast.async.LeaseInternals;
 import io.holdfast.async.SingleLine;
 import org.apache.commons.logging.Log;
@@ -27,7 +28,7 @@ final class AcquiredLease implements HeldMethodLease {
 
 	private final Lease lease;
 
-	private final LeaseSource<?, ?> source;
+	private final LeaseAnnotationHandler<?, ?, ?> handler;
 
 	private final LeaseOperation<?> operation;
 
@@ -53,10 +54,10 @@ final class AcquiredLease implements HeldMethodLease {
 	 * kept for them
 	 * @param keptUntil the end of the minHold, if there are attempts
 	 */
-	AcquiredLease(Lease lease, LeaseSource<?, ?> source, LeaseOperation<?> operation,
+	AcquiredLease(Lease lease, LeaseAnnotationHandler<?, ?, ?> handler, LeaseOperation<?> operation,
 			@Nullable TransactionShare transaction, @Nullable CallAttempts attempts, long keptUntil) {
 		this.lease = lease;
-		this.source = source;
+		this.handler = handler;
 		this.operation = operation;
 		this.transaction = transaction;
 		this.attempts = attempts;
@@ -181,6 +182,15 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	private @Nullable Throwable lossOr(@Nullable Throwable failure) {
+		if (this.operation.fenced() && this.lease instanceof FencedLease fenced) {
+			String refusal = fenced.refusal();
+			if (refusal != null) {
+				return refusalOr(refusal, failure);
+			}
+			if (failure == null && !fenced.hasPassed()) {
+				this.handler.warnOfUnchecked(this.operation);
+			}
+		}
 		String lossMessage = this.loss;
 		if (lossMessage == null || onLoss() == OnLoss.NOTIFY) {
 			return failure;
@@ -189,6 +199,17 @@ final class AcquiredLease implements HeldMethodLease {
 			return new LeaseLostException(this.lease.key(), lossMessage, failure);
 		}
 		failure.addSuppressed(new LeaseLostException(this.lease.key(), lossMessage));
+		return failure;
+	}
+
+	/** A refused transaction fails its call, also if the method has caught the exception. */
+	private Throwable refusalOr(String refusal, @Nullable Throwable failure) {
+		if (failure == null) {
+			return new LeaseLostException(this.lease.key(), refusal);
+		}
+		if (!(failure instanceof LeaseLostException)) {
+			failure.addSuppressed(new LeaseLostException(this.lease.key(), refusal));
+		}
 		return failure;
 	}
 
@@ -230,7 +251,7 @@ final class AcquiredLease implements HeldMethodLease {
 	}
 
 	private String describe() {
-		return this.source.noun() + " '" + SingleLine.of(this.lease.key()) + "'";
+		return this.handler.noun() + " '" + SingleLine.of(this.lease.key()) + "'";
 	}
 
 	private String method() {

@@ -63,6 +63,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	private final LeaseSource<S, R> source;
 
+	private @Nullable BeanFactory beanFactory;
+
 	private @Nullable ApplicationBean<KeyNamespace> namespace;
 
 	private @Nullable ApplicationBean<NotAcquiredStrategy> strategy;
@@ -71,6 +73,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	 * The services that failed when they were asked last, of which a warning was logged.
 	 */
 	private final Set<S> failing = ConcurrentHashMap.newKeySet();
+
+	/** The fenced methods of which a warning was logged. */
+	private final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
 
 	LeaseAnnotationHandler(LeaseOperationSource<A, LeaseOperation<R>> operations, LeaseServiceResolver<S> services,
 			LeaseSource<S, R> source) {
@@ -84,6 +89,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	}
 
 	void setBeanFactory(BeanFactory beanFactory) {
+		this.beanFactory = beanFactory;
 		this.services.setBeanFactory(beanFactory);
 		if (beanFactory instanceof AutowireCapableBeanFactory beans) {
 			this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
@@ -125,6 +131,20 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	@Nullable MethodOperation find(Method method, Class<?> targetClass) {
 		LeaseOperation<R> operation = this.operations.find(method, targetClass);
 		return (operation != null) ? new HandledOperation(operation) : null;
+	}
+
+	/** Return the kind of the leases, for messages. */
+	String noun() {
+		return this.source.noun();
+	}
+
+	/** Warn once of a fenced method whose call began no transaction that was checked. */
+	void warnOfUnchecked(LeaseOperation<?> operation) {
+		if (this.unchecked.add(operation.annotatedMethod().method())) {
+			logger.warn(operation.annotatedMethod() + " is fenced, but a call began no transaction that was checked: "
+					+ "what it wrote without one, in a read-only one or on another thread, a late holder writes, too. "
+					+ "Write in a transaction of the fenced DataSource, or leave out fenced. Further calls are not logged");
+		}
 	}
 
 	/** Return the handler of a call of the current thread that gets no lease. */
@@ -318,6 +338,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
 			R asked = (transaction != null) ? LeaseAnnotationHandler.this.source.within(this.request,
 					transaction.around(LeaseContext.current())) : this.request;
+			if (this.operation.fenced() && isFencedByTransaction()) {
+				asked = LeaseAnnotationHandler.this.source.fencedByTransaction().apply(asked);
+			}
 			Lease lease;
 			try {
 				lease = LeaseAnnotationHandler.this.source.blocking().apply(this.service, asked);
@@ -327,6 +350,12 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 				lease = unguarded(ex, transaction);
 			}
 			return held(lease, transaction);
+		}
+
+		private boolean isFencedByTransaction() {
+			BeanFactory beans = LeaseAnnotationHandler.this.beanFactory;
+			return beans != null && OwnTransaction.isChecked(this.invocation,
+					this.operation.annotatedMethod().targetClass(), beans);
 		}
 
 		/** Note that the store has answered: its next failure is to be warned of. */
@@ -410,7 +439,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			}
 			TransactionShare keeper = (this.operation.releaseAfter() == ReleaseAfter.TRANSACTION) ? transaction : null;
 			long keptUntil = (this.attempts != null) ? System.nanoTime() + this.request.minHold().toNanos() : 0;
-			AcquiredLease held = new AcquiredLease(lease, LeaseAnnotationHandler.this.source, this.operation, keeper,
+			AcquiredLease held = new AcquiredLease(lease, LeaseAnnotationHandler.this, this.operation, keeper,
 					this.attempts, keptUntil);
 			if (keeper != null) {
 				keeper.add(held);

@@ -6,6 +6,7 @@ import java.util.function.Supplier;
 
 import io.holdfast.aop.metadata.LeaseOperation;
 import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.jdbc.TransactionFences;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
@@ -14,6 +15,7 @@ import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.util.Assert;
+import org.springframework.util.StringUtils;
 
 /**
  * Finds the beans that grant what annotations ask for. Each is looked up at a method's
@@ -92,6 +94,27 @@ final class LeaseServiceResolver<S> {
 	 * Check a name without creating its bean: what only the bean tells is left for later.
 	 */
 	private void check(LeaseOperation<?> operation) {
+		checkService(operation);
+		if (operation.fenced()) {
+			checkFence(operation);
+		}
+	}
+
+	/** Fail where each call would, as no transaction of it could be checked. */
+	private void checkFence(LeaseOperation<?> operation) {
+		TransactionFences fences = beans().getBeanProvider(TransactionFences.class).getIfAvailable();
+		String obstacle = (fences != null) ? fences.obstacle()
+				: "there is no bean for it: add spring-jdbc and a DataSource, with spring-boot-starter-jdbc or "
+						+ "spring-boot-starter-data-jpa, and do not exclude HoldfastFenceAutoConfiguration";
+		if (obstacle != null) {
+			int cure = obstacle.indexOf(": ");
+			throw operation.annotatedMethod()
+				.invalid("fenced", "true", "is not possible, because " + obstacle.substring(0, cure),
+						StringUtils.capitalize(obstacle.substring(cure + 2)), null);
+		}
+	}
+
+	private void checkService(LeaseOperation<?> operation) {
 		String name = operation.service();
 		if (name.isEmpty()) {
 			checkUnnamed(operation);

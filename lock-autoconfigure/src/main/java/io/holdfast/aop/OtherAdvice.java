@@ -119,7 +119,8 @@ final class OtherAdvice {
 		return false;
 	}
 
-	private static boolean matches(Advisor advisor, Method method, Class<?> targetClass) {
+	/** Return whether an advisor applies to a method. */
+	static boolean matches(Advisor advisor, Method method, Class<?> targetClass) {
 		if (!(advisor instanceof PointcutAdvisor selective)) {
 			return false;
 		}

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 
 import io.holdfast.KeyNamespace;
@@ -91,22 +92,58 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public LockLease acquire(LockRequest request) {
-		return this.acquirer.acquire(named(request));
+		checkFence(request, request.isForCode());
+		return raised(request, this.acquirer.acquire(named(request)));
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		return this.acquirer.tryAcquire(named(request));
+		checkFence(request, request.isForCode());
+		return this.acquirer.tryAcquire(named(request)).map((lease) -> raised(request, lease));
 	}
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+		checkFence(request, false);
 		return this.acquirer.acquireAsync(named(request));
 	}
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
+		checkFence(request, false);
 		return this.acquirer.tryAcquireAsync(named(request));
+	}
+
+	/** Refuse a fenced request whose code is not known, or leaves the thread. */
+	private void checkFence(LockRequest request, boolean codeOfThread) {
+		if (!request.isFenced()) {
+			return;
+		}
+		if (!codeOfThread) {
+			throw new IllegalArgumentException(SingleLine.of("The request of lock '" + request.key()
+					+ "' is fenced") + ", which is for code that runs on the thread that asks: use withLock(request, code),"
+					+ " or leave out fenced() and call Fences.check(lease) in each transaction under the lease");
+		}
+		if (this.engine.fence() == null) {
+			throw new IllegalStateException(SingleLine.of("The request of lock '" + request.key()
+					+ "' is fenced") + ", but no database keeps a fence: that needs spring-jdbc, a DataSource and its"
+					+ " transaction manager in the context of the lock service, whose LeaseEngine is a bean");
+		}
+	}
+
+	/** Raise the token of a fenced lease before its caller has it. */
+	private LockLease raised(LockRequest request, LockLease lease) {
+		BiConsumer<LockLease, LockRequest> fence = request.isFenced() ? this.engine.fence() : null;
+		if (fence != null) {
+			try {
+				fence.accept(lease, request);
+			}
+			catch (Throwable ex) {
+				lease.discardAsync();
+				throw ex;
+			}
+		}
+		return lease;
 	}
 
 	@Override
@@ -115,11 +152,13 @@ public class DefaultLockService implements LockService, LockAdmin {
 			throw new IllegalArgumentException("A view is of one key, but the request is for " + request.keys().size()
 					+ " keys (" + request.key() + "): use acquire(request), which returns one lease for all of them");
 		}
+		checkFence(request, false);
 		return view(named(request));
 	}
 
 	@Override
 	public ReadWriteLockView asReadWriteLock(LockRequest request) {
+		checkFence(request, false);
 		LockRequest named = named(request);
 		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.WRITE)));
 	}

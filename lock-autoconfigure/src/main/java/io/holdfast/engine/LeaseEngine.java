@@ -6,6 +6,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
@@ -13,6 +14,8 @@ import java.util.function.Supplier;
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.context.EngineContext;
@@ -76,6 +79,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	private final DaemonThreads threads;
 
 	private final InstanceLifecycle lifecycle;
+
+	private volatile @Nullable BiConsumer<LockLease, LockRequest> fence;
 
 	/**
 	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
@@ -158,6 +163,23 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
 		this.losses.setListener(listener);
+	}
+
+	/**
+	 * Set the fence of this engine, which databases keep.
+	 * @param namePrefix the beginning of the names of keys there, which no other engine
+	 * has
+	 * @param fence raises the token of a fenced lease before its caller has it, on the
+	 * caller's thread. Its exception is the caller's, and the lease is released
+	 */
+	public void setFence(String namePrefix, BiConsumer<LockLease, LockRequest> fence) {
+		this.context.setFencePrefix(namePrefix);
+		this.fence = fence;
+	}
+
+	/** Return {@code null} if no database keeps a fence. */
+	@Nullable BiConsumer<LockLease, LockRequest> fence() {
+		return this.fence;
 	}
 
 	/**

@@ -6,6 +6,7 @@ import java.util.stream.Stream;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastEndpointsAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastHealthAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastObservationAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastReactiveAutoConfiguration;
@@ -36,7 +37,8 @@ import org.springframework.context.annotation.Configuration;
 		DataRedisReactiveAutoConfiguration.class, LifecycleAutoConfiguration.class,
 		PropertyPlaceholderAutoConfiguration.class, SslAutoConfiguration.class, TaskExecutionAutoConfiguration.class,
 		TaskSchedulingAutoConfiguration.class, HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-		HoldfastEndpointsAutoConfiguration.class, HoldfastHealthAutoConfiguration.class,
+		HoldfastEndpointsAutoConfiguration.class, HoldfastFenceAutoConfiguration.class,
+		HoldfastHealthAutoConfiguration.class,
 		HoldfastObservationAutoConfiguration.class, HoldfastReactiveAutoConfiguration.class,
 		HoldfastSwitchAutoConfiguration.class })
 public class TestApplication {

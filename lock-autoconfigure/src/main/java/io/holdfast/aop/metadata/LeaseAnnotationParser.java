@@ -81,11 +81,32 @@ public final class LeaseAnnotationParser {
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		String purpose = purpose(attributes);
 		boolean skip = isSkip(attributes);
-		Function<LockRequest, LockRequest> terms = (request) -> terms(times, skip, request.mode(mode).name(purpose));
+		boolean fenced = isFenced(attributes, mode);
+		Function<LockRequest, LockRequest> terms = (request) -> {
+			LockRequest common = terms(times, skip, request.mode(mode).name(purpose));
+			return fenced ? common.fenced() : common;
+		};
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
 		return operation(attributes, LockNotAcquiredException.class, true, example::only,
-				(keys) -> terms.apply(LockRequest.ofAll(keys)));
+				(keys) -> terms.apply(LockRequest.ofAll(keys)), fenced);
+	}
+
+	private static boolean isFenced(AnnotationValues attributes, LockMode mode) {
+		boolean fenced = attributes.plain().getBoolean("fenced");
+		if (fenced && mode == LockMode.READ) {
+			throw attributes.invalid("fenced", "and mode = READ are both given, but readers change nothing",
+					"Leave one of them out", null);
+		}
+		AnnotatedMethod<?> method = attributes.annotatedMethod();
+		if (fenced && ReturnKind.of(method) != ReturnKind.PLAIN) {
+			throw attributes.invalid("fenced",
+					"is not possible, because the code of " + method.method().getName()
+							+ " leaves the thread of its transactions",
+					"Annotate a method that returns when its work is done, or call Fences.check(lease) in each transaction",
+					null);
+		}
+		return fenced;
 	}
 
 	/**
@@ -100,7 +121,7 @@ public final class LeaseAnnotationParser {
 		SemaphoreRequest example = terms(times, isSkip(attributes),
 				SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
 		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
-				(keys) -> example.only(keys.get(0)));
+				(keys) -> example.only(keys.get(0)), false);
 	}
 
 	/**
@@ -169,7 +190,7 @@ public final class LeaseAnnotationParser {
 	}
 
 	private <R> LeaseOperation<R> operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
-			boolean severalKeys, Function<String, R> one, Function<List<String>, R> all) {
+			boolean severalKeys, Function<String, R> one, Function<List<String>, R> all, boolean fenced) {
 		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
 		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
 		NotAcquiredHandler handler = notAcquiredHandler(attributes,
@@ -177,7 +198,7 @@ public final class LeaseAnnotationParser {
 		return new LeaseOperation<>(annotatedMethod, ReturnKind.of(annotatedMethod), condition(attributes),
 				requests(attributes, severalKeys, one, all), handler,
 				onStoreFailure(attributes, onStoreFailure, handler), attributes.plain().getEnum("onLoss", OnLoss.class),
-				releaseAfter(attributes), attributes.text("service"));
+				releaseAfter(attributes), attributes.text("service"), fenced);
 	}
 
 	private OnStoreFailure onStoreFailure(AnnotationValues attributes, OnStoreFailure declared,

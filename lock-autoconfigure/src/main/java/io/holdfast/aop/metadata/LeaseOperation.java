@@ -24,9 +24,11 @@ import org.jspecify.annotations.Nullable;
  * @param onLoss what becomes of calls that lose it
  * @param releaseAfter when it is released
  * @param service the name of the bean that grants it, or empty
+ * @param fenced whether databases refuse the transactions of a late holder
  */
 public record LeaseOperation<R>(AnnotatedMethod<?> annotatedMethod, ReturnKind returnKind,
 		@Nullable Condition condition, RequestFactory<R> requests, NotAcquiredHandler notAcquiredHandler,
-		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service) {
+		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service,
+		boolean fenced) {
 
 }

@@ -95,6 +95,9 @@ public final class EngineContext {
 	/** Whether nothing new is granted. */
 	private volatile boolean closed;
 
+	/** Beginning of the names of keys in fence tables. */
+	private volatile String fencePrefix = "";
+
 	private final Refusals refusals = new Refusals();
 
 	public final UnawaitedReleases unawaitedReleases = new UnawaitedReleases();
@@ -162,6 +165,16 @@ public final class EngineContext {
 	/** Return whether the instance has an id. */
 	public boolean isStarted() {
 		return this.instanceId != null;
+	}
+
+	/** Return the name of a key of a lock in fence tables. */
+	public String fenceName(String key) {
+		return this.fencePrefix + key;
+	}
+
+	/** Set the beginning of the names of keys in fence tables. */
+	public void setFencePrefix(String fencePrefix) {
+		this.fencePrefix = fencePrefix;
 	}
 
 	/** Return whether a token is of this instance, as it is called now. */

@@ -13,6 +13,7 @@ import io.holdfast.LockLease;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.async.BlockingWait;
+import io.holdfast.async.FencedLease;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.observe.RequestObservation;
@@ -140,6 +141,10 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	@Override
 	public final boolean isForCode() {
 		return this.request.forCode() && !this.partial;
+	}
+
+	final boolean isRequestedFenced() {
+		return this.request.fenced();
 	}
 
 	@Override
@@ -372,7 +377,11 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	/** The lease of a lock, exclusive or not. */
-	private static final class LockHandle extends LeaseHandle implements LockLease {
+	private static final class LockHandle extends LeaseHandle implements LockLease, FencedLease {
+
+		private volatile @Nullable String refusal;
+
+		private volatile boolean passed;
 
 		LockHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
 			super(hold, requester, renewer, now);
@@ -381,6 +390,39 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		@Override
 		public long fencingToken() {
 			return this.hold.fence;
+		}
+
+		@Override
+		public boolean isFenced() {
+			return isRequestedFenced();
+		}
+
+		@Override
+		public String fenceName(String key) {
+			return this.context.fenceName(key);
+		}
+
+		@Override
+		public void refuse(String key, String why, String message) {
+			if (this.refusal == null) {
+				this.refusal = message;
+			}
+			this.renewer.lose(this.hold, why);
+		}
+
+		@Override
+		public @Nullable String refusal() {
+			return this.refusal;
+		}
+
+		@Override
+		public void passed() {
+			this.passed = true;
+		}
+
+		@Override
+		public boolean hasPassed() {
+			return this.passed;
 		}
 
 	}

@@ -12,6 +12,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.async.CallResult;
+import io.holdfast.async.FencedLease;
 import io.holdfast.async.PromptAction;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
@@ -22,11 +23,12 @@ import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The leases of several locks as one, which is held as long as all of them are.
  */
-public final class MultiKeyLease implements EngineLease, LockLease {
+public final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	private final EngineContext context;
 
@@ -40,6 +42,10 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	private final Resource resource;
 
 	private final AtomicBoolean released = new AtomicBoolean();
+
+	private volatile @Nullable String refusal;
+
+	private volatile boolean passed;
 
 	/** Create the lease of several keys. */
 	public MultiKeyLease(EngineContext context, LeaseRenewer renewer, List<LeaseHandle> parts) {
@@ -94,6 +100,43 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 			.findFirst()
 			.orElseThrow(() -> new IllegalArgumentException(
 					SingleLine.of("'" + key + "' is none of the keys of this lease, which are " + key())));
+	}
+
+	@Override
+	public boolean isFenced() {
+		return this.parts.get(0) instanceof LockLease part && part.isFenced();
+	}
+
+	@Override
+	public String fenceName(String key) {
+		return this.context.fenceName(key);
+	}
+
+	@Override
+	public void refuse(String key, String why, String message) {
+		if (this.refusal == null) {
+			this.refusal = message;
+		}
+		for (LeaseHandle part : this.parts) {
+			if (part.key().equals(key) && part instanceof FencedLease fenced) {
+				fenced.refuse(key, why, message);
+			}
+		}
+	}
+
+	@Override
+	public @Nullable String refusal() {
+		return this.refusal;
+	}
+
+	@Override
+	public void passed() {
+		this.passed = true;
+	}
+
+	@Override
+	public boolean hasPassed() {
+		return this.passed;
 	}
 
 	@Override

@@ -1,0 +1,92 @@
+package io.holdfast.aop;
+
+import io.holdfast.jdbc.TransactionFences;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.Advisor;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.interceptor.TransactionAttributeSource;
+import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.util.StringUtils;
+
+/**
+ * The transaction of a fenced method itself, which advice inside of the lock begins.
+ * Needs spring-tx.
+ */
+final class OwnTransaction {
+
+	private OwnTransaction() {
+	}
+
+	/**
+	 * Return whether a call begins, before all else under its lock, a transaction that may
+	 * write to the only fenced database. Its check raises the token in time then.
+	 */
+	static boolean isChecked(MethodInvocation invocation, Class<?> targetClass, BeanFactory beans) {
+		TransactionInterceptor advice = advice(invocation, targetClass);
+		TransactionAttributeSource source = (advice != null) ? advice.getTransactionAttributeSource() : null;
+		TransactionAttribute attribute = (source != null)
+				? source.getTransactionAttribute(invocation.getMethod(), targetClass) : null;
+		if (advice == null || attribute == null || attribute.isReadOnly() || !begins(attribute)) {
+			return false;
+		}
+		TransactionManager manager = manager(advice, attribute, beans);
+		return manager != null && beans.getBean(TransactionFences.class).isOnly(manager);
+	}
+
+	private static boolean begins(TransactionAttribute attribute) {
+		return switch (attribute.getPropagationBehavior()) {
+			case TransactionDefinition.PROPAGATION_REQUIRED, TransactionDefinition.PROPAGATION_REQUIRES_NEW,
+					TransactionDefinition.PROPAGATION_NESTED ->
+				true;
+			default -> false;
+		};
+	}
+
+	/** Return the advice next to that of the lock, if it is for transactions. */
+	private static @Nullable TransactionInterceptor advice(MethodInvocation invocation, Class<?> targetClass) {
+		if (!(invocation instanceof ProxyMethodInvocation proxied) || !(proxied.getProxy() instanceof Advised advised)) {
+			return null;
+		}
+		boolean inside = false;
+		for (Advisor advisor : advised.getAdvisors()) {
+			if (!inside) {
+				inside = advisor.getAdvice() instanceof LeaseInterceptor;
+			}
+			else if (OtherAdvice.isTransaction(advisor, invocation.getMethod(), targetClass)
+					&& advisor.getAdvice() instanceof TransactionInterceptor found) {
+				return found;
+			}
+			else if (OtherAdvice.matches(advisor, invocation.getMethod(), targetClass)) {
+				// It may read before the transaction begins.
+				return null;
+			}
+		}
+		return null;
+	}
+
+	/** Find it as the advice does; {@code null} where that may find another one. */
+	private static @Nullable TransactionManager manager(TransactionInterceptor advice, TransactionAttribute attribute,
+			BeanFactory beans) {
+		if (StringUtils.hasText(attribute.getQualifier())) {
+			return BeanFactoryAnnotationUtils.qualifiedBeanOfType(beans, TransactionManager.class,
+					attribute.getQualifier());
+		}
+		if (advice.getTransactionManager() != null) {
+			return advice.getTransactionManager();
+		}
+		boolean single = beans instanceof ListableBeanFactory all
+				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(all, TransactionManager.class).length == 1;
+		return single ? beans.getBean(TransactionManager.class) : null;
+	}
+
+}

@@ -1,0 +1,108 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.jdbc.FenceSettings;
+import io.holdfast.jdbc.Fences;
+import io.holdfast.jdbc.TransactionFences;
+import io.micrometer.observation.ObservationRegistry;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} of {@link Fences}, by which databases
+ * refuse the transactions of late holders of fenced locks. Does nothing without such
+ * locks.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = HoldfastAutoConfiguration.class)
+@ConditionalOnClass({ DataSourceUtils.class, AbstractPlatformTransactionManager.class })
+@ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
+public final class HoldfastFenceAutoConfiguration {
+
+	@Bean
+	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
+	static TransactionFences holdfastTransactionFences(ConfigurableListableBeanFactory context, Environment environment,
+			ObjectProvider<ObservationRegistry> observations) {
+		return new TransactionFences(context, () -> settings(environment),
+				() -> observations.getIfAvailable(() -> ObservationRegistry.NOOP));
+	}
+
+	@Bean
+	static FencedEngines holdfastFencedEngines(ConfigurableListableBeanFactory context, Environment environment,
+			ObjectProvider<TransactionFences> fences) {
+		return new FencedEngines(context, keyPrefix(environment), fences);
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	Fences holdfastFences(TransactionFences fences, Environment environment) {
+		String prefix = keyPrefix(environment);
+		return new Fences(fences, (key) -> prefix + key);
+	}
+
+	private static FenceSettings settings(Environment environment) {
+		Binder binder = Binder.get(environment);
+		return new FenceSettings(binder.bind("holdfast.fence.jdbc.table-name", String.class).orElse("holdfast_fence"),
+				binder.bind("holdfast.fence.jdbc.timeout", Duration.class).orElse(Duration.ofSeconds(10)),
+				binder.bind("holdfast.fence.jdbc.data-sources", Bindable.listOf(String.class)).orElse(List.of()));
+	}
+
+	private static String keyPrefix(Environment environment) {
+		return Binder.get(environment).bind("holdfast.lock.key-prefix", String.class).orElse("lock:");
+	}
+
+	/**
+	 * Gives each engine of the context its fence.
+	 */
+	static final class FencedEngines implements BeanPostProcessor {
+
+		private final ConfigurableListableBeanFactory context;
+
+		private final String keyPrefix;
+
+		private final ObjectProvider<TransactionFences> fences;
+
+		FencedEngines(ConfigurableListableBeanFactory context, String keyPrefix,
+				ObjectProvider<TransactionFences> fences) {
+			this.context = context;
+			this.keyPrefix = keyPrefix;
+			this.fences = fences;
+		}
+
+		@Override
+		public Object postProcessBeforeInitialization(Object bean, String beanName) {
+			if (bean instanceof LeaseEngine engine) {
+				engine.setFence(isDefault(beanName) ? this.keyPrefix : beanName + ":" + this.keyPrefix,
+						(lease, request) -> this.fences.getObject().granted(lease, request));
+			}
+			return bean;
+		}
+
+		/** Tokens of different engines cannot be compared, so that names must differ. */
+		private boolean isDefault(String beanName) {
+			return beanName.equals("holdfastLeaseEngine")
+					|| this.context.getBeanNamesForType(LeaseEngine.class, true, false).length == 1
+					|| this.context.containsBeanDefinition(beanName)
+							&& this.context.getMergedBeanDefinition(beanName).isPrimary();
+		}
+
+	}
+
+}

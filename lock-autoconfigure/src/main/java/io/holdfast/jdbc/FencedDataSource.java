@@ -1,0 +1,162 @@
+package io.holdfast.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+
+import javax.sql.DataSource;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.async.SingleLine;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.UncategorizedSQLException;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/**
+ * A {@link DataSource} whose transactions are checked. Thread-safe.
+ *
+ * @param name the name of the bean, for messages
+ * @param dataSource the source of connections, as its transaction manager has it
+ * @param table the fence table
+ * @param tableName the name of the fence table
+ * @param manager the manager of its transactions, or {@code null} if there is none in the
+ * context, as with JTA
+ * @param observations the registry of observations
+ */
+record FencedDataSource(String name, DataSource dataSource, FenceTable table, String tableName,
+		@Nullable AbstractPlatformTransactionManager manager, ObservationRegistry observations) {
+
+	/** Check the leases of a transaction that has just begun. */
+	void checkBegun(OpenTransaction begun, FencedLeases leases) {
+		checkBegun(begun, leases, "transaction", "The transaction under lock");
+		leases.passed();
+	}
+
+	private void checkBegun(OpenTransaction begun, FencedLeases leases, String when, String what) {
+		List<FenceRow> free = leases.rows().stream().filter((row) -> !begun.isLocked(row)).toList();
+		observe(when, () -> {
+			leases.ensureHeld();
+			if (!free.isEmpty()) {
+				withConnection(what, leases, (connection) -> this.table.raise(connection, free, true));
+			}
+		});
+		begun.locked(free);
+	}
+
+	/** Check leases in the transaction of the current thread, which goes on. */
+	void checkWithin(@Nullable OpenTransaction open, FencedLeases leases) {
+		List<FenceRow> rows = leases.rows();
+		observe("transaction", () -> {
+			leases.ensureHeld();
+			withConnection("The transaction under lock", leases, (connection) -> {
+				if (open == null || !rows.stream().allMatch(open::isLocked)) {
+					refuseOldSnapshot(connection, leases);
+				}
+				this.table.raise(connection, rows, false);
+			});
+		});
+		if (open != null) {
+			open.locked(rows);
+		}
+		leases.passed();
+	}
+
+	/** Raise the token of a lease in a transaction of its own. */
+	void raise(LockLease lease) {
+		AbstractPlatformTransactionManager manager = this.manager;
+		if (manager == null) {
+			throw noManager();
+		}
+		TransactionTemplate transaction = new TransactionTemplate(manager);
+		transaction.setName("holdfast.fence");
+		transaction.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+		// Its begin need not check what it does itself.
+		LeaseContext.Scope scope = LeaseContext.empty().open();
+		try {
+			transaction.executeWithoutResult((status) -> {
+				OpenTransaction begun = OpenTransaction.writing(this.dataSource);
+				if (begun == null) {
+					throw noManager();
+				}
+				checkBegun(begun, FencedLeases.of(lease), "acquisition", "The lock");
+			});
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private IllegalStateException noManager() {
+		return new IllegalStateException("The DataSource '" + this.name + "' has no transaction manager with the listener "
+				+ "of the fence: leave the listeners of the manager in place, or call Fences.check(lease) in each transaction");
+	}
+
+	private void withConnection(String what, FencedLeases leases, ConnectionUser user) {
+		Connection connection = DataSourceUtils.getConnection(this.dataSource);
+		try {
+			user.use(connection);
+		}
+		catch (LateFenceException ex) {
+			throw leases.refuse(what, this.tableName, ex);
+		}
+		catch (SQLException ex) {
+			throw new UncategorizedSQLException("fence check", null, ex);
+		}
+		finally {
+			DataSourceUtils.releaseConnection(connection, this.dataSource);
+		}
+	}
+
+	/**
+	 * Refuse a transaction whose snapshot may be older than the lock: it would overwrite
+	 * what the holder before has written. Other databases answer a serialization failure.
+	 */
+	private void refuseOldSnapshot(Connection connection, FencedLeases leases) throws SQLException {
+		if (connection.getMetaData().getDatabaseProductName().matches("MariaDB|MySQL")
+				&& connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
+			throw new IllegalStateException("The fenced lock '" + SingleLine.of(leases.leases().get(0).key())
+					+ "' was acquired in a transaction of '" + this.name + "' above READ COMMITTED, which may read what was"
+					+ " there before the lock, and overwrite later changes without an error: begin the transaction under"
+					+ " the lock, or give it Isolation.READ_COMMITTED");
+		}
+	}
+
+	private void observe(String when, Runnable check) {
+		Observation observation = Observation.createNotStarted("holdfast.fence.check", this.observations)
+			.contextualName("fence check")
+			.lowCardinalityKeyValue("when", when)
+			.start();
+		String outcome = "failed";
+		try {
+			check.run();
+			outcome = "passed";
+		}
+		catch (LeaseLostException ex) {
+			outcome = "refused";
+			throw ex;
+		}
+		catch (RuntimeException | Error ex) {
+			observation.error(ex);
+			throw ex;
+		}
+		finally {
+			observation.lowCardinalityKeyValue("outcome", outcome).stop();
+		}
+	}
+
+	/** Uses a connection of the current transaction. */
+	private interface ConnectionUser {
+
+		void use(Connection connection) throws SQLException;
+
+	}
+
+}

@@ -1,0 +1,114 @@
+package io.holdfast.jdbc;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * A transaction that was begun on the current thread, with the rows of the fence table
+ * that it keeps locked. Those of a thread form a stack: a transaction that is suspended,
+ * or is of another {@link DataSource}, stays below the later ones. Not thread-safe, as
+ * each is of one thread.
+ */
+final class OpenTransaction {
+
+	private static final ThreadLocal<OpenTransaction> INNERMOST = new ThreadLocal<>();
+
+	private final TransactionExecution execution;
+
+	private final DataSource dataSource;
+
+	/** The holder of its connection, which no other transaction has. */
+	private final @Nullable Object resource;
+
+	private final @Nullable OpenTransaction outer;
+
+	private final Set<FenceRow> locked = new HashSet<>(2);
+
+	private OpenTransaction(TransactionExecution execution, DataSource dataSource, @Nullable OpenTransaction outer) {
+		this.execution = execution;
+		this.dataSource = dataSource;
+		this.resource = TransactionSynchronizationManager.getResource(dataSource);
+		this.outer = outer;
+	}
+
+	/** Note that a transaction has begun. */
+	static OpenTransaction begun(TransactionExecution execution, DataSource dataSource) {
+		OpenTransaction begun = new OpenTransaction(execution, dataSource, innermost());
+		INNERMOST.set(begun);
+		return begun;
+	}
+
+	/** Note that a transaction has ended. */
+	static void ended(TransactionExecution execution) {
+		OpenTransaction top = INNERMOST.get();
+		if (top != null && top.execution == execution) {
+			if (top.outer != null) {
+				INNERMOST.set(top.outer);
+			}
+			else {
+				INNERMOST.remove();
+			}
+		}
+	}
+
+	/** Return the innermost one that is not completed. Not every end is told. */
+	private static @Nullable OpenTransaction innermost() {
+		OpenTransaction top = INNERMOST.get();
+		while (top != null && top.execution.isCompleted()) {
+			top = top.outer;
+		}
+		return top;
+	}
+
+	/**
+	 * Return the transaction that statements of the current thread are part of.
+	 * @return the transaction, or {@code null} if there is none, it is suspended, or may
+	 * only read
+	 */
+	static @Nullable OpenTransaction writing(DataSource dataSource) {
+		Object resource = TransactionSynchronizationManager.getResource(dataSource);
+		for (OpenTransaction each = innermost(); each != null && resource != null; each = each.outer) {
+			if (each.resource == resource && each.dataSource == dataSource && !each.execution.isCompleted()) {
+				return each.execution.isReadOnly() ? null : each;
+			}
+		}
+		return null;
+	}
+
+	DataSource dataSource() {
+		return this.dataSource;
+	}
+
+	/** Return its name, or {@code null}. */
+	@Nullable String name() {
+		return this.execution.getTransactionName();
+	}
+
+	/** Note rows that it keeps locked until its end. */
+	void locked(List<FenceRow> rows) {
+		this.locked.addAll(rows);
+	}
+
+	/**
+	 * Return whether this transaction, or one below it, keeps a row locked. Such a row
+	 * has its token until then, and another transaction of the thread would wait for
+	 * itself.
+	 */
+	boolean isLocked(FenceRow row) {
+		for (OpenTransaction each = this; each != null; each = each.outer) {
+			if (each.dataSource == this.dataSource && !each.execution.isCompleted() && each.locked.contains(row)) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+}

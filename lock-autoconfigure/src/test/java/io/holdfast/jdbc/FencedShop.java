@@ -1,0 +1,276 @@
+package io.holdfast.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.Callable;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.LockLease;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestDatabase;
+import io.holdfast.testing.TestRedis;
+import jakarta.persistence.EntityManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * An application on a database of its own, with fenced methods.
+ */
+final class FencedShop {
+
+	private static final String KIND = "shop.kind";
+
+	final ConfigurableApplicationContext context;
+
+	final HikariDataSource pool;
+
+	final JdbcTemplate jdbc;
+
+	final PlatformTransactionManager transactions;
+
+	final Sales sales;
+
+	final Works works;
+
+	private final String keyPrefix;
+
+	private FencedShop(TestRedis redis, ConfigurableApplicationContext context) {
+		this.keyPrefix = redis.keyPrefix();
+		this.context = context;
+		this.pool = context.getBean(HikariDataSource.class);
+		// Beside transactions of the thread, whatever kind of DataSource they have.
+		this.jdbc = new JdbcTemplate(new PlainConnections(this.pool));
+		this.transactions = context.getBean(PlatformTransactionManager.class);
+		this.sales = context.getBean(Sales.class);
+		this.works = context.getBean(Works.class);
+	}
+
+	/** Start an application that is closed at the test's end. */
+	static FencedShop open(TestRedis redis, Kind kind, String... properties) {
+		String[] all = java.util.Arrays.copyOf(properties, properties.length + 1);
+		all[properties.length] = KIND + "=" + kind;
+		return new FencedShop(redis, TestApplication.start(redis, Application.class, all));
+	}
+
+	LockService locks() {
+		return this.context.getBean(LockService.class);
+	}
+
+	/**
+	 * Make the current holder of a key late: a holder with a later token has been there.
+	 * @return the later token
+	 */
+	long overtake(String key) {
+		return overtake(key, LockLease.current().fencingToken() + 64);
+	}
+
+	/** Have a token in the table that is later than those of the next holders. */
+	long overtake(String key, long token) {
+		String name = this.keyPrefix + key;
+		if (this.jdbc.update("UPDATE holdfast_fence SET token = ? WHERE lock_key = ?", token, name) == 0) {
+			this.jdbc.update("INSERT INTO holdfast_fence (lock_key, token) VALUES (?, ?)", name, token);
+		}
+		return token;
+	}
+
+	/** Return the token in the table, or {@code null} if there is none. */
+	@Nullable Long token(String key) {
+		return this.jdbc
+			.queryForList("SELECT token FROM holdfast_fence WHERE lock_key = ?", Long.class, this.keyPrefix + key)
+			.stream()
+			.findFirst()
+			.orElse(null);
+	}
+
+	/** Write a row in the current transaction. */
+	void write(String what) {
+		new JdbcTemplate(this.context.getBean(Connections.class).forStatements()).update("INSERT INTO sale VALUES (?)",
+				what);
+	}
+
+	/** Return the rows that were committed, in order, and delete them. */
+	java.util.List<String> written() {
+		java.util.List<String> all = this.jdbc.queryForList("SELECT what FROM sale ORDER BY what", String.class);
+		this.jdbc.update("DELETE FROM sale");
+		return all;
+	}
+
+	/** Check that nothing stays behind on this thread and in the pool. */
+	void checkNothingLeft() {
+		assertThat(TransactionSynchronizationManager.isActualTransactionActive()).isFalse();
+		assertThat(TransactionSynchronizationManager.isSynchronizationActive()).isFalse();
+		assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
+		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+		assertThat(OpenTransaction.writing(this.pool)).isNull();
+	}
+
+	/** Managers and sources of connections. */
+	enum Kind {
+
+		JDBC, JPA, JPA_WITHOUT_AUTO_COMMIT, LAZY, TRANSACTION_AWARE
+
+	}
+
+	/** The sources of connections of an application. */
+	record Connections(DataSource forTransactions, DataSource forStatements) {
+	}
+
+	/** Gives connections that take part in no transaction of the thread. */
+	private static final class PlainConnections extends org.springframework.jdbc.datasource.DelegatingDataSource {
+
+		PlainConnections(DataSource target) {
+			super(target);
+		}
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			Connection connection = super.getConnection();
+			connection.setAutoCommit(true);
+			return connection;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement
+	@Import({ TestApplication.class, Sales.class, Works.class })
+	static class Application {
+
+		@Bean
+		HikariDataSource pool(@Value("${" + KIND + "}") Kind kind) {
+			HikariConfig config = new HikariConfig();
+			try (HikariDataSource template = TestDatabase.H2.open()) {
+				template.copyStateTo(config);
+			}
+			config.setAutoCommit(kind != Kind.JPA_WITHOUT_AUTO_COMMIT);
+			HikariDataSource pool = new HikariDataSource(config);
+			JdbcTemplate jdbc = new JdbcTemplate(new PlainConnections(pool));
+			jdbc.execute("SET DB_CLOSE_DELAY -1");
+			jdbc.execute("CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)");
+			jdbc.execute("CREATE TABLE sale (what VARCHAR(100))");
+			return pool;
+		}
+
+		@Bean
+		Connections connections(HikariDataSource pool, @Value("${" + KIND + "}") Kind kind) {
+			return switch (kind) {
+				case JDBC, JPA, JPA_WITHOUT_AUTO_COMMIT -> new Connections(pool, pool);
+				case LAZY -> {
+					DataSource lazy = new LazyConnectionDataSourceProxy(pool);
+					yield new Connections(lazy, lazy);
+				}
+				case TRANSACTION_AWARE -> {
+					DataSource aware = new TransactionAwareDataSourceProxy(pool);
+					yield new Connections(aware, aware);
+				}
+			};
+		}
+
+		@Bean
+		PlatformTransactionManager transactionManager(Connections connections, @Value("${" + KIND + "}") Kind kind) {
+			return kind.name().startsWith("JPA") ? new JpaTransactionManager(entities(connections, kind))
+					: new JdbcTransactionManager(connections.forTransactions());
+		}
+
+		private static EntityManagerFactory entities(Connections connections, Kind kind) {
+			LocalContainerEntityManagerFactoryBean factory = new LocalContainerEntityManagerFactoryBean();
+			factory.setDataSource(connections.forTransactions());
+			factory.setPersistenceUnitName("shop");
+			factory.setManagedTypes(org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes.of());
+			factory.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
+			if (kind == Kind.JPA_WITHOUT_AUTO_COMMIT) {
+				factory.getJpaPropertyMap().put("hibernate.connection.provider_disables_autocommit", "true");
+			}
+			factory.afterPropertiesSet();
+			return java.util.Objects.requireNonNull(factory.getObject());
+		}
+
+	}
+
+	/** Fenced methods, with and without a transaction of their own. */
+	static class Sales {
+
+		@DistributedLock(key = "'stock'", fenced = true)
+		public <T extends @Nullable Object> T locked(Callable<T> body) throws Exception {
+			return body.call();
+		}
+
+		@DistributedLock(key = "'stock'", fenced = true)
+		@Transactional
+		public void sell(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(key = "'stock'", fenced = true)
+		@Transactional(readOnly = true)
+		public void look(Runnable body) {
+			body.run();
+		}
+
+	}
+
+	/** Transactional methods without a lock. */
+	static class Works {
+
+		@Transactional
+		public void required(Runnable body) {
+			body.run();
+		}
+
+		@Transactional(noRollbackFor = RuntimeException.class)
+		public void withoutRollback(Runnable body) {
+			body.run();
+		}
+
+		@Transactional(propagation = Propagation.SUPPORTS)
+		public void supports(Runnable body) {
+			body.run();
+		}
+
+		@Transactional(propagation = Propagation.NOT_SUPPORTED)
+		public void notSupported(Runnable body) {
+			body.run();
+		}
+
+		@Transactional(propagation = Propagation.REQUIRES_NEW)
+		public void requiresNew(Runnable body) {
+			body.run();
+		}
+
+		@Transactional(propagation = Propagation.NESTED)
+		public void nested(Runnable body) {
+			body.run();
+		}
+
+		@Transactional(readOnly = true)
+		public void readOnly(Runnable body) {
+			body.run();
+		}
+
+	}
+
+}
