@@ -338,7 +338,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
 			R asked = (transaction != null) ? LeaseAnnotationHandler.this.source.within(this.request,
 					transaction.around(LeaseContext.current())) : this.request;
-			if (this.operation.fenced() && isFencedByTransaction()) {
+			if (this.operation.fenced() && leavesTokenToTransaction()) {
 				asked = LeaseAnnotationHandler.this.source.fencedByTransaction().apply(asked);
 			}
 			Lease lease;
@@ -352,9 +352,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			return held(lease, transaction);
 		}
 
-		private boolean isFencedByTransaction() {
+		private boolean leavesTokenToTransaction() {
 			BeanFactory beans = LeaseAnnotationHandler.this.beanFactory;
-			return beans != null && OwnTransaction.isChecked(this.invocation,
+			return beans != null && OwnTransaction.raisesToken(this.invocation,
 					this.operation.annotatedMethod().targetClass(), beans);
 		}
 

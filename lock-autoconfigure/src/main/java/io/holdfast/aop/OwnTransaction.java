@@ -31,7 +31,7 @@ final class OwnTransaction {
 	 * Return whether a call begins, before all else under its lock, a transaction that may
 	 * write to the only fenced database. Its check raises the token in time then.
 	 */
-	static boolean isChecked(MethodInvocation invocation, Class<?> targetClass, BeanFactory beans) {
+	static boolean raisesToken(MethodInvocation invocation, Class<?> targetClass, BeanFactory beans) {
 		TransactionInterceptor advice = advice(invocation, targetClass);
 		TransactionAttributeSource source = (advice != null) ? advice.getTransactionAttributeSource() : null;
 		TransactionAttribute attribute = (source != null)
@@ -40,7 +40,7 @@ final class OwnTransaction {
 			return false;
 		}
 		TransactionManager manager = manager(advice, attribute, beans);
-		return manager != null && beans.getBean(TransactionFences.class).isOnly(manager);
+		return manager != null && beans.getBean(TransactionFences.class).coversAlone(manager);
 	}
 
 	private static boolean begins(TransactionAttribute attribute) {

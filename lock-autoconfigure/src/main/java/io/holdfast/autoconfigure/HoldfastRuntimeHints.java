@@ -26,7 +26,9 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
 			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
-			"org.springframework.web.server.ResponseStatusException", "kotlinx.coroutines.reactor.MonoKt");
+			"org.springframework.web.server.ResponseStatusException", "kotlinx.coroutines.reactor.MonoKt",
+			"org.springframework.orm.jpa.support.OpenEntityManagerInViewInterceptor",
+			"org.springframework.orm.jpa.support.OpenEntityManagerInViewFilter");
 
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
@@ -39,6 +41,10 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 		OPTIONAL.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
 		hints.reflection()
 			.registerTypeIfPresent(classLoader, "org.quartz.JobDetail", MemberCategory.INVOKE_PUBLIC_METHODS);
+		List.of("org.springframework.orm.jpa.JpaTransactionManager",
+				"org.springframework.orm.jpa.hibernate.HibernateTransactionManager")
+			.forEach((name) -> hints.reflection()
+				.registerTypeIfPresent(classLoader, name, MemberCategory.INVOKE_PUBLIC_METHODS));
 		// Its configuration is in a private field only.
 		hints.reflection()
 			.registerTypeIfPresent(classLoader,

@@ -128,7 +128,7 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	 * @param manager the manager, perhaps behind a proxy
 	 * @return whether that is so
 	 */
-	public boolean isOnly(TransactionManager manager) {
+	public boolean coversAlone(TransactionManager manager) {
 		List<FencedDataSource> all = dataSources();
 		Object target = target(manager);
 		return all.size() == 1 && this.managers.containsValue(target)

@@ -31,7 +31,13 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	 * A call of an annotated method that needs a lock or permits, from before it asks for
 	 * them until they are released, or are left to a transaction.
 	 */
-	METHOD("holdfast.method", "method", MethodTag.values(), new KeyName[0]);
+	METHOD("holdfast.method", "method", MethodTag.values(), new KeyName[0]),
+
+	/**
+	 * The check of a fenced lock by a database, from which on other holders wait. One of
+	 * more than some 10 ms has waited for another holder.
+	 */
+	FENCE_CHECK("holdfast.fence.check", "fence check", FenceTag.values(), new KeyName[0]);
 
 	private final String name;
 
@@ -127,6 +133,30 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		private final String key;
 
 		MethodTag(String key) {
+			this.key = key;
+		}
+
+		@Override
+		public String asString() {
+			return this.key;
+		}
+
+	}
+
+	/**
+	 * Tags of fences.
+	 */
+	public enum FenceTag implements KeyName {
+
+		/** The occasion of a check: {@code acquisition} or {@code transaction}. */
+		WHEN("when"),
+
+		/** The outcome of a check: {@code passed}, {@code refused} or {@code failed}. */
+		OUTCOME("outcome");
+
+		private final String key;
+
+		FenceTag(String key) {
 			this.key = key;
 		}
 

@@ -2,18 +2,26 @@ package io.holdfast.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.LeaseLostEvent;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestDatabase;
 import io.holdfast.testing.TestRedis;
+import io.micrometer.observation.tck.TestObservationRegistry;
 import jakarta.persistence.EntityManagerFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -22,12 +30,15 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.event.EventListener;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -43,6 +54,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 final class FencedShop {
 
 	private static final String KIND = "shop.kind";
+
+	private static final String DATABASE = "shop.database";
 
 	final ConfigurableApplicationContext context;
 
@@ -71,8 +84,13 @@ final class FencedShop {
 
 	/** Start an application that is closed at the test's end. */
 	static FencedShop open(TestRedis redis, Kind kind, String... properties) {
-		String[] all = java.util.Arrays.copyOf(properties, properties.length + 1);
-		all[properties.length] = KIND + "=" + kind;
+		return open(redis, kind, TestDatabase.H2, properties);
+	}
+
+	/** Start an application on another database. */
+	static FencedShop open(TestRedis redis, Kind kind, TestDatabase database, String... properties) {
+		String[] all = Stream.concat(Stream.of(KIND + "=" + kind, DATABASE + "=" + database), Stream.of(properties))
+			.toArray(String[]::new);
 		return new FencedShop(redis, TestApplication.start(redis, Application.class, all));
 	}
 
@@ -113,8 +131,8 @@ final class FencedShop {
 	}
 
 	/** Return the rows that were committed, in order, and delete them. */
-	java.util.List<String> written() {
-		java.util.List<String> all = this.jdbc.queryForList("SELECT what FROM sale ORDER BY what", String.class);
+	List<String> written() {
+		List<String> all = this.jdbc.queryForList("SELECT what FROM sale ORDER BY what", String.class);
 		this.jdbc.update("DELETE FROM sale");
 		return all;
 	}
@@ -140,7 +158,7 @@ final class FencedShop {
 	}
 
 	/** Gives connections that take part in no transaction of the thread. */
-	private static final class PlainConnections extends org.springframework.jdbc.datasource.DelegatingDataSource {
+	private static final class PlainConnections extends DelegatingDataSource {
 
 		PlainConnections(DataSource target) {
 			super(target);
@@ -161,18 +179,26 @@ final class FencedShop {
 	static class Application {
 
 		@Bean
-		HikariDataSource pool(@Value("${" + KIND + "}") Kind kind) {
+		HikariDataSource pool(@Value("${" + KIND + "}") Kind kind,
+				@Value("${" + DATABASE + "}") TestDatabase database) {
 			HikariConfig config = new HikariConfig();
-			try (HikariDataSource template = TestDatabase.H2.open()) {
+			try (HikariDataSource template = database.open()) {
 				template.copyStateTo(config);
 			}
 			config.setAutoCommit(kind != Kind.JPA_WITHOUT_AUTO_COMMIT);
 			HikariDataSource pool = new HikariDataSource(config);
 			JdbcTemplate jdbc = new JdbcTemplate(new PlainConnections(pool));
-			jdbc.execute("SET DB_CLOSE_DELAY -1");
+			if (database == TestDatabase.H2) {
+				jdbc.execute("SET DB_CLOSE_DELAY -1");
+			}
 			jdbc.execute("CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)");
 			jdbc.execute("CREATE TABLE sale (what VARCHAR(100))");
 			return pool;
+		}
+
+		@Bean
+		TestObservationRegistry observations() {
+			return TestObservationRegistry.create();
 		}
 
 		@Bean
@@ -200,19 +226,31 @@ final class FencedShop {
 			LocalContainerEntityManagerFactoryBean factory = new LocalContainerEntityManagerFactoryBean();
 			factory.setDataSource(connections.forTransactions());
 			factory.setPersistenceUnitName("shop");
-			factory.setManagedTypes(org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes.of());
+			factory.setManagedTypes(PersistenceManagedTypes.of());
 			factory.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
 			if (kind == Kind.JPA_WITHOUT_AUTO_COMMIT) {
 				factory.getJpaPropertyMap().put("hibernate.connection.provider_disables_autocommit", "true");
 			}
 			factory.afterPropertiesSet();
-			return java.util.Objects.requireNonNull(factory.getObject());
+			return Objects.requireNonNull(factory.getObject());
 		}
 
 	}
 
 	/** Fenced methods, with and without a transaction of their own. */
 	static class Sales {
+
+		final Queue<LeaseLostEvent> losses = new ConcurrentLinkedQueue<>();
+
+		@EventListener
+		void lost(LeaseLostEvent event) {
+			this.losses.add(event);
+		}
+
+		@DistributedLock(key = "'stock'", fenced = true, onTimeout = OnTimeout.SKIP)
+		public @Nullable String skipped() {
+			return "done";
+		}
 
 		@DistributedLock(key = "'stock'", fenced = true)
 		public <T extends @Nullable Object> T locked(Callable<T> body) throws Exception {

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.observation.HoldfastObservationDocumentation.FenceTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
@@ -49,7 +50,7 @@ class MetricsPageTests {
 		meters();
 		this.page.line("");
 		this.page.line("## Tags");
-		tags(Tag.class, MethodTag.class, SpanTag.class);
+		tags(Tag.class, MethodTag.class, FenceTag.class, SpanTag.class);
 		values("`outcome` of requests and holds", LeaseOutcome.class);
 		values("`outcome` of `….renewal`", EngineObserver.RenewalOutcome.class);
 		values("`kind` of `….hand.over`", EngineObserver.HandOver.class);

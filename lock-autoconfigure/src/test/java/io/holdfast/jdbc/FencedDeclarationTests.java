@@ -1,0 +1,194 @@
+package io.holdfast.jdbc;
+
+import java.util.concurrent.CompletableFuture;
+
+import javax.sql.DataSource;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
+import io.holdfast.testing.TestTransactions;
+import org.h2.jdbcx.JdbcDataSource;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Mono;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.orm.jpa.support.OpenEntityManagerInViewInterceptor;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Fenced methods and requests that cannot be fenced, and what is told of them at the
+ * start.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class FencedDeclarationTests {
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
+				HoldfastFenceAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory");
+
+	private static DataSource database() {
+		JdbcDataSource database = new JdbcDataSource();
+		database.setUrl("jdbc:h2:mem:declarations");
+		return database;
+	}
+
+	private ApplicationContextRunner withDatabase(String name) {
+		DataSource database = database();
+		return this.runner.withBean(name, DataSource.class, () -> database)
+			.withBean(name + "Transactions", PlatformTransactionManager.class, () -> new JdbcTransactionManager(database));
+	}
+
+	private static void refused(ApplicationContextRunner runner, String problem, String cure) {
+		runner.run((context) -> assertThat(context).getFailure()
+			.rootCause()
+			.isInstanceOfSatisfying(InvalidDeclarationException.class, (ex) -> {
+				assertThat(ex.getMessage()).contains("fenced").contains(problem);
+				assertThat(ex.getCure()).contains(cure);
+			}));
+	}
+
+	@Test
+	@DisplayName("A fenced method is refused without spring-jdbc, without a manager, and with JTA only")
+	void impossible() {
+		ApplicationContextRunner fenced = this.runner.withBean(Fenced.class);
+		refused(fenced.withClassLoader(new FilteredClassLoader("org.springframework.jdbc")), "there is no bean for it",
+				"Add spring-jdbc");
+		refused(fenced, "there is no transaction manager for JDBC or JPA", "Add a DataSource");
+		refused(fenced.withBean(PlatformTransactionManager.class, TestTransactions::new),
+				"no transaction manager tells its DataSource", "Fences.check(lease)");
+		DataSource one = database();
+		DataSource two = database();
+		refused(fenced.withBean("one", PlatformTransactionManager.class, () -> new JdbcTransactionManager(one))
+			.withBean("two", PlatformTransactionManager.class, () -> new JdbcTransactionManager(two)),
+				"none of several is primary", "holdfast.fence.jdbc.data-sources");
+		refused(fenced.withBean("database", DataSource.class, () -> one)
+			.withPropertyValues("holdfast.fence.jdbc.data-sources=database"), "no transaction manager tells its",
+				"Fences.check(lease)");
+	}
+
+	@Test
+	@DisplayName("It is refused with READ, and where its code leaves the thread")
+	void wrongPlaces() {
+		refused(withDatabase("shop").withBean(FencedReader.class), "mode = READ are both given", "Leave one of them out");
+		refused(withDatabase("shop").withBean(FencedFuture.class), "leaves the thread", "returns when its work is done");
+		refused(withDatabase("shop").withBean(FencedMono.class), "leaves the thread", "returns when its work is done");
+	}
+
+	@Test
+	@DisplayName("A fenced request is refused where its code is not known, with the way to go")
+	void requests() {
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> LockRequest.of("stock").mode(LockMode.READ).fenced())
+			.withMessageContaining("'stock' is fenced and of mode READ");
+		assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of("stock").fenced().mode(LockMode.READ));
+		assertThat(LockRequest.of("stock").fenced()).isNotEqualTo(LockRequest.of("stock"))
+			.hasToString(LockRequest.of("stock").toString().replace("]", ", fenced]"));
+		withDatabase("shop").run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockRequest request = LockRequest.of("stock").fenced();
+			for (Runnable way : new Runnable[] { () -> locks.acquire(request), () -> locks.tryAcquire(request),
+					() -> locks.acquireAsync(request), () -> locks.tryAcquireAsync(request), () -> locks.asLock(request),
+					() -> locks.asReadWriteLock(request),
+					() -> locks.withLockAsync(request, () -> CompletableFuture.completedFuture("")) }) {
+				assertThatIllegalArgumentException().isThrownBy(way::run)
+					.withMessageContaining("use withLock(request, code)")
+					.withMessageContaining("Fences.check(lease)");
+			}
+			assertThat(locks.status("stock").isLocked()).isFalse();
+		});
+		this.runner.run((context) -> assertThatIllegalStateException()
+			.isThrownBy(() -> context.getBean(LockService.class).withLock(LockRequest.of("stock").fenced(), () -> {
+			}))
+			.withMessageContaining("No DataSource is fenced: there is no transaction manager for JDBC or JPA"));
+		this.runner.withClassLoader(new FilteredClassLoader("org.springframework.jdbc"))
+			.run((context) -> assertThatIllegalStateException()
+				.isThrownBy(() -> context.getBean(LockService.class).withLock(LockRequest.of("stock").fenced(), () -> {
+				}))
+				.withMessageContaining("spring-jdbc"));
+	}
+
+	@Test
+	@DisplayName("One line names the DataSources that are not fenced, one warning the managers without one, one open-in-view")
+	void told(CapturedOutput output) {
+		DataSource other = database();
+		withDatabase("shop").withBean(Fenced.class)
+			.withBean("archive", DataSource.class, () -> other)
+			.withBean("archiveTransactions", PlatformTransactionManager.class, () -> new JdbcTransactionManager(other))
+			.withBean("otherTransactions", PlatformTransactionManager.class, TestTransactions::new)
+			.withBean(OpenEntityManagerInViewInterceptor.class, OpenEntityManagerInViewInterceptor::new,
+					(definition) -> definition.setLazyInit(true))
+			.withPropertyValues("holdfast.fence.jdbc.data-sources=shop")
+			.run((context) -> assertThat(context.getBean(TransactionFences.class).dataSources()).hasSize(1));
+		assertThat(output.getOut())
+			.containsOnlyOnce("Transactions of shop are fenced; those of archive are not, as holdfast.fence.jdbc.data-sources")
+			.containsOnlyOnce("Transactions of otherTransactions are not checked under fenced locks")
+			.containsOnlyOnce("spring.jpa.open-in-view keeps entities");
+	}
+
+	@Test
+	@DisplayName("Nothing is told without a fenced method")
+	void nothingTold(CapturedOutput output) {
+		withDatabase("shop").withBean("otherTransactions", PlatformTransactionManager.class, TestTransactions::new)
+			.withBean(OpenEntityManagerInViewInterceptor.class, OpenEntityManagerInViewInterceptor::new,
+					(definition) -> definition.setLazyInit(true))
+			.run((context) -> assertThat(context).hasNotFailed());
+		assertThat(output.getOut()).doesNotContain("fenced", "open-in-view");
+	}
+
+	/** A fenced method. */
+	static class Fenced {
+
+		@DistributedLock(fenced = true)
+		public void sell() {
+		}
+
+	}
+
+	/** A fenced reader. */
+	static class FencedReader {
+
+		@DistributedLock(fenced = true, mode = LockMode.READ)
+		public void look() {
+		}
+
+	}
+
+	/** A fenced method whose code may be on another thread. */
+	static class FencedFuture {
+
+		@DistributedLock(fenced = true)
+		public CompletableFuture<String> sell() {
+			return CompletableFuture.completedFuture("sold");
+		}
+
+	}
+
+	/** A fenced method whose code runs by subscription. */
+	static class FencedMono {
+
+		@DistributedLock(fenced = true)
+		public Mono<String> sell() {
+			return Mono.just("sold");
+		}
+
+	}
+
+}

@@ -1,0 +1,311 @@
+package io.holdfast.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.jdbc.FencedShop.Kind;
+import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestDatabase;
+import io.micrometer.observation.tck.TestObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Primary;
+import org.springframework.dao.QueryTimeoutException;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Fenced locks over several {@code DataSource}s, by hand, in transactions that have begun
+ * before, and what is told of them.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class FencedShopTests extends RedisTestCase {
+
+	private static final String STOCK = "stock";
+
+	private static final String TABLE = "CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)";
+
+	@Test
+	@DisplayName("NESTED and joining calls need no check; a lock within a nested part is checked there")
+	void nested() {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		shop.sales.sell(() -> {
+			shop.works.nested(() -> shop.write("nested"));
+			shop.works.required(() -> shop.write("joined"));
+		});
+		assertThat(shop.written()).containsExactly("joined", "nested");
+		shop.works.required(() -> {
+			shop.works.nested(() -> shop.sales.sell(() -> shop.write("locked")));
+			shop.write("outer");
+		});
+		assertThat(shop.written()).containsExactly("locked", "outer");
+		shop.checkNothingLeft();
+	}
+
+	@Test
+	@DisplayName("The token is raised by the method's own transaction alone, or by a short one where it has none")
+	void raisedOnce() throws Exception {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		TestObservationRegistry registry = shop.context.getBean(TestObservationRegistry.class);
+		shop.sales.sell(() -> {
+		});
+		TestObservationRegistryAssert.assertThat(registry)
+			.hasNumberOfObservationsWithNameEqualTo("holdfast.fence.check", 1)
+			.hasObservationWithNameEqualTo("holdfast.fence.check")
+			.that()
+			.hasLowCardinalityKeyValue("when", "transaction")
+			.hasLowCardinalityKeyValue("outcome", "passed");
+		registry.clear();
+		shop.sales.locked(() -> null);
+		TestObservationRegistryAssert.assertThat(registry)
+			.hasNumberOfObservationsWithNameEqualTo("holdfast.fence.check", 1)
+			.hasObservationWithNameEqualTo("holdfast.fence.check")
+			.that()
+			.hasLowCardinalityKeyValue("when", "acquisition");
+	}
+
+	@Test
+	@DisplayName("A refusal is a loss: one warning with both tokens, one event, and the counter")
+	void told(CapturedOutput output) {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		List<Long> tokens = new ArrayList<>();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
+			tokens.add(LockLease.current().fencingToken());
+			tokens.add(shop.overtake(STOCK));
+			shop.works.required(() -> shop.write("late"));
+			return null;
+		}));
+		assertThat(output.getOut()).containsOnlyOnce("the database has refused its fence " + tokens.get(0)
+				+ ", as a later holder (fence " + tokens.get(1) + ") has been there");
+		await().untilAsserted(() -> assertThat(shop.sales.losses).singleElement()
+			.satisfies((event) -> assertThat(event.reason()).contains("has refused its fence")));
+	}
+
+	@Test
+	@DisplayName("A fenced call that begins no checked transaction is warned of once")
+	void unchecked(CapturedOutput output) throws Exception {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		shop.sales.locked(() -> {
+			shop.works.required(() -> shop.write("sale"));
+			return null;
+		});
+		assertThat(output.getOut()).doesNotContain("began no transaction");
+		for (int i = 0; i < 2; i++) {
+			shop.sales.locked(() -> null);
+		}
+		assertThat(output.getOut()).containsOnlyOnce("is fenced, but a call began no transaction that was checked");
+	}
+
+	@Test
+	@DisplayName("By hand: check in a transaction, raise in one of its own, with a lease that was acquired so")
+	void byHand() {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		Fences fences = shop.context.getBean(Fences.class);
+		LockLease lease = shop.locks().acquire(STOCK);
+		fences.raise(lease);
+		assertThat(shop.token(STOCK)).isEqualTo(lease.fencingToken());
+		assertThatIllegalStateException().isThrownBy(() -> fences.check(lease)).withMessageContaining("raise(lease)");
+		shop.works.required(() -> {
+			fences.check(lease);
+			shop.write("sale");
+			shop.works.requiresNew(() -> shop.write("inner"));
+		});
+		assertThat(shop.written()).containsExactly("inner", "sale");
+		shop.overtake(STOCK, lease.fencingToken() + 1);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.works.required(() -> {
+			fences.check(lease);
+			shop.write("late");
+		})).withMessageContaining("(fence " + (lease.fencingToken() + 1) + ")");
+		assertThat(lease.isHeld()).isFalse();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> fences.raise(lease));
+		assertThat(shop.written()).isEmpty();
+		lease.release();
+		shop.checkNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A thread that opens the context of another one is checked, too")
+	void otherThread() {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
+			shop.overtake(STOCK);
+			LeaseContext leases = LeaseContext.current();
+			assertThat(CompletableFuture.runAsync(() -> {
+				try (LeaseContext.Scope scope = leases.open()) {
+					shop.works.required(() -> shop.write("late"));
+				}
+			})).failsWithin(10, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(LeaseLostException.class);
+			return null;
+		}));
+		assertThat(shop.written()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("A wait for another holder's transaction ends with QueryTimeoutException, which SKIP does not take")
+	void timeout() throws SQLException {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC, "holdfast.fence.jdbc.timeout=1s");
+		shop.overtake(STOCK, 1);
+		try (Connection frozen = shop.pool.getConnection()) {
+			frozen.setAutoCommit(false);
+			frozen.createStatement().executeUpdate("UPDATE holdfast_fence SET token = 2");
+			assertThatExceptionOfType(QueryTimeoutException.class).isThrownBy(shop.sales::skipped);
+			assertThatExceptionOfType(QueryTimeoutException.class).isThrownBy(() -> shop.sales.sell(() -> {
+			}));
+			frozen.rollback();
+		}
+		assertThat(shop.locks().status(STOCK).isLocked()).isFalse();
+		shop.checkNothingLeft();
+		assertThat(shop.sales.skipped()).isEqualTo("done");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "POSTGRESQL", "MARIADB" })
+	@DisplayName("MariaDB above READ COMMITTED: a lock within a transaction that has begun before is refused")
+	void oldSnapshot(TestDatabase database) {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC, database);
+		LockRequest request = LockRequest.of(STOCK).fenced();
+		for (int isolation : new int[] { TransactionDefinition.ISOLATION_READ_COMMITTED,
+				TransactionDefinition.ISOLATION_REPEATABLE_READ }) {
+			TransactionTemplate transaction = new TransactionTemplate(shop.transactions);
+			transaction.setIsolationLevel(isolation);
+			Runnable sale = () -> shop.locks().withLock(request, () -> shop.write("sale"));
+			if (database == TestDatabase.MARIADB && isolation == TransactionDefinition.ISOLATION_REPEATABLE_READ) {
+				assertThatIllegalStateException()
+					.isThrownBy(() -> transaction.executeWithoutResult((status) -> sale.run()))
+					.withMessageContaining("above READ COMMITTED")
+					.withMessageContaining("Isolation.READ_COMMITTED");
+				assertThat(shop.written()).isEmpty();
+			}
+			else {
+				transaction.executeWithoutResult((status) -> sale.run());
+				assertThat(shop.written()).containsExactly("sale");
+			}
+			// A transaction that begins under the lock reads nothing older.
+			shop.locks().withLock(request, () -> transaction.executeWithoutResult((status) -> sale.run()));
+			assertThat(shop.written()).containsExactly("sale");
+		}
+		shop.checkNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Two fenced DataSources: the second refuses within a transaction of the first, which may commit")
+	void severalSources() {
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, Two.class,
+				"holdfast.fence.jdbc.data-sources=one,two");
+		DataSource one = context.getBean("one", DataSource.class);
+		DataSource two = context.getBean("two", DataSource.class);
+		TransactionTemplate ofOne = new TransactionTemplate(context.getBean("ofOne", PlatformTransactionManager.class));
+		TransactionTemplate ofTwo = new TransactionTemplate(context.getBean("ofTwo", PlatformTransactionManager.class));
+		LockService locks = context.getBean(LockService.class);
+		LockRequest request = LockRequest.of(STOCK).fenced();
+		locks.withLock(request,
+				() -> ofOne.executeWithoutResult((status) -> ofTwo.executeWithoutResult((inner) -> write(two, "sale"))));
+		assertThat(written(two)).containsExactly("sale");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> locks.withLock(request, () -> {
+			new JdbcTemplate(two).update("UPDATE holdfast_fence SET token = token + 1");
+			ofOne.executeWithoutResult((status) -> {
+				write(one, "outer");
+				assertThatExceptionOfType(LeaseLostException.class)
+					.isThrownBy(() -> ofTwo.executeWithoutResult((inner) -> write(two, "late")));
+			});
+		}));
+		assertThat(written(one)).containsExactly("outer");
+		assertThat(written(two)).containsExactly("sale");
+		for (DataSource each : List.of(one, two)) {
+			assertThat(((HikariDataSource) each).getHikariPoolMXBean().getActiveConnections()).isZero();
+		}
+	}
+
+	@Test
+	@DisplayName("Without the property, the primary manager's DataSource is fenced; the other needs no table")
+	void primaryOnly() {
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, Two.class);
+		DataSource two = context.getBean("two", DataSource.class);
+		new JdbcTemplate(two).execute("DROP TABLE holdfast_fence");
+		TransactionTemplate ofTwo = new TransactionTemplate(context.getBean("ofTwo", PlatformTransactionManager.class));
+		context.getBean(LockService.class)
+			.withLock(LockRequest.of(STOCK).fenced(), () -> ofTwo.executeWithoutResult((inner) -> write(two, "sale")));
+		assertThat(written(two)).containsExactly("sale");
+	}
+
+	private static void write(DataSource source, String what) {
+		new JdbcTemplate(source).update("INSERT INTO sale VALUES (?)", what);
+	}
+
+	private static List<String> written(DataSource source) {
+		return new JdbcTemplate(source).queryForList("SELECT what FROM sale", String.class);
+	}
+
+	private static HikariDataSource database() {
+		HikariDataSource pool = TestDatabase.H2.open();
+		JdbcTemplate jdbc = new JdbcTemplate(pool);
+		jdbc.execute("SET DB_CLOSE_DELAY -1");
+		jdbc.execute(TABLE);
+		jdbc.execute("CREATE TABLE sale (what VARCHAR(100))");
+		return pool;
+	}
+
+	/** Two databases. */
+	@Configuration(proxyBeanMethods = false)
+	@Import(TestApplication.class)
+	static class Two {
+
+		@Bean
+		HikariDataSource one() {
+			return database();
+		}
+
+		@Bean
+		HikariDataSource two() {
+			return database();
+		}
+
+		@Bean
+		@Primary
+		JdbcTransactionManager ofOne(@Qualifier("one") DataSource one) {
+			return new JdbcTransactionManager(one);
+		}
+
+		@Bean
+		JdbcTransactionManager ofTwo(@Qualifier("two") DataSource two) {
+			return new JdbcTransactionManager(two);
+		}
+
+	}
+
+}
