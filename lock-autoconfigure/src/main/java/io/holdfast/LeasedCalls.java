@@ -45,7 +45,9 @@ final class LeasedCalls {
 		}
 	}
 
-	/** A refused transaction fails its call, also if the code has caught the exception. */
+	/**
+	 * A refused transaction fails its call, also if the code has caught the exception.
+	 */
 	private static void checkRefusal(Lease lease) {
 		String refusal = (lease instanceof FencedLease fenced) ? fenced.refusal() : null;
 		if (refusal != null) {

@@ -33,8 +33,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 			@Nullable LeaseContext context, Fence fence) {
 		super(options);
 		if (fence != Fence.NONE && mode == LockMode.READ) {
-			throw new IllegalArgumentException(SingleLine.of("The lock '" + RequestChecks.join(keys)
-					+ "' is fenced and of mode READ") + ": readers change nothing, so leave out one of the two");
+			throw new IllegalArgumentException(
+					SingleLine.of("The lock '" + RequestChecks.join(keys) + "' is fenced and of mode READ")
+							+ ": readers change nothing, so leave out one of the two");
 		}
 		this.keys = keys;
 		this.mode = mode;
@@ -69,8 +70,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 			ordered.add(RequestChecks.check("lock", key));
 		}
 		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
-		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null,
-				Fence.NONE);
+		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null, Fence.NONE);
 	}
 
 	/**
@@ -176,9 +176,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * others have had the lock since. Each new JDBC or JPA transaction under the lease
 	 * that may write begins with a check of its fencing token; a refused transaction does
 	 * not begin, and its caller gets a {@link LeaseLostException}. For
-	 * {@link LockService#withLock(LockRequest, LeasedCall) withLock},
-	 * {@code tryWithLock} and annotated methods, whose code runs on the thread that
-	 * asked. Not for readers.
+	 * {@link LockService#withLock(LockRequest, LeasedCall) withLock}, {@code tryWithLock}
+	 * and annotated methods, whose code runs on the thread that asked. Not for readers.
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
@@ -266,8 +265,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof LockRequest that && this.keys.equals(that.keys) && this.mode == that.mode
-				&& this.options.equals(that.options) && this.reentrant == that.reentrant
-				&& this.context == that.context && this.fence == that.fence;
+				&& this.options.equals(that.options) && this.reentrant == that.reentrant && this.context == that.context
+				&& this.fence == that.fence;
 	}
 
 	@Override

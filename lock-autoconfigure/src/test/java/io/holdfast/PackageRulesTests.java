@@ -66,10 +66,11 @@ class PackageRulesTests {
 							"org.springframework.dao..", "io.lettuce..", "org.springframework.util..",
 							"org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.jdbc",
-					List.of("io.holdfast", "io.holdfast.engine", "javax.sql", "org.springframework.beans..",
-							"org.springframework.core..", "org.springframework.dao..", "org.springframework.jdbc..",
-							"org.springframework.transaction..", "org.springframework.util..",
-							"org.apache.commons.logging..")), //
+					List.of("io.holdfast", "io.holdfast.async", "io.holdfast.engine", "javax.sql",
+							"io.micrometer.observation..", "org.springframework.beans..",
+							"org.springframework.context..", "org.springframework.core..", "org.springframework.dao..",
+							"org.springframework.jdbc..", "org.springframework.transaction..",
+							"org.springframework.util..", "org.springframework.aop..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine")), //
 			Map.entry("io.holdfast.reactive",
 					List.of("io.holdfast", "io.holdfast.async", "reactor..", "org.reactivestreams..",

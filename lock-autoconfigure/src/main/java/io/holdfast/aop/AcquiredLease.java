@@ -202,7 +202,9 @@ final class AcquiredLease implements HeldMethodLease {
 		return failure;
 	}
 
-	/** A refused transaction fails its call, also if the method has caught the exception. */
+	/**
+	 * A refused transaction fails its call, also if the method has caught the exception.
+	 */
 	private Throwable refusalOr(String refusal, @Nullable Throwable failure) {
 		if (failure == null) {
 			return new LeaseLostException(this.lease.key(), refusal);

@@ -28,8 +28,8 @@ final class OwnTransaction {
 	}
 
 	/**
-	 * Return whether a call begins, before all else under its lock, a transaction that may
-	 * write to the only fenced database. Its check raises the token in time then.
+	 * Return whether a call begins, before all else under its lock, a transaction that
+	 * may write to the only fenced database. Its check raises the token in time then.
 	 */
 	static boolean raisesToken(MethodInvocation invocation, Class<?> targetClass, BeanFactory beans) {
 		TransactionInterceptor advice = advice(invocation, targetClass);
@@ -54,7 +54,8 @@ final class OwnTransaction {
 
 	/** Return the advice next to that of the lock, if it is for transactions. */
 	private static @Nullable TransactionInterceptor advice(MethodInvocation invocation, Class<?> targetClass) {
-		if (!(invocation instanceof ProxyMethodInvocation proxied) || !(proxied.getProxy() instanceof Advised advised)) {
+		if (!(invocation instanceof ProxyMethodInvocation proxied)
+				|| !(proxied.getProxy() instanceof Advised advised)) {
 			return null;
 		}
 		boolean inside = false;

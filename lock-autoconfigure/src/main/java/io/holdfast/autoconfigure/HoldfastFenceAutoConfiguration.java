@@ -20,6 +20,7 @@ import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
@@ -31,9 +32,11 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
  *
  * @since 0.1.0
  */
-@AutoConfiguration(after = HoldfastAutoConfiguration.class)
+@AutoConfiguration(after = HoldfastAutoConfiguration.class,
+		afterName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
 @ConditionalOnClass({ DataSourceUtils.class, AbstractPlatformTransactionManager.class })
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
+@Import(FenceSchemaConfiguration.class)
 public final class HoldfastFenceAutoConfiguration {
 
 	@Bean

@@ -33,6 +33,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("io/holdfast/redis/*.lua");
+		hints.resources().registerPattern("io/holdfast/jdbc/*.sql");
 		hints.resources().registerPattern("META-INF/holdfast/console/*");
 		List.of(DistributedLock.class, Semaphore.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));

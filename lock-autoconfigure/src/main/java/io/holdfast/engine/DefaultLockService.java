@@ -120,13 +120,13 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return;
 		}
 		if (!codeOfThread) {
-			throw new IllegalArgumentException(SingleLine.of("The request of lock '" + request.key()
-					+ "' is fenced") + ", which is for code that runs on the thread that asks: use withLock(request, code),"
+			throw new IllegalArgumentException(SingleLine.of("The request of lock '" + request.key() + "' is fenced")
+					+ ", which is for code that runs on the thread that asks: use withLock(request, code),"
 					+ " or leave out fenced() and call Fences.check(lease) in each transaction under the lease");
 		}
 		if (this.engine.fence() == null) {
-			throw new IllegalStateException(SingleLine.of("The request of lock '" + request.key()
-					+ "' is fenced") + ", but no database keeps a fence: that needs spring-jdbc, a DataSource and its"
+			throw new IllegalStateException(SingleLine.of("The request of lock '" + request.key() + "' is fenced")
+					+ ", but no database keeps a fence: that needs spring-jdbc, a DataSource and its"
 					+ " transaction manager in the context of the lock service, whose LeaseEngine is a bean");
 		}
 	}

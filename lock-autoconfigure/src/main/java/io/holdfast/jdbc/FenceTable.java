@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 import javax.sql.DataSource;
 
@@ -22,6 +23,7 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.dao.DuplicateKeyException;
 import org.springframework.dao.QueryTimeoutException;
 import org.springframework.jdbc.UncategorizedSQLException;
+import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -48,6 +50,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 final class FenceTable {
 
 	private static final int REPETITIONS = 5;
+
+	private static final int BATCH = 100;
 
 	private static final String TASK = "fence check";
 
@@ -136,6 +140,40 @@ final class FenceTable {
 	void reset(String rowName) {
 		this.ownTransaction.executeWithoutResult(
 				(status) -> this.jdbc.update("DELETE FROM " + this.name + " WHERE lock_key = ?", rowName));
+	}
+
+	/**
+	 * Delete the rows whose tokens are below the given one. The rows are found first, and
+	 * deleted by their keys, in batches with a transaction of their own: so checks of
+	 * other rows never wait. Blocks.
+	 * @param token the lowest token to stay
+	 * @return the number of rows
+	 * @throws DataAccessException if the database fails; some rows may be deleted then
+	 */
+	int deleteBelow(long token) {
+		String select = "SELECT lock_key FROM " + this.name + " WHERE token < ?";
+		List<String> names = this.ownTransaction
+			.execute((status) -> this.jdbc.queryForList(select, String.class, token));
+		List<Object[]> rows = names.stream().sorted().map((each) -> new Object[] { each, token }).toList();
+		String delete = "DELETE FROM " + this.name + " WHERE lock_key = ? AND token < ?";
+		int deleted = 0;
+		for (int from = 0; from < rows.size(); from += BATCH) {
+			List<Object[]> batch = rows.subList(from, Math.min(from + BATCH, rows.size()));
+			int[] counts = this.ownTransaction.execute((status) -> this.jdbc.batchUpdate(delete, batch));
+			deleted += IntStream.of(counts).sum();
+		}
+		return deleted;
+	}
+
+	/**
+	 * Read no row of the table, to find out whether it is there. Blocks.
+	 * @return the name of the database
+	 * @throws org.springframework.jdbc.BadSqlGrammarException if there is no such table
+	 * @throws DataAccessException if the database fails otherwise
+	 */
+	String probe() {
+		this.jdbc.queryForList("SELECT lock_key, token FROM " + this.name + " WHERE 1 = 0");
+		return this.jdbc.execute((ConnectionCallback<String>) (connection) -> database(connection).product);
 	}
 
 	/** Of the check: its own timeout, or what is left of the transaction's. */

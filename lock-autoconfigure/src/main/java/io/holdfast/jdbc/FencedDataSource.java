@@ -95,7 +95,8 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 	}
 
 	private IllegalStateException noManager() {
-		return new IllegalStateException("The DataSource '" + this.name + "' has no transaction manager with the listener "
+		return new IllegalStateException("The DataSource '" + this.name
+				+ "' has no transaction manager with the listener "
 				+ "of the fence: leave the listeners of the manager in place, or call Fences.check(lease) in each transaction");
 	}
 
@@ -123,7 +124,8 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		if (connection.getMetaData().getDatabaseProductName().matches("MariaDB|MySQL")
 				&& connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
 			throw new IllegalStateException("The fenced lock '" + SingleLine.of(leases.leases().get(0).key())
-					+ "' was acquired in a transaction of '" + this.name + "' above READ COMMITTED, which may read what was"
+					+ "' was acquired in a transaction of '" + this.name
+					+ "' above READ COMMITTED, which may read what was"
 					+ " there before the lock, and overwrite later changes without an error: begin the transaction under"
 					+ " the lock, or give it Isolation.READ_COMMITTED");
 		}

@@ -38,12 +38,12 @@ public final class Fences {
 	/**
 	 * Check a lease, fenced or not, in the current transaction of each fenced
 	 * {@code DataSource}: a later holder waits from then on until the transaction ends.
-	 * Call this first in the transaction, as what it has read before is not covered. Blocks
-	 * while a transaction of another holder is under way, for
+	 * Call this first in the transaction, as what it has read before is not covered.
+	 * Blocks while a transaction of another holder is under way, for
 	 * {@code holdfast.fence.jdbc.timeout} at most.
 	 * @param lease the lease, as the lock service gave it
-	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a later
-	 * holder has been there. Roll the transaction back
+	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a
+	 * later holder has been there. Roll the transaction back
 	 * @throws IllegalStateException if the thread is in no such transaction that may
 	 * write, or in one of MySQL or MariaDB above READ COMMITTED, which may have read
 	 * before
@@ -54,7 +54,8 @@ public final class Fences {
 		boolean checked = false;
 		for (FencedDataSource each : this.fences.required()) {
 			OpenTransaction open = OpenTransaction.writing(each.dataSource());
-			if (open != null || each.manager() == null && TransactionSynchronizationManager.isActualTransactionActive()) {
+			if (open != null
+					|| each.manager() == null && TransactionSynchronizationManager.isActualTransactionActive()) {
 				each.checkWithin(open, FencedLeases.of(lease));
 				checked = true;
 			}
@@ -70,8 +71,8 @@ public final class Fences {
 	 * fenced {@code DataSource}. What is read afterwards is not older than the lock;
 	 * earlier holders are refused from then on. Blocks as {@link #check(LockLease)} does.
 	 * @param lease the lease, as the lock service gave it
-	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a later
-	 * holder has been there
+	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a
+	 * later holder has been there
 	 * @throws IllegalStateException if a fenced {@code DataSource} has no transaction
 	 * manager of its own
 	 * @throws org.springframework.dao.QueryTimeoutException if the wait was too long
@@ -82,10 +83,10 @@ public final class Fences {
 	}
 
 	/**
-	 * Forget the token of a key in each fenced {@code DataSource}, so that any token passes
-	 * once. The cure where each new holder is refused, as the clock of Redis was ahead when
-	 * an earlier one got its token. A late holder of that time is let in, too: be sure that
-	 * none is left. Blocks while a checked transaction is under way.
+	 * Forget the token of a key in each fenced {@code DataSource}, so that any token
+	 * passes once. The cure where each new holder is refused, as the clock of Redis was
+	 * ahead when an earlier one got its token. A late holder of that time is let in, too:
+	 * be sure that none is left. Blocks while a checked transaction is under way.
 	 * @param key the key of a lock of the application's default lock service, after its
 	 * namespace
 	 * @throws org.springframework.dao.DataAccessException if a database fails

@@ -48,8 +48,8 @@ final class ManagedDataSource {
 		if (this.manager instanceof DataSourceTransactionManager jdbc) {
 			return jdbc.getDataSource();
 		}
-		return (this.getter != null && ReflectionUtils.invokeMethod(this.getter, this.manager) instanceof DataSource own)
-				? own : null;
+		return (this.getter != null
+				&& ReflectionUtils.invokeMethod(this.getter, this.manager) instanceof DataSource own) ? own : null;
 	}
 
 }

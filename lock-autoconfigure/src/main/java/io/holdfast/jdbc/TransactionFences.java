@@ -50,7 +50,9 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 
 	private final Supplier<ObservationRegistry> observations;
 
-	/** The managers that tell the begin of each transaction, by the names of their beans. */
+	/**
+	 * The managers that tell the begin of each transaction, by the names of their beans.
+	 */
 	private final Map<String, AbstractPlatformTransactionManager> managers = new ConcurrentHashMap<>();
 
 	private volatile @Nullable List<FencedDataSource> known;
@@ -73,8 +75,7 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	/** Before the bean may get a proxy, which has no listeners. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
-		if (bean instanceof AbstractPlatformTransactionManager manager
-				&& new ManagedDataSource(manager).isPossible()) {
+		if (bean instanceof AbstractPlatformTransactionManager manager && new ManagedDataSource(manager).isPossible()) {
 			this.managers.put(beanName, manager);
 			listenFirst(manager);
 		}
@@ -110,13 +111,15 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 			announce();
 			return null;
 		}
-		if (all.isEmpty() && this.managers.values().stream().anyMatch((each) -> new ManagedDataSource(each).get() != null)) {
+		if (all.isEmpty()
+				&& this.managers.values().stream().anyMatch((each) -> new ManagedDataSource(each).get() != null)) {
 			return "the primary transaction manager tells no DataSource, or none of several is primary: name the "
 					+ "DataSource in holdfast.fence.jdbc.data-sources";
 		}
 		List<String> others = unchecked();
-		return others.isEmpty() ? "there is no transaction manager for JDBC or JPA: add a DataSource, with "
-				+ "spring-boot-starter-jdbc or spring-boot-starter-data-jpa"
+		return others.isEmpty()
+				? "there is no transaction manager for JDBC or JPA: add a DataSource, with "
+						+ "spring-boot-starter-jdbc or spring-boot-starter-data-jpa"
 				: "no transaction manager tells its DataSource, as with JTA (" + String.join(", ", others)
 						+ "): leave out fenced, and call Fences.check(lease) in each transaction of a DataSource that "
 						+ "holdfast.fence.jdbc.data-sources names";
@@ -141,10 +144,10 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	}
 
 	/**
-	 * Raise the token of a lease that was just granted to the current thread, so that what
-	 * the thread reads from now on is not older than the lock. In a transaction that may
-	 * write it is a check of that; otherwise a short transaction. Blocks for the answer of
-	 * the database.
+	 * Raise the token of a lease that was just granted to the current thread, so that
+	 * what the thread reads from now on is not older than the lock. In a transaction that
+	 * may write it is a check of that; otherwise a short transaction. Blocks for the
+	 * answer of the database.
 	 * @param lease the lease, which is fenced
 	 * @param request the request for the lease
 	 * @throws io.holdfast.LeaseLostException if a later holder has been there
@@ -190,7 +193,9 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 		return all;
 	}
 
-	/** Return the fenced ones, none if no manager is there or none of several is primary. */
+	/**
+	 * Return the fenced ones, none if no manager is there or none of several is primary.
+	 */
 	List<FencedDataSource> dataSources() {
 		List<FencedDataSource> all = this.known;
 		if (all == null) {
@@ -232,12 +237,14 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 			.filter((each) -> new ManagedDataSource(each).get() == dataSource)
 			.findFirst()
 			.orElse(null);
-		return new FencedDataSource(name, dataSource, new FenceTable(dataSource, settings.tableName(), settings.timeout()),
-				settings.tableName(), manager, this.observations.get());
+		return new FencedDataSource(name, dataSource,
+				new FenceTable(dataSource, settings.tableName(), settings.timeout()), settings.tableName(), manager,
+				this.observations.get());
 	}
 
 	private String nameOf(DataSource dataSource) {
-		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beans, DataSource.class, true, false)) {
+		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beans, DataSource.class, true,
+				false)) {
 			if (this.beans.getBean(name) == dataSource) {
 				return name;
 			}
@@ -270,8 +277,9 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 		}
 		List<String> unchecked = unchecked();
 		if (!unchecked.isEmpty()) {
-			logger.warn("Transactions of " + String.join(", ", unchecked) + " are not checked under fenced locks, as no "
-					+ "DataSource of theirs is known: call Fences.check(lease) in them");
+			logger
+				.warn("Transactions of " + String.join(", ", unchecked) + " are not checked under fenced locks, as no "
+						+ "DataSource of theirs is known: call Fences.check(lease) in them");
 		}
 		if (isOpenInView()) {
 			logger.warn("spring.jpa.open-in-view keeps entities of a request that were read before a fenced lock, and "

@@ -20,7 +20,7 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Makes {@code docs/properties.md} from the metadata that the compiler makes from
- * {@link HoldfastProperties} and the endpoints.
+ * {@link HoldfastProperties}, {@link HoldfastFenceProperties} and the endpoints.
  */
 class PropertiesPageTests {
 
@@ -72,7 +72,8 @@ class PropertiesPageTests {
 	}
 
 	private static Class<?> type(Map<String, Object> property) throws ClassNotFoundException {
-		return ClassUtils.forName((String) property.get("type"), null);
+		// Without the type of what a list has.
+		return ClassUtils.forName(((String) property.get("type")).replaceFirst("<.*", ""), null);
 	}
 
 	private static String dashed(String constant) {
@@ -93,6 +94,7 @@ class PropertiesPageTests {
 			case "Integer" -> "number";
 			case "Duration" -> "time";
 			case "String" -> "text";
+			case "List" -> "texts, with commas";
 			default -> throw new IllegalStateException("Say in words what " + type.getName() + " is");
 		};
 	}

@@ -28,7 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record LeaseOperation<R>(AnnotatedMethod<?> annotatedMethod, ReturnKind returnKind,
 		@Nullable Condition condition, RequestFactory<R> requests, NotAcquiredHandler notAcquiredHandler,
-		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service,
-		boolean fenced) {
+		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service, boolean fenced) {
 
 }

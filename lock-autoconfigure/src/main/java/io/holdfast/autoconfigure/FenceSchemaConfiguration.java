@@ -1,0 +1,87 @@
+package io.holdfast.autoconfigure;
+
+import java.util.List;
+
+import javax.sql.DataSource;
+
+import io.holdfast.LockService;
+import io.holdfast.jdbc.FenceCleanUp;
+import io.holdfast.jdbc.FenceTableCheck;
+import io.holdfast.jdbc.TransactionFences;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.core.io.ResourceLoader;
+
+/**
+ * The fence tables: their schema, a look at them at the start, and their clean-up.
+ */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnClass(DataSourceScriptDatabaseInitializer.class)
+@Conditional(OnFencedMethod.class)
+@EnableConfigurationProperties(HoldfastFenceProperties.class)
+class FenceSchemaConfiguration {
+
+	private static final Log logger = LogFactory.getLog(FenceSchemaConfiguration.class);
+
+	private static final String TOKENS = "holdfast.lock.fence-retention";
+
+	private static final String ROWS = "holdfast.fence.jdbc.retention";
+
+	/** By {@code DataSource}, as transaction managers may need the schema themselves. */
+	@Bean
+	@ConditionalOnBean(DataSource.class)
+	@ConditionalOnMissingBean
+	@Nullable FenceSchemaInitializer holdfastFenceSchemaInitializer(HoldfastFenceProperties properties,
+			ObjectProvider<DataSource> primary, BeanFactory beans) {
+		DataSource only = primary.getIfUnique();
+		List<DataSource> fenced = properties.dataSources()
+			.stream()
+			.map((name) -> beans.getBean(name, DataSource.class))
+			.toList();
+		if (fenced.isEmpty() && only != null) {
+			fenced = List.of(only);
+		}
+		return fenced.isEmpty() ? null : new FenceSchemaInitializer(fenced, properties);
+	}
+
+	@Bean
+	FenceTableCheck holdfastFenceTableCheck(TransactionFences fences, HoldfastFenceProperties properties,
+			HoldfastProperties others, Environment environment, ResourceLoader resources) {
+		properties.check(others);
+		warnOfShortMemory(properties, others, environment);
+		return new FenceTableCheck(fences,
+				(dataSource) -> FenceSchemaInitializer.script(dataSource, properties, resources));
+	}
+
+	@Bean
+	@ConditionalOnBean(LockService.class)
+	@ConditionalOnMissingBean
+	FenceCleanUp holdfastFenceCleanUp(TransactionFences fences, LockService locks, HoldfastFenceProperties properties) {
+		return new FenceCleanUp(fences, locks, properties.retention());
+	}
+
+	/** Only of a choice: by default, Redis forgets sooner. */
+	private static void warnOfShortMemory(HoldfastFenceProperties properties, HoldfastProperties others,
+			Environment environment) {
+		if (others.lock().fenceRetention().compareTo(properties.retention()) < 0
+				&& (environment.containsProperty(TOKENS) || environment.containsProperty(ROWS))) {
+			logger.warn(TOKENS + " (" + others.lock().fenceRetention().toHours() + "h) is shorter than " + ROWS + " ("
+					+ properties.retention().toHours() + "h): if the clock of Redis goes back, tables may refuse new "
+					+ "holders whose last token Redis has forgotten. Raise the first, or lower the second");
+		}
+	}
+
+}

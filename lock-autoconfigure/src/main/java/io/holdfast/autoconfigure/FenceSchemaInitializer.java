@@ -1,0 +1,88 @@
+package io.holdfast.autoconfigure;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+import javax.sql.DataSource;
+
+import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
+import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
+import org.springframework.boot.jdbc.init.PlatformPlaceholderDatabaseDriverResolver;
+import org.springframework.boot.sql.init.DatabaseInitializationMode;
+import org.springframework.boot.sql.init.DatabaseInitializationSettings;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.ResourceLoader;
+import org.springframework.util.StringUtils;
+
+/**
+ * Creates the fence tables at the start, where the properties say so, before other beans
+ * use the database. A table that is there is left alone.
+ */
+final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
+
+	private final List<DataSource> others;
+
+	private final HoldfastFenceProperties properties;
+
+	/**
+	 * Create the initializer of a context.
+	 * @param dataSources the fenced ones, one at least
+	 * @param properties the script, and where to run it
+	 */
+	FenceSchemaInitializer(List<DataSource> dataSources, HoldfastFenceProperties properties) {
+		super(dataSources.get(0), settings(dataSources.get(0), properties));
+		this.others = dataSources.subList(1, dataSources.size());
+		this.properties = properties;
+	}
+
+	@Override
+	public boolean initializeDatabase() {
+		boolean initialized = super.initializeDatabase();
+		for (DataSource each : this.others) {
+			initialized |= new DataSourceScriptDatabaseInitializer(each, settings(each, this.properties))
+				.initializeDatabase();
+		}
+		return initialized;
+	}
+
+	private static DatabaseInitializationSettings settings(DataSource dataSource, HoldfastFenceProperties properties) {
+		DatabaseInitializationMode mode = properties.initializeSchema();
+		DatabaseInitializationSettings settings = new DatabaseInitializationSettings();
+		settings.setMode(DatabaseInitializationMode.NEVER);
+		// Only then: not each database has a script.
+		if (mode == DatabaseInitializationMode.ALWAYS
+				|| mode == DatabaseInitializationMode.EMBEDDED && EmbeddedDatabaseConnection.isEmbedded(dataSource)) {
+			settings.setMode(DatabaseInitializationMode.ALWAYS);
+			settings.setSchemaLocations(locations(dataSource, properties));
+			// Several instances may create the table at once. The start check finds out.
+			settings.setContinueOnError(true);
+		}
+		return settings;
+	}
+
+	private static List<String> locations(DataSource dataSource, HoldfastFenceProperties properties) {
+		PlatformPlaceholderDatabaseDriverResolver resolver = new PlatformPlaceholderDatabaseDriverResolver();
+		String platform = properties.platform();
+		return StringUtils.hasText(platform) ? resolver.resolveAll(platform, properties.schema())
+				: resolver.resolveAll(dataSource, properties.schema());
+	}
+
+	/**
+	 * Return the script for a database, for messages.
+	 * @param dataSource the database
+	 * @param properties the location of the script
+	 * @param resources the loader of scripts
+	 * @return the text, or its location if there is none
+	 */
+	static String script(DataSource dataSource, HoldfastFenceProperties properties, ResourceLoader resources) {
+		try {
+			Resource script = resources.getResource(locations(dataSource, properties).get(0));
+			return script.getContentAsString(StandardCharsets.UTF_8).replace("holdfast_fence", properties.tableName());
+		}
+		catch (IOException | IllegalStateException ex) {
+			return "There is no script at " + properties.schema() + ": " + ex.getMessage();
+		}
+	}
+
+}

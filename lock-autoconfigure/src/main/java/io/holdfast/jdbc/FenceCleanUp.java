@@ -1,0 +1,119 @@
+package io.holdfast.jdbc;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.async.DaemonThreads;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * The clean-up of the fence tables of a context: once a day, one of all instances deletes
+ * the rows whose tokens are older than the retention. A holder that is late by more than
+ * that would be let in. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class FenceCleanUp implements SmartLifecycle {
+
+	/** Key of the lock of the instance that cleans up. */
+	static final String KEY = "holdfast:fence-clean-up";
+
+	private static final Log logger = LogFactory.getLog(FenceCleanUp.class);
+
+	/** Shorter than a day by the time between two attempts. */
+	private static final Duration PAUSE = Duration.ofHours(23);
+
+	private final TransactionFences fences;
+
+	private final LockService locks;
+
+	private final Duration retention;
+
+	private volatile @Nullable ScheduledExecutorService executor;
+
+	/**
+	 * Create the clean-up of a context.
+	 * @param fences the fenced {@code DataSource}s
+	 * @param locks the service for the lock of the clean-up
+	 * @param retention age of the rows to delete
+	 */
+	public FenceCleanUp(TransactionFences fences, LockService locks, Duration retention) {
+		this.fences = fences;
+		this.locks = locks;
+		this.retention = retention;
+	}
+
+	@Override
+	public void start() {
+		ScheduledExecutorService started = Executors.newSingleThreadScheduledExecutor(
+				(action) -> new DaemonThreads().create(action, "holdfast-fence-clean-up"));
+		this.executor = started;
+		// Instances of one start do not ask at once.
+		started.scheduleWithFixedDelay(this::tryCleanUp, ThreadLocalRandom.current().nextLong(600), 3600,
+				TimeUnit.SECONDS);
+	}
+
+	@Override
+	public void stop() {
+		ScheduledExecutorService running = this.executor;
+		if (running != null) {
+			running.shutdownNow();
+			this.executor = null;
+		}
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.executor != null;
+	}
+
+	private void tryCleanUp() {
+		try {
+			cleanUp();
+		}
+		catch (RuntimeException ex) {
+			if (isRunning()) {
+				logger.warn("The fence tables were not cleaned up: " + ex.getMessage() + ". Tried again in an hour");
+			}
+		}
+	}
+
+	/** Clean up if no instance has done so today. */
+	void cleanUp() {
+		Optional<LockLease> acquired = this.locks
+			.tryAcquire(LockRequest.of(KEY).waitTime(Duration.ZERO).minHold(PAUSE));
+		if (acquired.isEmpty()) {
+			return;
+		}
+		try (LockLease lease = acquired.get()) {
+			try {
+				// Tokens are microseconds of the clock of Redis, which may be ahead.
+				long now = Math.min(lease.fencingToken(), System.currentTimeMillis() * 1000);
+				deleteBelow(now - TimeUnit.MILLISECONDS.toMicros(this.retention.toMillis()));
+			}
+			catch (RuntimeException ex) {
+				lease.waiveMinHold();
+				throw ex;
+			}
+		}
+	}
+
+	private void deleteBelow(long token) {
+		for (FencedDataSource each : this.fences.dataSources()) {
+			int deleted = each.table().deleteBelow(token);
+			logger.debug("Deleted " + deleted + " old rows of the fence table of '" + each.name() + "'");
+		}
+	}
+
+}

@@ -1,0 +1,67 @@
+package io.holdfast.jdbc;
+
+import java.util.Set;
+import java.util.function.Function;
+
+import javax.sql.DataSource;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.BadSqlGrammarException;
+
+/**
+ * A look at the fence tables of a context at its start. A missing table fails the start;
+ * a database that Holdfast is not tested with is warned of.
+ *
+ * @since 0.1.0
+ */
+public final class FenceTableCheck implements SmartInitializingSingleton {
+
+	private static final Log logger = LogFactory.getLog(FenceTableCheck.class);
+
+	private static final Set<String> TESTED = Set.of("PostgreSQL", "MariaDB", "H2");
+
+	private final TransactionFences fences;
+
+	private final Function<DataSource, String> script;
+
+	/**
+	 * Create the check of a context.
+	 * @param fences the fenced {@code DataSource}s
+	 * @param script gives the script that creates the table, for messages
+	 */
+	public FenceTableCheck(TransactionFences fences, Function<DataSource, String> script) {
+		this.fences = fences;
+		this.script = script;
+	}
+
+	@Override
+	public void afterSingletonsInstantiated() {
+		this.fences.dataSources().forEach(this::check);
+	}
+
+	private void check(FencedDataSource fenced) {
+		try {
+			String database = fenced.table().probe();
+			if (!TESTED.contains(database)) {
+				logger.warn("Fences are not tested with " + database + ", the database of '" + fenced.name()
+						+ "', but with PostgreSQL, MariaDB and H2 only");
+			}
+		}
+		catch (BadSqlGrammarException ex) {
+			throw new IllegalStateException("The DataSource '" + fenced.name() + "' has no fence table "
+					+ fenced.tableName() + ", which fenced locks need (" + ex.getSQLException().getMessage().strip()
+					+ "). Create it, or set holdfast.fence.jdbc.initialize-schema=always:\n\n"
+					+ this.script.apply(fenced.dataSource()).strip(), ex);
+		}
+		catch (DataAccessException ex) {
+			// Each check asks again. Applications may start before their database.
+			logger.warn("The fence table " + fenced.tableName() + " of the DataSource '" + fenced.name()
+					+ "' could not be looked at: " + ex.getMessage());
+		}
+	}
+
+}

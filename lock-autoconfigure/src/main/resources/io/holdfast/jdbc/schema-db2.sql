@@ -1,0 +1,4 @@
+CREATE TABLE holdfast_fence (
+	lock_key VARCHAR(1020) NOT NULL PRIMARY KEY,
+	token BIGINT NOT NULL
+);

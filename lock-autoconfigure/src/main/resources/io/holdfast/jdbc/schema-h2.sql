@@ -1,0 +1,4 @@
+CREATE TABLE IF NOT EXISTS holdfast_fence (
+	lock_key VARCHAR(255) NOT NULL PRIMARY KEY,
+	token BIGINT NOT NULL
+);

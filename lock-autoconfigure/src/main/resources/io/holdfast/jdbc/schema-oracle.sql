@@ -1,0 +1,4 @@
+CREATE TABLE holdfast_fence (
+	lock_key VARCHAR2(255 CHAR) NOT NULL PRIMARY KEY,
+	token NUMBER(19, 0) NOT NULL
+);

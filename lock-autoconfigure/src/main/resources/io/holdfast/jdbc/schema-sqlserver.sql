@@ -1,0 +1,4 @@
+CREATE TABLE holdfast_fence (
+	lock_key NVARCHAR(255) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY,
+	token BIGINT NOT NULL
+);

@@ -1,0 +1,304 @@
+package io.holdfast.jdbc;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.TimeUnit;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
+import io.holdfast.testing.TestDatabase;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.BadSqlGrammarException;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Creation of fence tables, the look at them at the start, and their clean-up.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class FenceTablesTests {
+
+	private final ApplicationContextRunner application = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
+				HoldfastFenceAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory")
+		.withUserConfiguration(Database.class);
+
+	private final ApplicationContextRunner enabled = this.application
+		.withPropertyValues("holdfast.fence.jdbc.enabled=true");
+
+	@Test
+	@DisplayName("Without a fenced method, no table is created and none is missed")
+	void notUsed() {
+		this.application.run((context) -> {
+			assertThat(context).hasNotFailed().doesNotHaveBean(FenceTableCheck.class);
+			assertThatExceptionOfType(BadSqlGrammarException.class).isThrownBy(() -> table(context.getBean("main")));
+		});
+	}
+
+	@Test
+	@DisplayName("A fenced method, or the property, has the table created in an embedded database")
+	void embedded() {
+		this.application.withUserConfiguration(FencedMethod.class).run((context) -> table(context.getBean("main")));
+		this.enabled.run((context) -> table(context.getBean("main")));
+	}
+
+	@Test
+	@DisplayName("A missing table fails the start, and the message has the script")
+	void missing() {
+		this.enabled
+			.withPropertyValues("holdfast.fence.jdbc.initialize-schema=never",
+					"holdfast.fence.jdbc.table-name=PUBLIC.f")
+			.run((context) -> assertThat(context).getFailure()
+				.hasMessageContaining("The DataSource 'main' has no fence table PUBLIC.f")
+				.hasMessageContaining("holdfast.fence.jdbc.initialize-schema=always")
+				.hasMessageContaining("CREATE TABLE IF NOT EXISTS PUBLIC.f ("));
+	}
+
+	@Test
+	@DisplayName("A script of one's own creates a table of another name")
+	void ownScript() {
+		this.enabled
+			.withPropertyValues("holdfast.fence.jdbc.schema=classpath:io/holdfast/jdbc/own-@@platform@@.sql",
+					"holdfast.fence.jdbc.table-name=own_fence", "holdfast.fence.jdbc.platform=h2")
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	@DisplayName("The tables are those of the named DataSources")
+	void named() {
+		this.enabled.withUserConfiguration(OtherDatabase.class)
+			.withPropertyValues("holdfast.fence.jdbc.data-sources=main,other")
+			.run((context) -> {
+				table(context.getBean("main"));
+				table(context.getBean("other"));
+			});
+		this.enabled.withUserConfiguration(OtherDatabase.class).run((context) -> {
+			table(context.getBean("main"));
+			assertThatExceptionOfType(BadSqlGrammarException.class).isThrownBy(() -> table(context.getBean("other")));
+		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "POSTGRESQL", "MARIADB" })
+	@DisplayName("In other databases, the table is created when the property says so")
+	void always(TestDatabase kind) {
+		ApplicationContextRunner runner = this.enabled.withPropertyValues("database=" + kind);
+		runner.run((context) -> assertThat(context).hasFailed());
+		try (HikariDataSource pool = kind.open()) {
+			ApplicationContextRunner always = runner.withPropertyValues("holdfast.fence.jdbc.initialize-schema=always")
+				.withBean("given", HikariDataSource.class, () -> pool, (definition) -> definition.setDestroyMethodName(""));
+			// The second start finds the table.
+			always.run((context) -> table(context.getBean("main")));
+			always.run((context) -> table(context.getBean("main")));
+		}
+	}
+
+	@Test
+	@DisplayName("A database that is not tested is told in a line")
+	void untested(CapturedOutput output) {
+		this.enabled.run((context) -> assertThat(output).doesNotContain("Fences are not tested"));
+		this.enabled
+			.withPropertyValues("product=Oracle", "holdfast.fence.jdbc.initialize-schema=always",
+					"holdfast.fence.jdbc.platform=h2")
+			.run((context) -> assertThat(output)
+				.contains("Fences are not tested with Oracle, the database of 'main', but with PostgreSQL"));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "fence.jdbc.retention=23h, at least 86400000ms", "lock.max-hold=31d, not be shorter than the longest",
+			"fence.jdbc.timeout=900ms, at least 1000ms", "'fence.jdbc.table-name=f;', letters" })
+	@DisplayName("Values that make no sense fail the start")
+	void refused(String property, String message) {
+		this.enabled
+			.withPropertyValues("holdfast." + property, "holdfast.fence.jdbc.initialize-schema=never")
+			.run((context) -> assertThat(context.getStartupFailure()).rootCause().hasMessageContaining(message));
+	}
+
+	@Test
+	@DisplayName("A shorter memory of Redis is warned of, unless neither was chosen")
+	void shortMemory(CapturedOutput output) {
+		this.enabled.run((context) -> assertThat(output).doesNotContain("is shorter than"));
+		this.enabled.withPropertyValues("holdfast.lock.fence-retention=7d")
+			.run((context) -> assertThat(output).contains("holdfast.lock.fence-retention (168h) is shorter than"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "h2", "hsqldb", "postgresql", "mysql", "mariadb", "oracle", "sqlserver", "db2" })
+	@DisplayName("There is a script for each database")
+	void scripts(String platform) {
+		assertThat(new ClassPathResource("io/holdfast/jdbc/schema-" + platform + ".sql").exists()).isTrue();
+	}
+
+	@Test
+	@DisplayName("Old rows are deleted once a day")
+	void cleanUp() {
+		this.enabled.run((context) -> {
+			JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));
+			FenceCleanUp cleanUp = new FenceCleanUp(context.getBean(TransactionFences.class),
+					context.getBean(LockService.class), Duration.ofDays(30));
+			insert(jdbc, "old", Duration.ofDays(31));
+			insert(jdbc, "young", Duration.ofDays(29));
+			insert(jdbc, "ahead", Duration.ofDays(-9));
+			cleanUp.cleanUp();
+			assertThat(names(jdbc)).containsExactly("ahead", "young");
+			insert(jdbc, "old", Duration.ofDays(31));
+			cleanUp.cleanUp();
+			assertThat(names(jdbc)).as("same day").containsExactly("ahead", "old", "young");
+		});
+	}
+
+	@Test
+	@DisplayName("A clean-up that fails is tried again")
+	void failedCleanUp() {
+		this.enabled.run((context) -> {
+			JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));
+			FenceCleanUp cleanUp = context.getBean(FenceCleanUp.class);
+			insert(jdbc, "old", Duration.ofDays(31));
+			jdbc.execute("ALTER TABLE holdfast_fence RENAME TO away");
+			assertThatExceptionOfType(BadSqlGrammarException.class).isThrownBy(cleanUp::cleanUp);
+			jdbc.execute("ALTER TABLE away RENAME TO holdfast_fence");
+			cleanUp.cleanUp();
+			assertThat(names(jdbc)).isEmpty();
+		});
+	}
+
+	@Test
+	@DisplayName("The clean-up ends with its context")
+	void lifecycle() {
+		FenceCleanUp[] cleanUp = new FenceCleanUp[1];
+		this.enabled.run((context) -> {
+			cleanUp[0] = context.getBean(FenceCleanUp.class);
+			assertThat(cleanUp[0].isRunning()).isTrue();
+		});
+		assertThat(cleanUp[0].isRunning()).isFalse();
+	}
+
+	private static void table(Object dataSource) {
+		new FenceTable((DataSource) dataSource, "holdfast_fence", Duration.ofSeconds(10)).probe();
+	}
+
+	private static void insert(JdbcTemplate jdbc, String name, Duration age) {
+		long token = TimeUnit.MILLISECONDS.toMicros(Instant.now().minus(age).toEpochMilli());
+		jdbc.update("INSERT INTO holdfast_fence VALUES (?, ?)", name, token);
+	}
+
+	private static java.util.List<String> names(JdbcTemplate jdbc) {
+		return jdbc.queryForList("SELECT lock_key FROM holdfast_fence ORDER BY lock_key", String.class);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Database {
+
+		@Bean
+		@Primary
+		DataSource main(org.springframework.core.env.Environment environment, ObjectProvider<HikariDataSource> given) {
+			if (given.getIfAvailable() != null) {
+				// Stays open after its context.
+				return new DelegatingDataSource(given.getObject());
+			}
+			HikariDataSource pool = TestDatabase.valueOf(environment.getProperty("database", "H2")).open();
+			String product = environment.getProperty("product");
+			return (product != null) ? new RenamedDatabase(pool, product) : pool;
+		}
+
+		@Bean
+		@Primary
+		JdbcTransactionManager transactionManager(DataSource main) {
+			return new JdbcTransactionManager(main);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherDatabase {
+
+		@Bean
+		DataSource other() {
+			return TestDatabase.H2.open();
+		}
+
+		@Bean
+		JdbcTransactionManager otherTransactionManager(@Qualifier("other") DataSource other) {
+			return new JdbcTransactionManager(other);
+		}
+
+	}
+
+	static class FencedMethod {
+
+		@DistributedLock(key = "'a'", fenced = true)
+		public void method() {
+		}
+
+	}
+
+	/** A database that says that it is another one, once its table is created. */
+	private static final class RenamedDatabase extends DelegatingDataSource {
+
+		private final String product;
+
+		RenamedDatabase(DataSource target, String product) {
+			super(target);
+			this.product = product;
+		}
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			Connection connection = super.getConnection();
+			return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
+					(proxy, method, args) -> method.getName().equals("getMetaData") ? metadata(connection)
+							: invoke(connection, method, args));
+		}
+
+		private DatabaseMetaData metadata(Connection connection) throws SQLException {
+			DatabaseMetaData metadata = connection.getMetaData();
+			return (DatabaseMetaData) Proxy.newProxyInstance(getClass().getClassLoader(),
+					new Class<?>[] { DatabaseMetaData.class },
+					(proxy, method, args) -> method.getName().equals("getDatabaseProductName") ? this.product
+							: invoke(metadata, method, args));
+		}
+
+		private static Object invoke(Object target, java.lang.reflect.Method method, Object[] args) throws Throwable {
+			try {
+				return method.invoke(target, args);
+			}
+			catch (InvocationTargetException ex) {
+				throw ex.getCause();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,1 @@
+CREATE TABLE own_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL);
