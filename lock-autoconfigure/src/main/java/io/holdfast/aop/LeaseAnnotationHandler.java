@@ -354,8 +354,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		private boolean leavesTokenToTransaction() {
 			BeanFactory beans = LeaseAnnotationHandler.this.beanFactory;
-			return beans != null
-					&& OwnTransaction.raisesToken(this.invocation, this.operation.annotatedMethod().targetClass(), beans);
+			return beans != null && OwnTransaction.raisesToken(this.invocation,
+					this.operation.annotatedMethod().targetClass(), beans);
 		}
 
 		/** Note that the store has answered: its next failure is to be warned of. */

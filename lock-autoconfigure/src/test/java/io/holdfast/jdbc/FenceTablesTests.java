@@ -118,7 +118,8 @@ class FenceTablesTests {
 		runner.run((context) -> assertThat(context).hasFailed());
 		try (HikariDataSource pool = kind.open()) {
 			ApplicationContextRunner always = runner.withPropertyValues("holdfast.fence.jdbc.initialize-schema=always")
-				.withBean("given", HikariDataSource.class, () -> pool, (definition) -> definition.setDestroyMethodName(""));
+				.withBean("given", HikariDataSource.class, () -> pool,
+						(definition) -> definition.setDestroyMethodName(""));
 			// The second start finds the table.
 			always.run((context) -> table(context.getBean("main")));
 			always.run((context) -> table(context.getBean("main")));
@@ -141,8 +142,7 @@ class FenceTablesTests {
 			"fence.jdbc.timeout=900ms, at least 1000ms", "'fence.jdbc.table-name=f;', letters" })
 	@DisplayName("Values that make no sense fail the start")
 	void refused(String property, String message) {
-		this.enabled
-			.withPropertyValues("holdfast." + property, "holdfast.fence.jdbc.initialize-schema=never")
+		this.enabled.withPropertyValues("holdfast." + property, "holdfast.fence.jdbc.initialize-schema=never")
 			.run((context) -> assertThat(context.getStartupFailure()).rootCause().hasMessageContaining(message));
 	}
 

@@ -53,7 +53,8 @@ class FencedDeclarationTests {
 	private ApplicationContextRunner withDatabase(String name) {
 		DataSource database = database();
 		return this.runner.withBean(name, DataSource.class, () -> database)
-			.withBean(name + "Transactions", PlatformTransactionManager.class, () -> new JdbcTransactionManager(database));
+			.withBean(name + "Transactions", PlatformTransactionManager.class,
+					() -> new JdbcTransactionManager(database));
 	}
 
 	private static void refused(ApplicationContextRunner runner, String problem, String cure) {
@@ -87,16 +88,17 @@ class FencedDeclarationTests {
 	@Test
 	@DisplayName("It is refused with READ, and where its code leaves the thread")
 	void wrongPlaces() {
-		refused(withDatabase("shop").withBean(FencedReader.class), "mode = READ are both given", "Leave one of them out");
-		refused(withDatabase("shop").withBean(FencedFuture.class), "leaves the thread", "returns when its work is done");
+		refused(withDatabase("shop").withBean(FencedReader.class), "mode = READ are both given",
+				"Leave one of them out");
+		refused(withDatabase("shop").withBean(FencedFuture.class), "leaves the thread",
+				"returns when its work is done");
 		refused(withDatabase("shop").withBean(FencedMono.class), "leaves the thread", "returns when its work is done");
 	}
 
 	@Test
 	@DisplayName("A fenced request is refused where its code is not known, with the way to go")
 	void requests() {
-		assertThatIllegalArgumentException()
-			.isThrownBy(() -> LockRequest.of("stock").mode(LockMode.READ).fenced())
+		assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of("stock").mode(LockMode.READ).fenced())
 			.withMessageContaining("'stock' is fenced and of mode READ");
 		assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of("stock").fenced().mode(LockMode.READ));
 		assertThat(LockRequest.of("stock").fenced()).isNotEqualTo(LockRequest.of("stock"))
@@ -105,8 +107,8 @@ class FencedDeclarationTests {
 			LockService locks = context.getBean(LockService.class);
 			LockRequest request = LockRequest.of("stock").fenced();
 			for (Runnable way : new Runnable[] { () -> locks.acquire(request), () -> locks.tryAcquire(request),
-					() -> locks.acquireAsync(request), () -> locks.tryAcquireAsync(request), () -> locks.asLock(request),
-					() -> locks.asReadWriteLock(request),
+					() -> locks.acquireAsync(request), () -> locks.tryAcquireAsync(request),
+					() -> locks.asLock(request), () -> locks.asReadWriteLock(request),
 					() -> locks.withLockAsync(request, () -> CompletableFuture.completedFuture("")) }) {
 				assertThatIllegalArgumentException().isThrownBy(way::run)
 					.withMessageContaining("use withLock(request, code)")
@@ -138,7 +140,8 @@ class FencedDeclarationTests {
 			.withPropertyValues("holdfast.fence.jdbc.data-sources=shop")
 			.run((context) -> assertThat(context.getBean(TransactionFences.class).dataSources()).hasSize(1));
 		assertThat(output.getOut())
-			.containsOnlyOnce("Transactions of shop are fenced; those of archive are not, as holdfast.fence.jdbc.data-sources")
+			.containsOnlyOnce(
+					"Transactions of shop are fenced; those of archive are not, as holdfast.fence.jdbc.data-sources")
 			.containsOnlyOnce("Transactions of otherTransactions are not checked under fenced locks")
 			.containsOnlyOnce("spring.jpa.open-in-view keeps entities");
 	}

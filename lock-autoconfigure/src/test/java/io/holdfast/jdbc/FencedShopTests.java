@@ -167,9 +167,7 @@ class FencedShopTests extends RedisTestCase {
 				try (LeaseContext.Scope scope = leases.open()) {
 					shop.works.required(() -> shop.write("late"));
 				}
-			})).failsWithin(10, TimeUnit.SECONDS)
-				.withThrowableThat()
-				.withCauseInstanceOf(LeaseLostException.class);
+			})).failsWithin(10, TimeUnit.SECONDS).withThrowableThat().withCauseInstanceOf(LeaseLostException.class);
 			return null;
 		}));
 		assertThat(shop.written()).isEmpty();
@@ -233,8 +231,8 @@ class FencedShopTests extends RedisTestCase {
 		TransactionTemplate ofTwo = new TransactionTemplate(context.getBean("ofTwo", PlatformTransactionManager.class));
 		LockService locks = context.getBean(LockService.class);
 		LockRequest request = LockRequest.of(STOCK).fenced();
-		locks.withLock(request,
-				() -> ofOne.executeWithoutResult((status) -> ofTwo.executeWithoutResult((inner) -> write(two, "sale"))));
+		locks.withLock(request, () -> ofOne
+			.executeWithoutResult((status) -> ofTwo.executeWithoutResult((inner) -> write(two, "sale"))));
 		assertThat(written(two)).containsExactly("sale");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> locks.withLock(request, () -> {
 			new JdbcTemplate(two).update("UPDATE holdfast_fence SET token = token + 1");

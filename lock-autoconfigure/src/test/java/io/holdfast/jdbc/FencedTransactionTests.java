@@ -49,7 +49,10 @@ class FencedTransactionTests extends RedisTestCase {
 				(shop, body) -> shop.works.nested(body));
 	}
 
-	/** Run code under the leases of this thread, within a transaction that was begun without. */
+	/**
+	 * Run code under the leases of this thread, within a transaction that was begun
+	 * without.
+	 */
 	private static void inOuter(FencedShop shop, Runnable code, boolean outerCommits) {
 		LeaseContext leases = LeaseContext.current();
 		LeaseContext.Scope scope = LeaseContext.empty().open();
@@ -223,10 +226,10 @@ class FencedTransactionTests extends RedisTestCase {
 			assertThat(shop.token(STOCK)).isEqualTo(LockLease.current().fencingToken());
 			return LockLease.current().fencingToken();
 		});
-		shop.sales.look(() -> assertThat(shop.token(STOCK)).isEqualTo(LockLease.current().fencingToken())
-			.isGreaterThan(first));
-		shop.works.readOnly(() -> lockedBy(shop, () -> assertThat(shop.token(STOCK))
-			.isEqualTo(LockLease.current().fencingToken())));
+		shop.sales.look(
+				() -> assertThat(shop.token(STOCK)).isEqualTo(LockLease.current().fencingToken()).isGreaterThan(first));
+		shop.works.readOnly(() -> lockedBy(shop,
+				() -> assertThat(shop.token(STOCK)).isEqualTo(LockLease.current().fencingToken())));
 		shop.overtake(STOCK, Long.MAX_VALUE);
 		List<String> ran = new ArrayList<>();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> ran.add("body")))

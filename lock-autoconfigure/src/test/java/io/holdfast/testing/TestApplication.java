@@ -38,9 +38,8 @@ import org.springframework.context.annotation.Configuration;
 		PropertyPlaceholderAutoConfiguration.class, SslAutoConfiguration.class, TaskExecutionAutoConfiguration.class,
 		TaskSchedulingAutoConfiguration.class, HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
 		HoldfastEndpointsAutoConfiguration.class, HoldfastFenceAutoConfiguration.class,
-		HoldfastHealthAutoConfiguration.class,
-		HoldfastObservationAutoConfiguration.class, HoldfastReactiveAutoConfiguration.class,
-		HoldfastSwitchAutoConfiguration.class })
+		HoldfastHealthAutoConfiguration.class, HoldfastObservationAutoConfiguration.class,
+		HoldfastReactiveAutoConfiguration.class, HoldfastSwitchAutoConfiguration.class })
 public class TestApplication {
 
 	/** Properties of instances that pass nothing on among their own threads. */
