@@ -70,7 +70,7 @@ class WithLockTests {
 	}
 
 	/**
-	 * Wait until Redis has run the release, which the code's caller does not wait for.
+	 * Wait until Redis has run the release, which no caller waits for.
 	 */
 	private void awaitFree() {
 		await("release").atMost(Duration.ofSeconds(10)).until(this::isFree);

@@ -57,7 +57,7 @@ class SeveralCallsInTransactionTests {
 		return lease.isPresent();
 	}
 
-	/** Wait until Redis has run the releases, which nobody waits for. */
+	/** Wait until Redis has run the releases, which no caller waits for. */
 	private void awaitFree() {
 		await("release").atMost(SOON).until(this::isFree);
 	}

@@ -20,6 +20,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -69,6 +70,7 @@ class ReleaseOrderTests extends ProxiedTestCase {
 		assertThat(this.proxy.cuts()).as("replies lost").isEqualTo(Face.values().length);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("Nothing gets through any more")
 	void down() {
