@@ -82,11 +82,21 @@ final class AcquiredLease implements HeldMethodLease {
 	private void release() {
 		String why = whyNotHeld();
 		try {
-			onReleased(this.lease.release(), why);
+			if (needsAnswer()) {
+				onReleased(this.lease.release(), why);
+			}
+			else {
+				this.lease.close();
+			}
 		}
 		catch (RuntimeException | Error ex) {
 			onReleaseFailed(ex, why);
 		}
+	}
+
+	/** Return whether the outcome of the call depends on that of the release. */
+	private boolean needsAnswer() {
+		return onLoss() != OnLoss.NOTIFY || !(this.lease instanceof LeaseInternals);
 	}
 
 	@Override
@@ -135,12 +145,7 @@ final class AcquiredLease implements HeldMethodLease {
 		// What is not held any more is of no use to the transaction, and its release
 		// tells whether it was lost.
 		if (!tryLeave()) {
-			if (onLoss() == OnLoss.NOTIFY && this.lease instanceof LeaseInternals) {
-				this.lease.close();
-			}
-			else {
-				release();
-			}
+			release();
 		}
 		return verdict(failure);
 	}
@@ -148,13 +153,10 @@ final class AcquiredLease implements HeldMethodLease {
 	@Override
 	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
 		waiveMinHold(failure);
-		CompletableFuture<?> released;
 		if (tryLeave()) {
-			released = CompletableFuture.completedFuture(null);
+			return CompletableFuture.completedFuture(verdict(failure));
 		}
-		else {
-			released = (onLoss() == OnLoss.NOTIFY) ? sendReleaseAsync() : releaseAsync();
-		}
+		CompletableFuture<?> released = needsAnswer() ? releaseAsync() : sendReleaseAsync();
 		return released.thenApply((done) -> verdict(failure));
 	}
 
