@@ -59,10 +59,13 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 */
 	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
 
-	/** Commands that meet leave by one system call, but not more than so many. */
-	private static final int MOST_FLUSHES = FlushConsolidationHandler.DEFAULT_EXPLICIT_FLUSH_AFTER_FLUSHES;
+	/**
+	 * Number of commands that leave by one system call at most. With Netty's default of
+	 * 256, Redis idles until all of many have been written.
+	 */
+	private static final int MOST_FLUSHES = 16;
 
-	/** The event loop of a thread that serves connections of Holdfast's. */
+	/** The event loop of the current thread, if it serves connections of Holdfast's. */
 	private static final FastThreadLocal<EventLoop> EVENT_LOOP = new FastThreadLocal<>();
 
 	private static final NettyCustomizer NO_CUSTOMIZER = new NettyCustomizer() {
