@@ -66,22 +66,22 @@ class PackageRulesTests {
 							"org.springframework.dao..", "io.lettuce..", "org.springframework.util..",
 							"org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.jdbc",
-					List.of("io.holdfast", "io.holdfast.async", "io.holdfast.engine", "javax.sql",
-							"io.micrometer.observation..", "org.springframework.beans..",
-							"org.springframework.context..", "org.springframework.core..", "org.springframework.dao..",
-							"org.springframework.jdbc..", "org.springframework.transaction..",
-							"org.springframework.util..", "org.springframework.aop..", "org.apache.commons.logging..")), //
+					List.of("io.holdfast", "io.holdfast.async", "javax.sql", "io.micrometer.observation..",
+							"org.springframework.beans..", "org.springframework.context..",
+							"org.springframework.core..", "org.springframework.dao..", "org.springframework.jdbc..",
+							"org.springframework.transaction..", "org.springframework.util..",
+							"org.springframework.aop..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine")), //
 			Map.entry("io.holdfast.reactive",
 					List.of("io.holdfast", "io.holdfast.async", "reactor..", "org.reactivestreams..",
 							"org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.async", "io.holdfast.annotation",
-					"io.holdfast.reactive", "io.micrometer.observation..", "reactor..", "org.reactivestreams..",
-					"kotlin..", "kotlinx.coroutines..", "org.springframework.aop..", "org.springframework.aot..",
-					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
-					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
-					"org.springframework.scheduling.annotation", "org.springframework.transaction..",
-					"org.springframework.util..", "org.apache.commons.logging..")), //
+					"io.holdfast.jdbc", "io.holdfast.reactive", "io.micrometer.observation..", "reactor..",
+					"org.reactivestreams..", "kotlin..", "kotlinx.coroutines..", "org.springframework.aop..",
+					"org.springframework.aot..", "org.aopalliance..", "org.springframework.beans..",
+					"org.springframework.context..", "org.springframework.core..", "org.springframework.expression..",
+					"org.springframework.format..", "org.springframework.scheduling.annotation",
+					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.observation",
 					List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
 							"org.apache.commons.logging..")), //

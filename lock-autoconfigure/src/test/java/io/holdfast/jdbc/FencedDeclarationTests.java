@@ -46,7 +46,7 @@ class FencedDeclarationTests {
 
 	private static DataSource database() {
 		JdbcDataSource database = new JdbcDataSource();
-		database.setUrl("jdbc:h2:mem:declarations");
+		database.setUrl("jdbc:h2:mem:declarations;DB_CLOSE_DELAY=-1");
 		return database;
 	}
 

@@ -191,7 +191,8 @@ final class FencedShop {
 			if (database == TestDatabase.H2) {
 				jdbc.execute("SET DB_CLOSE_DELAY -1");
 			}
-			jdbc.execute("CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)");
+			jdbc.execute(
+					"CREATE TABLE IF NOT EXISTS holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)");
 			jdbc.execute("CREATE TABLE sale (what VARCHAR(100))");
 			return pool;
 		}
