@@ -62,13 +62,16 @@ final class FenceListener implements TransactionExecutionListener {
 		}
 	}
 
+	/**
+	 * Before: callbacks after the end may begin transactions, and no row is locked then.
+	 */
 	@Override
-	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
+	public void beforeCommit(TransactionExecution transaction) {
 		OpenTransaction.ended(transaction);
 	}
 
 	@Override
-	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
+	public void beforeRollback(TransactionExecution transaction) {
 		OpenTransaction.ended(transaction);
 	}
 

@@ -36,27 +36,27 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 
 	/** Check the leases of a transaction that has just begun. */
 	void checkBegun(OpenTransaction begun, FencedLeases leases) {
-		checkBegun(begun, leases, "transaction", "The transaction under lock");
+		checkBegun(begun, leases, "transaction", "The transaction under lock", "Nothing of it was written");
 		leases.passed();
 	}
 
-	private void checkBegun(OpenTransaction begun, FencedLeases leases, String when, String what) {
+	private void checkBegun(OpenTransaction begun, FencedLeases leases, String when, String what, String consequence) {
 		List<FenceRow> free = leases.rows().stream().filter((row) -> !begun.isLocked(row)).toList();
 		observe(when, () -> {
 			leases.ensureHeld();
 			if (!free.isEmpty()) {
-				withConnection(what, leases, (connection) -> this.table.raise(connection, free, true));
+				withConnection(what, consequence, leases, (connection) -> this.table.raise(connection, free, true));
 			}
 		});
 		begun.locked(free);
 	}
 
 	/** Check leases in the transaction of the current thread, which goes on. */
-	void checkWithin(@Nullable OpenTransaction open, FencedLeases leases) {
+	void checkWithin(@Nullable OpenTransaction open, FencedLeases leases, String when) {
 		List<FenceRow> rows = leases.rows();
-		observe("transaction", () -> {
+		observe(when, () -> {
 			leases.ensureHeld();
-			withConnection("The transaction under lock", leases, (connection) -> {
+			withConnection("The lock", "Roll back what was done under it", leases, (connection) -> {
 				if (open == null || !rows.stream().allMatch(open::isLocked)) {
 					refuseOldSnapshot(connection, leases);
 				}
@@ -86,7 +86,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 				if (begun == null) {
 					throw noManager();
 				}
-				checkBegun(begun, FencedLeases.of(lease), "acquisition", "The lock");
+				checkBegun(begun, FencedLeases.of(lease), "acquisition", "The lock", "No code has run under it");
 			});
 		}
 		finally {
@@ -100,13 +100,13 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 				+ "of the fence: leave the listeners of the manager in place, or call Fences.check(lease) in each transaction");
 	}
 
-	private void withConnection(String what, FencedLeases leases, ConnectionUser user) {
+	private void withConnection(String what, String consequence, FencedLeases leases, ConnectionUser user) {
 		Connection connection = DataSourceUtils.getConnection(this.dataSource);
 		try {
 			user.use(connection);
 		}
 		catch (LateFenceException ex) {
-			throw leases.refuse(what, this.tableName, ex);
+			throw leases.refuse(what, consequence, this.tableName, ex);
 		}
 		catch (SQLException ex) {
 			throw new UncategorizedSQLException("fence check", null, ex);

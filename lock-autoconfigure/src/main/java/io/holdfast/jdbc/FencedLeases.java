@@ -79,9 +79,11 @@ record FencedLeases(List<LockLease> leases) {
 	/**
 	 * End the leases of a row by loss.
 	 * @param what the beginning of the message, before the name of the lock
+	 * @param consequence a sentence of the message
+	 * @param table the name of the fence table
 	 * @return the exception for the code under the lease
 	 */
-	LeaseLostException refuse(String what, String table, LateFenceException late) {
+	LeaseLostException refuse(String what, String consequence, String table, LateFenceException late) {
 		String key = late.name();
 		String message = late.getMessage();
 		for (LockLease lease : this.leases) {
@@ -90,9 +92,10 @@ record FencedLeases(List<LockLease> leases) {
 					key = each;
 					message = what + " '" + SingleLine.of(each) + "' (fence " + late.token()
 							+ ") was refused by the database: a later holder (fence " + late.laterToken()
-							+ ") has been there. Nothing of it was written. If each new holder is refused, the clock of"
-							+ " Redis was ahead and went back: call Fences.reset(\"" + SingleLine.of(each)
-							+ "\"), or delete the row '" + SingleLine.of(late.name()) + "' of " + table;
+							+ ") has been there. " + consequence
+							+ ". If each new holder is refused, the clock of Redis was ahead and went back: call Fences.reset(\""
+							+ SingleLine.of(each) + "\"), or delete the row '" + SingleLine.of(late.name()) + "' of "
+							+ table;
 					((FencedLease) lease).refuse(each, "the database has refused its fence " + late.token()
 							+ ", as a later holder (fence " + late.laterToken() + ") has been there", message);
 				}

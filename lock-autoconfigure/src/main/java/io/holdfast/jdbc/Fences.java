@@ -56,7 +56,7 @@ public final class Fences {
 			OpenTransaction open = OpenTransaction.writing(each.dataSource());
 			if (open != null
 					|| each.manager() == null && TransactionSynchronizationManager.isActualTransactionActive()) {
-				each.checkWithin(open, FencedLeases.of(lease));
+				each.checkWithin(open, FencedLeases.of(lease), "transaction");
 				checked = true;
 			}
 		}

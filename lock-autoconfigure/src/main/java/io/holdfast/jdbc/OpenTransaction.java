@@ -32,6 +32,8 @@ final class OpenTransaction {
 
 	private final Set<FenceRow> locked = new HashSet<>(2);
 
+	private boolean ended;
+
 	private OpenTransaction(TransactionExecution execution, DataSource dataSource, @Nullable OpenTransaction outer) {
 		this.execution = execution;
 		this.dataSource = dataSource;
@@ -46,12 +48,18 @@ final class OpenTransaction {
 		return begun;
 	}
 
-	/** Note that a transaction has ended. */
+	/** Note that a transaction ends, and keeps no row locked from now on. */
 	static void ended(TransactionExecution execution) {
 		OpenTransaction top = INNERMOST.get();
-		if (top != null && top.execution == execution) {
-			if (top.outer != null) {
-				INNERMOST.set(top.outer);
+		for (OpenTransaction each = top; each != null; each = each.outer) {
+			if (each.execution == execution) {
+				each.ended = true;
+			}
+		}
+		if (top != null) {
+			OpenTransaction open = innermost();
+			if (open != null) {
+				INNERMOST.set(open);
 			}
 			else {
 				INNERMOST.remove();
@@ -59,13 +67,17 @@ final class OpenTransaction {
 		}
 	}
 
-	/** Return the innermost one that is not completed. Not every end is told. */
 	private static @Nullable OpenTransaction innermost() {
 		OpenTransaction top = INNERMOST.get();
-		while (top != null && top.execution.isCompleted()) {
+		while (top != null && !top.isOpen()) {
 			top = top.outer;
 		}
 		return top;
+	}
+
+	/** Not every end is told. */
+	private boolean isOpen() {
+		return !this.ended && !this.execution.isCompleted();
 	}
 
 	/**
@@ -76,7 +88,7 @@ final class OpenTransaction {
 	static @Nullable OpenTransaction writing(DataSource dataSource) {
 		Object resource = TransactionSynchronizationManager.getResource(dataSource);
 		for (OpenTransaction each = innermost(); each != null && resource != null; each = each.outer) {
-			if (each.resource == resource && each.dataSource == dataSource && !each.execution.isCompleted()) {
+			if (each.resource == resource && each.dataSource == dataSource && each.isOpen()) {
 				return each.execution.isReadOnly() ? null : each;
 			}
 		}
@@ -85,11 +97,6 @@ final class OpenTransaction {
 
 	DataSource dataSource() {
 		return this.dataSource;
-	}
-
-	/** Return its name, or {@code null}. */
-	@Nullable String name() {
-		return this.execution.getTransactionName();
 	}
 
 	/** Note rows that it keeps locked until its end. */
@@ -104,7 +111,7 @@ final class OpenTransaction {
 	 */
 	boolean isLocked(FenceRow row) {
 		for (OpenTransaction each = this; each != null; each = each.outer) {
-			if (each.dataSource == this.dataSource && !each.execution.isCompleted() && each.locked.contains(row)) {
+			if (each.dataSource == this.dataSource && each.isOpen() && each.locked.contains(row)) {
 				return true;
 			}
 		}

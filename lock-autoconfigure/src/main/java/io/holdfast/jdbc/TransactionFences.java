@@ -163,7 +163,7 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 		for (FencedDataSource each : all) {
 			OpenTransaction open = OpenTransaction.writing(each.dataSource());
 			if (open != null) {
-				each.checkWithin(open, FencedLeases.of(lease));
+				each.checkWithin(open, FencedLeases.of(lease), "acquisition");
 			}
 			else if (!byTransaction) {
 				each.raise(lease);

@@ -156,8 +156,8 @@ class FencedDeclarationTests {
 		assertThat(output.getOut()).doesNotContain("fenced", "open-in-view");
 	}
 
-	/** A fenced method. */
-	static class Fenced {
+	/** A fenced method. Public, as a proxy may be of another class loader. */
+	public static class Fenced {
 
 		@DistributedLock(fenced = true)
 		public void sell() {

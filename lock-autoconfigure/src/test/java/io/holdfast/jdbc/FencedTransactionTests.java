@@ -15,6 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -251,6 +253,32 @@ class FencedTransactionTests extends RedisTestCase {
 			return null;
 		});
 		shop.checkNothingLeft();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("Transactions that begin after a commit or rollback, in its callbacks, are checked anew")
+	void afterCompletion(Kind kind) {
+		for (boolean commit : new boolean[] { true, false }) {
+			FencedShop shop = FencedShop.open(this.redis, kind);
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(
+					() -> shop.sales.locked(() -> new TransactionTemplate(shop.transactions).execute((status) -> {
+						shop.write("sale");
+						if (!commit) {
+							status.setRollbackOnly();
+						}
+						TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+							@Override
+							public void afterCompletion(int completion) {
+								shop.overtake(STOCK);
+								shop.works.requiresNew(() -> shop.write("late"));
+							}
+						});
+						return null;
+					})));
+			assertThat(shop.written()).isEqualTo(commit ? List.of("sale") : List.of());
+			shop.checkNothingLeft();
+		}
 	}
 
 	@Test
