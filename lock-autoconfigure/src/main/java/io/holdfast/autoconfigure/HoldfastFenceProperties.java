@@ -21,7 +21,9 @@ import org.springframework.boot.sql.init.DatabaseInitializationMode;
  * databases that are embedded, or never
  * @param platform Name of the database, in place of @@platform@@ in the location of the
  * script; found out by default
- * @param schema Location of the script that creates the fence table
+ * @param schema Location of the script that creates the fence table. Those for
+ * postgresql, mariadb and h2 are tested; there are scripts for mysql, oracle, sqlserver,
+ * db2 and hsqldb, too, which are not
  * @param tableName Name of the fence table, with its schema if need be; with another one
  * than the default, set the location of a script of your own too
  * @param timeout How long a check waits for the transactions of other holders, 1s at

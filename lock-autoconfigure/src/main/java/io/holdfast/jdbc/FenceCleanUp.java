@@ -91,8 +91,9 @@ public final class FenceCleanUp implements SmartLifecycle {
 
 	/** Clean up if no instance has done so today. */
 	void cleanUp() {
+		// No tenant, as this thread has none.
 		Optional<LockLease> acquired = this.locks
-			.tryAcquire(LockRequest.of(KEY).waitTime(Duration.ZERO).minHold(PAUSE));
+			.tryAcquire(LockRequest.of(KEY).namespace("").waitTime(Duration.ZERO).minHold(PAUSE));
 		if (acquired.isEmpty()) {
 			return;
 		}

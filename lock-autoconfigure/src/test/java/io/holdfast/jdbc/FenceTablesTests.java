@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.KeyNamespace;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
@@ -162,9 +163,9 @@ class FenceTablesTests {
 	}
 
 	@Test
-	@DisplayName("Old rows are deleted once a day")
+	@DisplayName("Old rows are deleted once a day, without a tenant")
 	void cleanUp() {
-		this.enabled.run((context) -> {
+		this.enabled.withBean(KeyNamespace.class, () -> FenceTablesTests::noTenant).run((context) -> {
 			JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));
 			FenceCleanUp cleanUp = new FenceCleanUp(context.getBean(TransactionFences.class),
 					context.getBean(LockService.class), Duration.ofDays(30));
@@ -203,6 +204,10 @@ class FenceTablesTests {
 			assertThat(cleanUp[0].isRunning()).isTrue();
 		});
 		assertThat(cleanUp[0].isRunning()).isFalse();
+	}
+
+	private static String noTenant() {
+		throw new IllegalStateException("no tenant");
 	}
 
 	private static void table(Object dataSource) {
