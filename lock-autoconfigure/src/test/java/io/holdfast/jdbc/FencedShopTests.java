@@ -160,6 +160,7 @@ class FencedShopTests extends RedisTestCase {
 
 	@Test
 	@DisplayName("A thread that opens the context of another one is checked, too")
+	@SuppressWarnings("try")
 	void otherThread() {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {

@@ -27,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * The ways in which a transaction begins under a fenced lease, of a holder that is late
  * and of one that is not.
  */
+@SuppressWarnings("try")
 class FencedTransactionTests extends RedisTestCase {
 
 	private static final String STOCK = "stock";
