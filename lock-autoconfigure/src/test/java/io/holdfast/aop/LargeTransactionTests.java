@@ -42,7 +42,7 @@ class LargeTransactionTests {
 
 	private final TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 
-	/** A quadratic list took 20 seconds of a processor, on a quiet machine. */
+	/** Quadratic lists took 20 seconds of a processor and more, on a quiet machine. */
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("Tens of thousands of calls for one lock cost each what the first ones cost")
@@ -79,7 +79,19 @@ class LargeTransactionTests {
 		})),
 
 		SEVERAL_KEYS((tests) -> tests.locks.withLock(LockRequest.ofAll(List.of("job", "stock")), () -> {
-		}));
+		})),
+
+		MAX_HOLD((tests) -> tests.locks.withLock(LockRequest.of("job").maxHold(Duration.ofHours(1)), () -> {
+		})),
+
+		NOT_RENEWED((tests) -> tests.locks.withLock(LockRequest.of("job").autoRenew(false), () -> {
+		})),
+
+		DIFFERENT_TERMS((tests) -> {
+			tests.shop.sell();
+			tests.locks.withLock(LockRequest.of("job").autoRenew(false), () -> {
+			});
+		});
 
 		private final Consumer<LargeTransactionTests> body;
 

@@ -56,9 +56,6 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	 */
 	private final boolean hasMinHold;
 
-	/** The lease time if it is renewed for as long as it is open, or {@link #DEPENDS}. */
-	private final long foreverMillis;
-
 	/** When it was granted or, of several together, when the last of them was. */
 	private volatile long openedAt;
 
@@ -80,8 +77,6 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.request = requester.request();
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
 		this.observation = (requester.observation() == hold.observation) ? hold.observation : null;
-		this.foreverMillis = (this.request.renewal() && this.request.maxHoldNanos() == ResolvedRequest.FOREVER)
-				? this.request.leaseMillis() : DEPENDS;
 		this.openedAt = now;
 		this.partial = requester.isPart();
 	}
@@ -97,25 +92,31 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** Note that no other keys are waited for any more: the time of its user begins. */
 	public final void endWaitForOthers(long now) {
 		if (this.partial) {
-			this.openedAt = now;
-			this.partial = false;
+			this.hold.leases.change(this, () -> {
+				this.openedAt = now;
+				this.partial = false;
+			});
 		}
 		this.hold.endWaitForOthers(now);
 	}
 
 	@Override
 	public final boolean isRenewed() {
-		return this.partial || this.request.renewal();
+		return renewedNanos() > 0;
 	}
 
 	@Override
 	public final boolean isRenewed(long now) {
-		return this.partial || this.request.renewal() && now - this.openedAt < this.request.maxHoldNanos();
+		long renewed = renewedNanos();
+		return renewed > 0 && now - this.openedAt < renewed;
 	}
 
 	@Override
-	public final long foreverMillis() {
-		return this.foreverMillis;
+	public final long renewedNanos() {
+		if (this.partial) {
+			return ResolvedRequest.FOREVER;
+		}
+		return this.request.renewal() ? this.request.maxHoldNanos() : 0;
 	}
 
 	@Override

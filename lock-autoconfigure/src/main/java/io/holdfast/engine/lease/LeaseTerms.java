@@ -3,19 +3,16 @@ package io.holdfast.engine.lease;
 /** A lease that is open on a hold, with terms of its own. */
 public interface LeaseTerms {
 
-	/** Whether it is renewed depends on the time, or it is not at all. */
-	long DEPENDS = -1;
-
 	/** Return whether it is to be renewed, or was until its maxHold. */
 	boolean isRenewed();
 
 	boolean isRenewed(long now);
 
 	/**
-	 * Return its lease time if it is renewed for as long as it is open, whatever the
-	 * time, or {@link #DEPENDS}.
+	 * Return for how long it is renewed in all, in nanoseconds: 0 if it is not. Constant
+	 * between {@linkplain OpenLeases#change changes}, as the lease time is.
 	 */
-	long foreverMillis();
+	long renewedNanos();
 
 	long leaseMillis();
 

@@ -1,30 +1,36 @@
 package io.holdfast.engine.lease;
 
-import java.util.Arrays;
-import java.util.Objects;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Predicate;
 
-import org.jspecify.annotations.Nullable;
+import io.holdfast.engine.request.ResolvedRequest;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
- * once it is closed. Changed by the coordinator only, and read by any thread.
+ * once it is closed. Changed by the coordinator, and at the end of a wait for several
+ * keys. Thread-safe.
  */
 public final class OpenLeases {
 
-	/**
-	 * In the order of their opening, then {@code null}. An array, as renewals read it for
-	 * each of many holds. Only its end is changed in place: a reader on another thread
-	 * misses no lease that stays.
-	 */
-	private volatile @Nullable LeaseTerms[] leases = {};
+	/** Mark of leases whose renewal depends on the time. */
+	private static final long DEPENDS = -1;
 
-	/** How many are open. Confined to the coordinator. */
+	/**
+	 * Leases by their terms: thousands of nested leases mostly have the same ones.
+	 * Guarded by this.
+	 */
+	private final List<Group> groups = new ArrayList<>(1);
+
+	/** Number of open leases. Confined to the coordinator. */
 	private int count;
 
 	/**
-	 * The longest lease time if all are renewed whatever the time, or
-	 * {@link LeaseTerms#DEPENDS}. Noted here, as renewals ask for it several times for
-	 * each of many holds, of which the processor's cache has nothing.
+	 * The longest lease time if all are renewed whatever the time, or {@link #DEPENDS}.
+	 * Noted here, as renewals ask for it several times for each of many holds, of which
+	 * the processor's cache has nothing.
 	 */
 	private volatile long longestRenewed;
 
@@ -33,59 +39,81 @@ public final class OpenLeases {
 		return this.count;
 	}
 
-	void add(LeaseTerms lease) {
-		@Nullable LeaseTerms[] all = this.leases;
+	synchronized void add(LeaseTerms lease) {
 		if (this.count == 0) {
-			all = new LeaseTerms[] { lease };
-			this.longestRenewed = lease.foreverMillis();
-		}
-		else {
-			if (this.count == all.length) {
-				all = Arrays.copyOf(all, 2 * this.count);
-			}
-			all[this.count] = lease;
-			this.longestRenewed = longer(this.longestRenewed, lease.foreverMillis());
+			this.groups.clear();
 		}
 		this.count++;
-		this.leases = all;
+		put(lease);
+		this.longestRenewed = findLongestForever();
 	}
 
-	void remove(LeaseTerms lease) {
+	synchronized void remove(LeaseTerms lease) {
 		this.count--;
-		if (this.count == 0) {
-			return;
+		if (this.count > 0) {
+			take(lease);
+			this.longestRenewed = findLongestForever();
 		}
-		@Nullable LeaseTerms[] all = this.leases;
-		// Mostly it is the last one.
-		int index = this.count;
-		while (all[index] != lease) {
+	}
+
+	/**
+	 * Change the terms of a lease, which counts as opened last then unless it is closed.
+	 */
+	synchronized void change(LeaseTerms lease, Runnable change) {
+		boolean open = take(lease);
+		change.run();
+		if (open) {
+			put(lease);
+			this.longestRenewed = findLongestForever();
+		}
+	}
+
+	private void put(LeaseTerms lease) {
+		int index = indexOfGroup(lease);
+		if (index < 0) {
+			index = this.groups.size();
+			this.groups.add(new Group(lease.leaseMillis(), lease.renewedNanos(), new ArrayDeque<>(1)));
+		}
+		this.groups.get(index).leases.add(lease);
+	}
+
+	private boolean take(LeaseTerms lease) {
+		int index = indexOfGroup(lease);
+		if (index < 0) {
+			return false;
+		}
+		Deque<LeaseTerms> leases = this.groups.get(index).leases;
+		boolean found = leases.removeLastOccurrence(lease);
+		if (leases.isEmpty()) {
+			this.groups.remove(index);
+		}
+		return found;
+	}
+
+	/** Return where the group of a lease is, or -1. Mostly it is the last one. */
+	private int indexOfGroup(LeaseTerms lease) {
+		int index = this.groups.size() - 1;
+		while (index >= 0 && !this.groups.get(index).isOf(lease)) {
 			index--;
 		}
-		if (index < this.count) {
-			@Nullable LeaseTerms[] others = new LeaseTerms[all.length];
-			System.arraycopy(all, 0, others, 0, index);
-			System.arraycopy(all, index + 1, others, index, this.count - index);
-			all = others;
-		}
-		else {
-			all[index] = null;
-		}
-		this.leases = all;
-		if (lease.foreverMillis() == this.longestRenewed) {
-			this.longestRenewed = longestForever(this.longestRenewed);
-		}
+		return index;
 	}
 
-	private static long longer(long millis, long other) {
-		return (millis == LeaseTerms.DEPENDS || other == LeaseTerms.DEPENDS) ? LeaseTerms.DEPENDS
-				: Math.max(millis, other);
+	private long findLongestForever() {
+		long longest = 0;
+		for (Group group : this.groups) {
+			if (group.renewedNanos != ResolvedRequest.FOREVER) {
+				return DEPENDS;
+			}
+			longest = Math.max(longest, group.leaseMillis);
+		}
+		return longest;
 	}
 
 	/** Return whether any is to be renewed, or was until its maxHold. */
-	boolean isRenewed() {
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && lease.isRenewed()) {
+	synchronized boolean isRenewed() {
+		for (Group group : this.groups) {
+			if (group.renewedNanos > 0) {
 				return true;
 			}
 		}
@@ -95,39 +123,25 @@ public final class OpenLeases {
 	/** Return the longest lease time of those renewed, 0 if none is (any more). */
 	long longestRenewed(long now) {
 		long noted = this.longestRenewed;
-		return (noted != LeaseTerms.DEPENDS) ? noted : findLongestRenewed(now);
+		return (noted != DEPENDS) ? noted : findLongestRenewed(now);
 	}
 
-	/** Return the longest, which was the given one with a lease more. */
-	private long longestForever(long before) {
+	private synchronized long findLongestRenewed(long now) {
 		long longest = 0;
-		for (int i = 0; i < this.count; i++) {
-			longest = longer(longest, Objects.requireNonNull(this.leases[i]).foreverMillis());
-			if (longest == before) {
-				return before;
-			}
-		}
-		return longest;
-	}
-
-	private long findLongestRenewed(long now) {
-		long longest = 0;
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && lease.isRenewed(now)) {
-				longest = Math.max(longest, lease.leaseMillis());
+		for (Group group : this.groups) {
+			if (group.leaseMillis > longest && group.renewedNanos > 0 && group.longest().isRenewed(now)) {
+				longest = group.leaseMillis;
 			}
 		}
 		return longest;
 	}
 
 	/** Return the most that is left of the time of those not renewed, 0 without any. */
-	long longestLeft(long now) {
+	synchronized long longestLeft(long now) {
 		long millis = 0;
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && !lease.isRenewed()) {
-				millis = Math.max(millis, lease.leftMillis(now));
+		for (Group group : this.groups) {
+			if (group.renewedNanos == 0 && group.leaseMillis > millis) {
+				millis = Math.max(millis, group.longest().leftMillis(now));
 			}
 		}
 		return millis;
@@ -139,14 +153,13 @@ public final class OpenLeases {
 	 * @param validUntil the end of the hold's validity
 	 */
 	boolean isAnyCutShort(long validUntil, long now) {
-		if (this.longestRenewed != LeaseTerms.DEPENDS) {
-			return false;
-		}
-		long longest = longestRenewed(now);
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && !lease.isRenewed() && lease.leaseMillis() > longest
-					&& validUntil - lease.validIfGranted() < 0) {
+		return this.longestRenewed == DEPENDS && isAnyLonger(longestRenewed(now), validUntil);
+	}
+
+	private synchronized boolean isAnyLonger(long longest, long validUntil) {
+		for (Group group : this.groups) {
+			if (group.renewedNanos == 0 && group.leaseMillis > longest
+					&& validUntil - group.longest().validIfGranted() < 0) {
 				return true;
 			}
 		}
@@ -155,24 +168,12 @@ public final class OpenLeases {
 
 	/** Return whether code runs under one whose release has not begun. */
 	boolean isAnyForCode() {
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && lease.isForCode() && !lease.isReleased()) {
-				return true;
-			}
-		}
-		return false;
+		return isAny((lease) -> lease.isForCode() && !lease.isReleased());
 	}
 
 	/** Return whether the code under them goes on although its callers have gone. */
 	public boolean isCallerGone() {
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && !lease.isCallerGone()) {
-				return false;
-			}
-		}
-		return this.count > 0;
+		return this.count > 0 && !isAny((lease) -> !lease.isCallerGone());
 	}
 
 	/**
@@ -181,13 +182,38 @@ public final class OpenLeases {
 	 * may not know of it.
 	 */
 	boolean isAnyOwn() {
-		for (@Nullable
-		LeaseTerms lease : this.leases) {
-			if (lease != null && lease.isOwn() && !lease.isReleased()) {
-				return true;
+		return isAny((lease) -> lease.isOwn() && !lease.isReleased());
+	}
+
+	private synchronized boolean isAny(Predicate<LeaseTerms> condition) {
+		for (Group group : this.groups) {
+			for (LeaseTerms lease : group.leases) {
+				if (condition.test(lease)) {
+					return true;
+				}
 			}
 		}
 		return false;
+	}
+
+	/**
+	 * The leases of the same terms, in the order of opening.
+	 *
+	 * @param leaseMillis the lease time
+	 * @param renewedNanos for how long each is renewed
+	 * @param leases the leases, never none
+	 */
+	private record Group(long leaseMillis, long renewedNanos, Deque<LeaseTerms> leases) {
+
+		boolean isOf(LeaseTerms lease) {
+			return this.leaseMillis == lease.leaseMillis() && this.renewedNanos == lease.renewedNanos();
+		}
+
+		/** Return the lease that lasts longest, as it was opened last. */
+		LeaseTerms longest() {
+			return this.leases.getLast();
+		}
+
 	}
 
 }
