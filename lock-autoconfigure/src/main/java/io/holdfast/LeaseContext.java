@@ -1,5 +1,6 @@
 package io.holdfast;
 
+import java.util.ArrayList;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
@@ -23,14 +24,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseContext {
 
-	private static final LeaseContext EMPTY = new LeaseContext(List.of());
+	private static final LeaseContext EMPTY = new LeaseContext(List.of(), List.of());
 
 	private static final ThreadLocal<Scope> CURRENT = new ThreadLocal<>();
 
 	private final List<Lease> leases;
 
-	private LeaseContext(List<Lease> leases) {
+	/** Transactions that keep leases, the innermost first. */
+	private final List<TransactionBinding.Participation> transactions;
+
+	private LeaseContext(List<Lease> leases, List<TransactionBinding.Participation> transactions) {
 		this.leases = leases;
+		this.transactions = transactions;
 	}
 
 	/**
@@ -68,6 +73,39 @@ public final class LeaseContext {
 	 */
 	public List<Lease> leases() {
 		return this.leases;
+	}
+
+	/**
+	 * Return the leases of this context by which a request for a lock may be a nested
+	 * one. They include leases that a {@linkplain #within transaction} keeps now.
+	 * @param key the key of the lock, with its namespace
+	 * @return the leases, those of transactions last
+	 */
+	public List<Lease> leases(String key) {
+		// Mostly there are none, and nothing is made for them.
+		List<Lease> result = List.of();
+		for (Lease lease : this.leases) {
+			if (lease instanceof LockLease lock && lock.keys().contains(key)) {
+				result = (result.isEmpty()) ? new ArrayList<>(2) : result;
+				result.add(lease);
+			}
+		}
+		for (TransactionBinding.Participation transaction : this.transactions) {
+			List<Lease> kept = transaction.leases(key);
+			if (!kept.isEmpty()) {
+				result = (result.isEmpty()) ? new ArrayList<>(2) : result;
+				result.addAll(kept);
+			}
+		}
+		return result;
+	}
+
+	/**
+	 * Return whether this context has no leases, and no transaction that may keep some.
+	 * @return whether a request within this context is like one within none
+	 */
+	public boolean isEmpty() {
+		return this.leases.isEmpty() && this.transactions.isEmpty();
 	}
 
 	/**
@@ -116,14 +154,29 @@ public final class LeaseContext {
 	 */
 	public LeaseContext with(Lease lease) {
 		if (this.leases.isEmpty()) {
-			return new LeaseContext(List.of(lease));
+			return new LeaseContext(List.of(lease), this.transactions);
 		}
 		Lease[] more = new Lease[this.leases.size() + 1];
 		more[0] = lease;
 		for (int i = 1; i < more.length; i++) {
 			more[i] = this.leases.get(i - 1);
 		}
-		return new LeaseContext(List.of(more));
+		return new LeaseContext(List.of(more), this.transactions);
+	}
+
+	/**
+	 * This context within a transaction: requests find the leases that the transaction
+	 * keeps at their time. These are not among the {@link #leases()}.
+	 * @param transaction the part that calls take in the transaction
+	 * @return the new context
+	 */
+	public LeaseContext within(TransactionBinding.Participation transaction) {
+		if (this.transactions.contains(transaction)) {
+			return this;
+		}
+		List<TransactionBinding.Participation> more = new ArrayList<>(this.transactions);
+		more.add(0, transaction);
+		return new LeaseContext(this.leases, List.copyOf(more));
 	}
 
 	/**

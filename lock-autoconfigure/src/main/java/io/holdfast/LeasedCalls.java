@@ -85,7 +85,7 @@ final class LeasedCalls {
 	/** Return what the current thread runs under, also by its transaction. */
 	static LeaseContext currentContext() {
 		TransactionBinding.Participation transaction = joinTransaction();
-		return (transaction != null) ? transaction.around(LeaseContext.current()) : LeaseContext.current();
+		return (transaction != null) ? LeaseContext.current().within(transaction) : LeaseContext.current();
 	}
 
 	/** Return {@code null} if the current thread is in no transaction. */

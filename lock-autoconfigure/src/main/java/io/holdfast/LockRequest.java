@@ -202,7 +202,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	LockRequest withinCurrent() {
 		LeaseContext current = LeasedCalls.currentContext();
-		return (this.context != null || current.leases().isEmpty()) ? this : within(current);
+		return (this.context != null || current.isEmpty()) ? this : within(current);
 	}
 
 	/**

@@ -1,5 +1,7 @@
 package io.holdfast;
 
+import java.util.List;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,13 +26,12 @@ public interface TransactionBinding {
 	interface Participation {
 
 		/**
-		 * Return what the next call of the transaction runs under: also what is kept of
-		 * those that have ended, or it would wait for the transaction, which waits for
-		 * it.
-		 * @param current what its caller runs under
-		 * @return the context
+		 * Return leases of a lock that calls of the transaction have left: the next call
+		 * runs under them, or it would wait for the transaction, which waits for it.
+		 * @param key the key of the lock, with its namespace
+		 * @return a lease for each grant of the store, none of which is released
 		 */
-		LeaseContext around(LeaseContext current);
+		List<Lease> leases(String key);
 
 		/**
 		 * Leave a lease whose code has ended to the transaction, which then releases it

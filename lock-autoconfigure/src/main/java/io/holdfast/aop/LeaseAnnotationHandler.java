@@ -337,7 +337,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		public HeldMethodLease acquire() {
 			TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
 			R asked = (transaction != null) ? LeaseAnnotationHandler.this.source.within(this.request,
-					transaction.around(LeaseContext.current())) : this.request;
+					LeaseContext.current().within(transaction)) : this.request;
 			if (this.operation.fenced() && leavesTokenToTransaction()) {
 				asked = LeaseAnnotationHandler.this.source.fencedByTransaction().apply(asked);
 			}

@@ -49,7 +49,7 @@ record LeaseSource<S, R>(String noun, BiFunction<S, R, Lease> blocking,
 
 	/** Have a request ask within a context, if that matters. */
 	R within(R request, LeaseContext context) {
-		return (this.within != null && !context.leases().isEmpty()) ? this.within.apply(request, context) : request;
+		return (this.within != null && !context.isEmpty()) ? this.within.apply(request, context) : request;
 	}
 
 }

@@ -1,6 +1,6 @@
 package io.holdfast.async;
 
-import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -33,9 +33,9 @@ public interface LeaseInternals {
 	CompletableFuture<?> sendReleaseAsync();
 
 	/**
-	 * Return its grants by the store, which it may share with other leases: none once it
-	 * is released.
+	 * Return its grants by the store, one for each key, which it may share with other
+	 * leases: none once it is released.
 	 */
-	List<?> openHolds();
+	Map<String, ?> grants();
 
 }

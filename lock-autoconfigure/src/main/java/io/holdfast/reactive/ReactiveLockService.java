@@ -144,7 +144,7 @@ public final class ReactiveLockService {
 
 	private LeaseHolding<LockLease> holding(LockRequest request) {
 		return new LeaseHolding<>((context) -> {
-			boolean within = request.context() == null && !context.leases().isEmpty();
+			boolean within = request.context() == null && !context.isEmpty();
 			return this.locks.acquireAsync(within ? request.within(context) : request);
 		});
 	}

@@ -3,6 +3,7 @@ package io.holdfast.aop;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 import io.holdfast.LockLease;
@@ -25,7 +26,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Transactions with many calls that need the same lock.
+ * Transactions with many calls that need the same lock, or many locks.
  */
 class LargeTransactionTests {
 
@@ -40,12 +41,14 @@ class LargeTransactionTests {
 
 	private final LockService locks = this.context.getBean(LockService.class);
 
+	private int count;
+
 	private final TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 
 	/** Quadratic lists took 20 seconds of a processor and more, on a quiet machine. */
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("Tens of thousands of calls for one lock cost each what the first ones cost")
+	@DisplayName("Tens of thousands of calls for one lock, or for different ones, cost each what the first ones cost")
 	void calls(Call call) {
 		long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
 		this.transaction.executeWithoutResult((status) -> {
@@ -91,7 +94,18 @@ class LargeTransactionTests {
 			tests.shop.sell();
 			tests.locks.withLock(LockRequest.of("job").autoRenew(false), () -> {
 			});
-		});
+		}),
+
+		DIFFERENT_KEYS((tests) -> tests.shop.sell(tests.count++)),
+
+		DIFFERENT_KEYS_OF_SERVICE((tests) -> tests.locks.withLock("item " + tests.count++, () -> {
+		})),
+
+		DIFFERENT_KEYS_ASYNC((tests) -> tests.shop.order(tests.count++).join()),
+
+		DIFFERENT_COMBINATIONS(
+				(tests) -> tests.locks.withLock(LockRequest.ofAll(List.of("job", "item " + tests.count++)), () -> {
+				}));
 
 		private final Consumer<LargeTransactionTests> body;
 
@@ -106,6 +120,16 @@ class LargeTransactionTests {
 		@DistributedLock(name = "job")
 		LockLease sell() {
 			return LockLease.current();
+		}
+
+		@DistributedLock(name = "item", key = "#number")
+		void sell(int number) {
+			LockLease.current().ensureHeld();
+		}
+
+		@DistributedLock(name = "item", key = "#number")
+		CompletableFuture<String> order(int number) {
+			return CompletableFuture.completedFuture("ordered");
 		}
 
 	}

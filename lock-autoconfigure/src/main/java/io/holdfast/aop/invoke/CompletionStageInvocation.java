@@ -75,7 +75,7 @@ public final class CompletionStageInvocation {
 		TransactionShare share = this.methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
 				? SpringTransactionBinding.current() : null;
 		if (share != null) {
-			this.context = share.around(this.context);
+			this.context = this.context.within(share);
 			this.transaction = share;
 		}
 	}

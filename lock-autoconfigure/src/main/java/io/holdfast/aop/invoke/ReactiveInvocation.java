@@ -225,7 +225,7 @@ public final class ReactiveInvocation {
 					.flatMapMany((share) -> share
 						.map((transaction) -> chain(methodLeases, observation, transaction)
 							.contextWrite((outer) -> outer.put(LeaseContext.class,
-									transaction.around(outer.get(LeaseContext.class)))))
+									outer.<LeaseContext>get(LeaseContext.class).within(transaction))))
 						.orElseGet(() -> chain(methodLeases, observation, null)))
 				: chain(methodLeases, observation, null);
 	}

@@ -1,16 +1,19 @@
 package io.holdfast.aop.invoke;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashSet;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
-import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.NotAcquiredException;
@@ -37,47 +40,29 @@ public final class TransactionShare implements TransactionBinding.Participation 
 	/** The leases of calls that have ended, also of services. Guarded by this. */
 	private final Set<Lease> left = new LinkedHashSet<>();
 
-	/** The grants that the context admits to. Guarded by this. */
-	private final Set<Object> grants = new HashSet<>();
-
 	/**
-	 * With one of the leases that were left for each grant: thousands of calls for one
-	 * key make no long context. Guarded by this.
+	 * The leases that were left for each grant of each key: a transaction may have
+	 * thousands of calls for one key, and of keys. Guarded by this.
 	 */
-	private LeaseContext context = LeaseContext.empty();
+	private final Map<String, Map<Object, Deque<Lease>>> grants = new HashMap<>();
 
 	private boolean completed;
 
 	@Override
-	public synchronized LeaseContext around(LeaseContext current) {
-		for (Lease lease : this.context.leases()) {
-			if (isReleased(lease)) {
-				admitAgain();
-				break;
-			}
+	public synchronized List<Lease> leases(String key) {
+		Map<Object, Deque<Lease>> ofKey = this.grants.get(key);
+		if (ofKey == null) {
+			return List.of();
 		}
-		LeaseContext result = this.context;
-		for (int i = current.leases().size() - 1; i >= 0; i--) {
-			result = result.with(current.leases().get(i));
-		}
-		return result;
+		ofKey.values().forEach(TransactionShare::dropReleased);
+		ofKey.values().removeIf(Deque::isEmpty);
+		return ofKey.values().stream().map(Deque::getFirst).toList();
 	}
 
-	/** Let others admit to the grants of the leases that were released by hand. */
-	private void admitAgain() {
-		this.context = LeaseContext.empty();
-		this.grants.clear();
-		for (Lease lease : this.left) {
-			if (!isReleased(lease)) {
-				admit(lease);
-			}
-		}
-	}
-
-	private void admit(Lease lease) {
-		boolean more = !(lease instanceof LeaseInternals own) || this.grants.addAll(own.openHolds());
-		if (more) {
-			this.context = this.context.with(lease);
+	/** Drop leases that were released by hand, up to the first that is not. */
+	private static void dropReleased(Deque<Lease> leases) {
+		while (!leases.isEmpty() && isReleased(leases.getFirst())) {
+			leases.removeFirst();
 		}
 	}
 
@@ -96,7 +81,12 @@ public final class TransactionShare implements TransactionBinding.Participation 
 			return false;
 		}
 		this.left.add(lease);
-		admit(lease);
+		if (lease instanceof LockLease && lease instanceof LeaseInternals own) {
+			own.grants()
+				.forEach((key, grant) -> this.grants.computeIfAbsent(key, (k) -> new LinkedHashMap<>(2))
+					.computeIfAbsent(grant, (k) -> new ArrayDeque<>(1))
+					.add(lease));
+		}
 		return true;
 	}
 

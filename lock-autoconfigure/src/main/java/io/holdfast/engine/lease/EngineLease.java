@@ -1,6 +1,9 @@
 package io.holdfast.engine.lease;
 
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 import io.holdfast.Lease;
 import io.holdfast.async.LeaseInternals;
@@ -11,8 +14,13 @@ import io.holdfast.engine.observe.RequestObservation;
  */
 public interface EngineLease extends Lease, LeaseInternals, RequestObservation.Fenced {
 
-	@Override
+	/** Return its holds, one for each key: none once it is released. */
 	List<Hold> openHolds();
+
+	@Override
+	default Map<String, Hold> grants() {
+		return openHolds().stream().collect(Collectors.toMap((hold) -> hold.resource().key(), Function.identity()));
+	}
 
 	@Override
 	default List<Long> fences() {

@@ -145,10 +145,9 @@ abstract class RequestWait implements PendingAcquisition {
 		if (!this.request.reentrant()) {
 			return List.of();
 		}
-		// Mostly there are none, and nothing is made for them. A transaction may keep
-		// thousands of leases.
+		// Mostly there are none, and nothing is made for them.
 		List<Hold> found = List.of();
-		for (Lease lease : this.leaseContext.leases()) {
+		for (Lease lease : this.leaseContext.leases(around.key())) {
 			for (Hold hold : openHolds(lease)) {
 				if (hold.coordinator.context() == this.context && hold.resource().equals(around)
 						&& !found.contains(hold)) {
