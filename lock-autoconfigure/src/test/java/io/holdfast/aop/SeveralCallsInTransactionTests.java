@@ -141,7 +141,7 @@ class SeveralCallsInTransactionTests {
 			.as(transaction::transactional)
 			.collectList()
 			.block(SOON)).containsExactly(false, false, false);
-		assertThat(isFree()).isTrue();
+		awaitFree();
 	}
 
 	static class Shop {

@@ -92,7 +92,8 @@ class AnnotatedMethodsTests {
 		assertThat(semaphores().status("client").used()).isEqualTo(2);
 		two.end();
 		three.end();
-		assertThat(this.redis.template().keys("*" + this.redis.keyPrefix() + "semaphore:*")).isEmpty();
+		Awaitility.await("releases")
+			.until(() -> this.redis.template().keys("*" + this.redis.keyPrefix() + "semaphore:*").isEmpty());
 	}
 
 	@Test
@@ -112,8 +113,9 @@ class AnnotatedMethodsTests {
 	@DisplayName("A method that throws gives its permit back")
 	void exception() {
 		assertThatIllegalStateException().isThrownBy(() -> client(this.first).failing()).withMessage("failed");
+		Awaitility.await("release").until(() -> semaphores().status("failing").used() == 0);
 		assertThatIllegalStateException().isThrownBy(() -> client(this.second).failing()).withMessage("failed");
-		assertThat(semaphores().status("failing").used()).isZero();
+		Awaitility.await("release").until(() -> semaphores().status("failing").used() == 0);
 	}
 
 	@Test
@@ -146,7 +148,7 @@ class AnnotatedMethodsTests {
 			assertThat(again.isHeld()).isTrue();
 			assertThatExceptionOfType(LockNotAcquiredException.class)
 				.isThrownBy(() -> client(this.first).bothAtOnce(new Body()));
-			assertThat(semaphores().status("both").used()).isZero();
+			Awaitility.await("releases").until(() -> semaphores().status("both").used() == 0);
 		}
 	}
 
