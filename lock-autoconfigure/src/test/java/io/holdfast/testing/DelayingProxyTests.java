@@ -45,7 +45,8 @@ class DelayingProxyTests {
 			expected.append(':').append(i).append("\r\n");
 		}
 		InputStream in = this.socket.getInputStream();
-		assertThat(new String(in.readNBytes(expected.length()), StandardCharsets.US_ASCII)).hasToString(expected + "");
+		assertThat(new String(in.readNBytes(expected.length()), StandardCharsets.US_ASCII))
+			.isEqualTo(expected.toString());
 		assertThat(Duration.ofNanos(System.nanoTime() - begun)).isBetween(DELAY.multipliedBy(2),
 				DELAY.multipliedBy(count / 2));
 	}
