@@ -168,7 +168,9 @@ public interface LockService {
 	 * @return the code's value
 	 * @throws E what the code throws
 	 * @throws LockNotAcquiredException if the lock was not acquired; the code has not run
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost
+	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
+	 * or the request is {@linkplain LockRequest#fenced() fenced} and a database has
+	 * refused a transaction of the code
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withLock(LockRequest request, LeasedCall<T, E> call)

@@ -18,10 +18,12 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
@@ -80,6 +82,12 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 			listenFirst(manager);
 		}
 		return bean;
+	}
+
+	/** The product of a factory bean comes only here. */
+	@Override
+	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		return AopUtils.isAopProxy(bean) ? bean : postProcessBeforeInitialization(bean, beanName);
 	}
 
 	/**
@@ -216,7 +224,9 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 						+ "', which is no bean: write the name of a DataSource");
 			}
 			DataSource dataSource = this.beans.getBean(name, DataSource.class);
-			all.add(fenced(name, dataSource, settings));
+			DataSource target = (dataSource instanceof TransactionAwareDataSourceProxy proxy)
+					? proxy.getTargetDataSource() : dataSource;
+			all.add(fenced(name, (target != null) ? target : dataSource, settings));
 		}
 		if (settings.dataSources().isEmpty()) {
 			PlatformTransactionManager primary = this.beans.getBeanProvider(PlatformTransactionManager.class)

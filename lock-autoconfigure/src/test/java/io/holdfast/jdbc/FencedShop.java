@@ -13,6 +13,7 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
@@ -135,6 +136,17 @@ final class FencedShop {
 		List<String> all = this.jdbc.queryForList("SELECT what FROM sale ORDER BY what", String.class);
 		this.jdbc.update("DELETE FROM sale");
 		return all;
+	}
+
+	/** Run code within a context. */
+	static void within(LeaseContext context, Runnable code) {
+		LeaseContext.Scope scope = context.open();
+		try {
+			code.run();
+		}
+		finally {
+			scope.close();
+		}
 	}
 
 	/** Check that nothing stays behind on this thread and in the pool. */

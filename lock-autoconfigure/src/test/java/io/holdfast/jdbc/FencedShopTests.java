@@ -166,11 +166,11 @@ class FencedShopTests extends RedisTestCase {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			LeaseContext leases = LeaseContext.current();
-			assertThat(CompletableFuture.runAsync(() -> {
-				try (LeaseContext.Scope scope = leases.open()) {
-					shop.works.required(() -> shop.write("late"));
-				}
-			})).failsWithin(10, TimeUnit.SECONDS).withThrowableThat().withCauseInstanceOf(LeaseLostException.class);
+			Runnable late = () -> shop.works.required(() -> shop.write("late"));
+			assertThat(CompletableFuture.runAsync(() -> FencedShop.within(leases, late)))
+				.failsWithin(10, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(LeaseLostException.class);
 			return null;
 		}));
 		assertThat(shop.written()).isEmpty();

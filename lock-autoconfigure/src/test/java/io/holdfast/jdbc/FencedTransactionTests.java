@@ -56,25 +56,12 @@ class FencedTransactionTests extends RedisTestCase {
 	 * Run code under the leases of this thread, within a transaction that was begun
 	 * without.
 	 */
-	private static void inOuter(FencedShop shop, Runnable code, boolean outerCommits) {
+	private static void inOuter(FencedShop shop, Runnable code) {
 		LeaseContext leases = LeaseContext.current();
-		LeaseContext.Scope scope = LeaseContext.empty().open();
-		try {
-			shop.works.withoutRollback(() -> {
-				shop.write("outer");
-				try (LeaseContext.Scope inner = leases.open()) {
-					code.run();
-				}
-				catch (LeaseLostException ex) {
-					if (!outerCommits) {
-						throw new IllegalStateException("roll back", ex);
-					}
-				}
-			});
-		}
-		finally {
-			scope.close();
-		}
+		FencedShop.within(LeaseContext.empty(), () -> shop.works.required(() -> {
+			shop.write("outer");
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> FencedShop.within(leases, code));
+		}));
 	}
 
 	@ParameterizedTest
@@ -130,7 +117,7 @@ class FencedTransactionTests extends RedisTestCase {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
-			inOuter(shop, () -> shop.works.requiresNew(() -> shop.write("inner")), true);
+			inOuter(shop, () -> shop.works.requiresNew(() -> shop.write("inner")));
 			return null;
 		}));
 		assertThat(shop.written()).containsExactly("outer");
@@ -145,17 +132,15 @@ class FencedTransactionTests extends RedisTestCase {
 		assertThatIllegalStateException().isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			LeaseContext leases = LeaseContext.current();
-			try (LeaseContext.Scope scope = LeaseContext.empty().open()) {
-				shop.works.required(() -> {
-					shop.write("outer");
-					try (LeaseContext.Scope inner = leases.open()) {
-						shop.works.requiresNew(() -> shop.write("inner"));
-					}
-					catch (LeaseLostException ex) {
-						throw new IllegalStateException("roll back", ex);
-					}
-				});
-			}
+			FencedShop.within(LeaseContext.empty(), () -> shop.works.required(() -> {
+				shop.write("outer");
+				try {
+					FencedShop.within(leases, () -> shop.works.requiresNew(() -> shop.write("inner")));
+				}
+				catch (LeaseLostException ex) {
+					throw new IllegalStateException("roll back", ex);
+				}
+			}));
 			return null;
 		}));
 		assertThat(shop.written()).isEmpty();
@@ -313,9 +298,7 @@ class FencedTransactionTests extends RedisTestCase {
 				shop.works.required(() -> shop.write("late"));
 			}
 			catch (LeaseLostException ex) {
-				try (LeaseContext.Scope scope = LeaseContext.empty().open()) {
-					shop.works.required(() -> shop.write("audit"));
-				}
+				FencedShop.within(LeaseContext.empty(), () -> shop.works.required(() -> shop.write("audit")));
 				throw ex;
 			}
 			return null;
