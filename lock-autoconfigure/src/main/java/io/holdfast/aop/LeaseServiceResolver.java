@@ -109,7 +109,7 @@ final class LeaseServiceResolver<S> {
 		if (obstacle != null) {
 			int cure = obstacle.indexOf(": ");
 			throw operation.annotatedMethod()
-				.invalid("fenced", "true", "is not possible, because " + obstacle.substring(0, cure),
+				.invalid("is fenced, which is not possible, because " + obstacle.substring(0, cure),
 						StringUtils.capitalize(obstacle.substring(cure + 2)), null);
 		}
 	}

@@ -24,6 +24,7 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.support.OpenEntityManagerInViewInterceptor;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -58,12 +59,12 @@ class FencedDeclarationTests {
 	}
 
 	private static void refused(ApplicationContextRunner runner, String problem, String cure) {
-		runner.run((context) -> assertThat(context).getFailure()
-			.rootCause()
-			.isInstanceOfSatisfying(InvalidDeclarationException.class, (ex) -> {
-				assertThat(ex.getMessage()).contains("fenced").contains(problem);
-				assertThat(ex.getCure()).contains(cure);
-			}));
+		runner
+			.run((context) -> assertThat(NestedExceptionUtils.getRootCause(new Exception(context.getStartupFailure())))
+				.isInstanceOfSatisfying(InvalidDeclarationException.class, (ex) -> {
+					assertThat(ex.getProblem()).contains("fenced").contains(problem);
+					assertThat(ex.getCure()).contains(cure);
+				}));
 	}
 
 	@Test

@@ -253,7 +253,11 @@ final class FencedShop {
 	/** Fenced methods, with and without a transaction of their own. */
 	static class Sales {
 
-		final Queue<LeaseLostEvent> losses = new ConcurrentLinkedQueue<>();
+		private final Queue<LeaseLostEvent> losses = new ConcurrentLinkedQueue<>();
+
+		public Queue<LeaseLostEvent> losses() {
+			return this.losses;
+		}
 
 		@EventListener
 		void lost(LeaseLostEvent event) {

@@ -112,7 +112,7 @@ class FencedShopTests extends RedisTestCase {
 			.asString()
 			.contains("the database has refused its fence " + tokens.get(0) + ", as a later holder (fence "
 					+ tokens.get(1) + ") has been there");
-		await().untilAsserted(() -> assertThat(shop.sales.losses).singleElement()
+		await().untilAsserted(() -> assertThat(shop.sales.losses()).singleElement()
 			.satisfies((event) -> assertThat(event.reason()).contains("has refused its fence")));
 	}
 
