@@ -115,12 +115,18 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	 */
 	public @Nullable String obstacle() {
 		List<FencedDataSource> all = dataSources();
-		if (!all.isEmpty() && all.stream().allMatch((each) -> each.manager() != null)) {
+		for (FencedDataSource each : all) {
+			if (each.manager() == null) {
+				return "the DataSource '" + each.name() + "' has no transaction manager of its own: name in "
+						+ "holdfast.fence.jdbc.data-sources one that a transaction manager has or, with JTA, leave out "
+						+ "fenced and call Fences.check(lease) in each transaction";
+			}
+		}
+		if (!all.isEmpty()) {
 			announce();
 			return null;
 		}
-		if (all.isEmpty()
-				&& this.managers.values().stream().anyMatch((each) -> new ManagedDataSource(each).get() != null)) {
+		if (this.managers.values().stream().anyMatch((each) -> new ManagedDataSource(each).get() != null)) {
 			return "the primary transaction manager tells no DataSource, or none of several is primary: name the "
 					+ "DataSource in holdfast.fence.jdbc.data-sources";
 		}

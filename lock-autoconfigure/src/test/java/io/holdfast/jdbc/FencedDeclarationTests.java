@@ -82,8 +82,8 @@ class FencedDeclarationTests {
 			.withBean("two", PlatformTransactionManager.class, () -> new JdbcTransactionManager(two)),
 				"none of several is primary", "holdfast.fence.jdbc.data-sources");
 		refused(fenced.withBean("database", DataSource.class, () -> one)
-			.withPropertyValues("holdfast.fence.jdbc.data-sources=database"), "no transaction manager tells its",
-				"Fences.check(lease)");
+			.withPropertyValues("holdfast.fence.jdbc.data-sources=database"),
+				"the DataSource 'database' has no transaction manager of its own", "Fences.check(lease)");
 	}
 
 	@Test
