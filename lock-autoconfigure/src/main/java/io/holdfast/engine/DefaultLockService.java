@@ -92,12 +92,18 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public LockLease acquire(LockRequest request) {
+		if (!request.isFenced()) {
+			return this.acquirer.acquire(named(request));
+		}
 		checkFence(request, request.isForCode());
 		return raised(request, this.acquirer.acquire(named(request)));
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
+		if (!request.isFenced()) {
+			return this.acquirer.tryAcquire(named(request));
+		}
 		checkFence(request, request.isForCode());
 		return this.acquirer.tryAcquire(named(request)).map((lease) -> raised(request, lease));
 	}
@@ -131,9 +137,9 @@ public class DefaultLockService implements LockService, LockAdmin {
 		}
 	}
 
-	/** Raise the token of a fenced lease before its caller has it. */
+	/** Raise the token of a lease that was requested fenced, before its caller has it. */
 	private LockLease raised(LockRequest request, LockLease lease) {
-		BiConsumer<LockLease, LockRequest> fence = request.isFenced() ? this.engine.fence() : null;
+		BiConsumer<LockLease, LockRequest> fence = this.engine.fence();
 		if (fence != null) {
 			try {
 				fence.accept(lease, request);
