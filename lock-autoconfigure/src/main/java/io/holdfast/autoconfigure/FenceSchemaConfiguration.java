@@ -17,6 +17,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
 import org.springframework.context.annotation.Bean;
@@ -67,7 +68,7 @@ class FenceSchemaConfiguration {
 	}
 
 	@Bean
-	@ConditionalOnBean(LockService.class)
+	@ConditionalOnSingleCandidate(LockService.class)
 	@ConditionalOnMissingBean
 	FenceCleanUp holdfastFenceCleanUp(TransactionFences fences, LockService locks, HoldfastFenceProperties properties) {
 		return new FenceCleanUp(fences, locks, properties.retention());
