@@ -67,7 +67,7 @@ class FenceTableTests {
 				.satisfies((late) -> assertThat(late.name()).isEqualTo("a"))
 				.satisfies((late) -> assertThat(late.token()).isEqualTo(6))
 				.satisfies((late) -> assertThat(late.laterToken()).isEqualTo(7));
-			transaction.close();
+			transaction.rollback();
 			assertThat(database.token("a")).isEqualTo(7);
 			assertThat(database.token("c")).isNull();
 		}
@@ -196,7 +196,7 @@ class FenceTableTests {
 			frozen.check(database.table(), 1, "a");
 			assertThatExceptionOfType(QueryTimeoutException.class)
 				.isThrownBy(() -> next.check(database.table(Duration.ofSeconds(1)), 2, "a"));
-			next.close();
+			next.rollback();
 			frozen.commit();
 			assertThat(sell(database, Isolation.READ_COMMITTED, 2)).isEqualTo(99);
 		}
@@ -226,7 +226,7 @@ class FenceTableTests {
 			transaction.check(database.table(), 1, "a");
 			assertThat(transaction.queryTimeout()).isZero();
 			database.table().reset("b");
-			transaction.close();
+			transaction.rollback();
 			// In the transaction that had it, not before.
 			assertThat(database.token("a")).isNull();
 		}

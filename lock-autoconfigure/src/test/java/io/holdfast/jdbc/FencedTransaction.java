@@ -64,6 +64,10 @@ final class FencedTransaction implements AutoCloseable {
 		this.connection.commit();
 	}
 
+	void rollback() throws SQLException {
+		this.connection.rollback();
+	}
+
 	/** Rolls back what was not committed, unless it is closed. */
 	@Override
 	public void close() throws SQLException {
