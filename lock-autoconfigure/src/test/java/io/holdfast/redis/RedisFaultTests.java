@@ -26,6 +26,7 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.junit.jupiter.api.DisplayName;
@@ -170,6 +171,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@DisplayName("F9 Redis is silent, and the application bounds the driver's queue: what is too much fails at once, and later ones are sent")
 	void boundedQueue() {
 		LettuceClientConfiguration client = LettuceClientConfiguration.builder()
+			.clientResources(TestRedis.clientConfiguration().getClientResources().orElseThrow())
 			.clientOptions(ClientOptions.builder().requestQueueSize(2).build())
 			.build();
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(

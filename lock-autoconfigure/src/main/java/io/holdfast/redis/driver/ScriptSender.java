@@ -71,7 +71,7 @@ final class ScriptSender {
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			// Whatever it is, nobody else would end the call.
+			// Errors, too: the driver would not end the call.
 			call.completeExceptionally(ex);
 		}
 	}
