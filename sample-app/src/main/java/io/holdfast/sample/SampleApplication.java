@@ -23,7 +23,7 @@ public class SampleApplication {
 
 	static SpringApplication application() {
 		SpringApplication application = new SpringApplication(SampleApplication.class);
-		application.addInitializers(new EmbeddedRedis());
+		application.addInitializers(new EmbeddedRedis(), new EmbeddedDatabase());
 		return application;
 	}
 

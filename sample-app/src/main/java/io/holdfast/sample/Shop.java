@@ -6,25 +6,24 @@ import java.util.Objects;
 import io.holdfast.annotation.DistributedLock;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Service;
+import org.springframework.transaction.annotation.Transactional;
 
 /**
- * Sells pieces from a stock that is a plain number in Redis. A purchase reads the number,
- * thinks, and writes it back less one; on purpose, because two purchases that read the
- * same number sell the same piece. The lock is what keeps them apart.
+ * Sells pieces from a stock in a database. A purchase reads the stock, thinks, and writes
+ * it back less one; on purpose, because two purchases that read the same number sell the
+ * same piece. The lock keeps them apart.
  */
 @Service
 class Shop {
 
-	private static final Duration STOCK_KEPT = Duration.ofHours(1);
-
-	private final StringRedisTemplate redis;
+	private final JdbcClient database;
 
 	private final Duration thinkTime;
 
-	Shop(StringRedisTemplate redis, ShopProperties properties) {
-		this.redis = redis;
+	Shop(JdbcClient database, ShopProperties properties) {
+		this.database = database;
 		this.thinkTime = properties.thinkTime();
 	}
 
@@ -35,6 +34,7 @@ class Shop {
 	 * @throws InterruptedException if interrupted while thinking
 	 */
 	@DistributedLock(key = "'stock:' + #sku", waitTime = "30s")
+	@Transactional
 	public Purchase buyLocked(String sku) throws InterruptedException {
 		return buy(sku);
 	}
@@ -45,6 +45,7 @@ class Shop {
 	 * @return the purchase
 	 * @throws InterruptedException if interrupted while thinking
 	 */
+	@Transactional
 	public Purchase buy(String sku) throws InterruptedException {
 		long begun = System.nanoTime();
 		int left = Objects.requireNonNull(stock(sku), () -> sku + " is not on sale");
@@ -62,16 +63,15 @@ class Shop {
 	 * @return how many, or {@code null} if it is not on sale
 	 */
 	@Nullable Integer stock(String sku) {
-		String text = this.redis.opsForValue().get(stockKey(sku));
-		return (text != null) ? Integer.valueOf(text) : null;
+		return this.database.sql("SELECT pieces FROM stock WHERE sku = ?")
+			.param(sku)
+			.query(Integer.class)
+			.optional()
+			.orElse(null);
 	}
 
 	void setStock(String sku, int pieces) {
-		this.redis.opsForValue().set(stockKey(sku), Integer.toString(pieces), STOCK_KEPT);
-	}
-
-	private static String stockKey(String sku) {
-		return "shop:stock:" + sku;
+		this.database.sql("MERGE INTO stock (sku, pieces) VALUES (?, ?)").params(sku, pieces).update();
 	}
 
 	/**

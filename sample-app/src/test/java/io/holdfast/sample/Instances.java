@@ -16,12 +16,14 @@ import org.springframework.test.web.servlet.client.RestTestClient;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Several instances of the shop in this JVM, on one embedded Redis of their own that the
- * first of them starts.
+ * Several instances of the shop in this JVM, on an embedded Redis and a database of their
+ * own that the first of them starts.
  */
 class Instances implements AutoCloseable {
 
 	private final int redisPort = freePort();
+
+	private final int databasePort = freePort();
 
 	private final Deque<ConfigurableApplicationContext> contexts = new ArrayDeque<>();
 
@@ -34,6 +36,7 @@ class Instances implements AutoCloseable {
 		List<String> args = new ArrayList<>(List.of(properties));
 		args.add("--server.port=" + port);
 		args.add("--spring.data.redis.port=" + this.redisPort);
+		args.add("--shop.database-port=" + this.databasePort);
 		ConfigurableApplicationContext context = SampleApplication.application().run(args.toArray(String[]::new));
 		this.contexts.push(context);
 		return new Instance(context, context.getEnvironment().getRequiredProperty("local.server.port"));

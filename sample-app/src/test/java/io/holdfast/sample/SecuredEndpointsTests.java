@@ -39,7 +39,7 @@ class SecuredEndpointsTests {
 		SpringApplication application = SampleApplication.application();
 		application.addPrimarySources(List.of(Security.class));
 		context = application.run("--server.port=0", "--spring.data.redis.port=" + Instances.freePort(),
-				"--management.endpoints.web.base-path=/manage");
+				"--shop.database-port=" + Instances.freePort(), "--management.endpoints.web.base-path=/manage");
 		String port = context.getEnvironment().getRequiredProperty("local.server.port");
 		http = RestTestClient.bindToServer().baseUrl("http://localhost:" + port).build();
 	}
