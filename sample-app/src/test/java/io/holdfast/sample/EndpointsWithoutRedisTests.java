@@ -62,8 +62,9 @@ class EndpointsWithoutRedisTests {
 
 	private void assertUnavailable(int redis, CapturedOutput output) {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Bare.class).run("--server.port=0",
-				"--spring.data.redis.port=" + redis, "--holdfast.redis.command-timeout=500ms",
-				"--spring.web.error.include-message=always", "--spring.mvc.problemdetails.enabled=false")) {
+				"--spring.data.redis.port=" + redis, "--spring.sql.init.mode=never",
+				"--holdfast.redis.command-timeout=500ms", "--spring.web.error.include-message=always",
+				"--spring.mvc.problemdetails.enabled=false")) {
 			Instance instance = new Instance(context,
 					context.getEnvironment().getRequiredProperty("local.server.port"));
 			for (String what : new String[] { "locks", "semaphores" }) {
