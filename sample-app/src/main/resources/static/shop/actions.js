@@ -46,11 +46,10 @@ export class Actions {
 	async #freeze({ seconds, writers }) {
 		const freeze = await api.freeze(seconds, writers);
 		const others = freeze.others;
-		return { good: freeze.refusedFor !== undefined && others.failed === 0, text: count(others.succeeded, "other")
+		return { good: freeze.refusal !== undefined && others.failed === 0, text: count(others.succeeded, "other")
 			+ " wrote after waiting up to " + duration(others.waits.maxMillis) + ". When the holder woke up, its lease "
-			+ (freeze.noticed ? "told it that it was lost" : "did not know yet that it was lost") + "; its write with fence "
-			+ freeze.fence + (freeze.refusedFor === undefined ? " was taken." : " was refused, for " + freeze.refusedFor
-				+ " had been seen.") };
+			+ (freeze.noticed ? "told it that it was lost" : "did not know yet that it was lost") + "; its write was "
+			+ (freeze.refusal === undefined ? "taken." : "refused: " + freeze.refusal) };
 	}
 
 	#form(id, run) {

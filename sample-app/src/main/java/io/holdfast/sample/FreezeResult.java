@@ -6,13 +6,10 @@ import org.jspecify.annotations.Nullable;
  * The fate of a holder that froze while it had the lock.
  *
  * @param instance the port of the instance where it froze
- * @param fence its fencing token
  * @param leaseSeconds how long its lease was
  * @param others how those fared who wanted to write in that time
  * @param noticed whether its lease told it, when it went on, that it was no longer held
- * @param refusedFor the higher fencing token for which its own write was refused, or
- * {@code null} if it was not
+ * @param refusal why its own write was refused, or {@code null} if it was not
  */
-record FreezeResult(String instance, long fence, long leaseSeconds, Outcome others, boolean noticed,
-		@Nullable Long refusedFor) {
+record FreezeResult(String instance, long leaseSeconds, Outcome others, boolean noticed, @Nullable String refusal) {
 }

@@ -1,20 +1,15 @@
 package io.holdfast.sample;
 
-import java.time.Duration;
-import java.util.List;
-
 import io.holdfast.LockLease;
 import io.holdfast.annotation.DistributedLock;
-import org.jspecify.annotations.Nullable;
 
-import org.springframework.data.redis.core.StringRedisTemplate;
-import org.springframework.data.redis.core.script.RedisScript;
+import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
+import org.springframework.transaction.annotation.Transactional;
 
 /**
- * A book that one writer at a time may write into. It keeps the highest fencing token
- * that it has seen, and refuses entries with a lower one: those of writers who slept
- * through the end of their lease.
+ * A book in the database, for one writer at a time. Each entry is the fencing token of
+ * its writer.
  */
 @Component
 class Ledger {
@@ -22,46 +17,27 @@ class Ledger {
 	/** The lock that its writers hold. */
 	static final String LOCK = "ledger";
 
-	private static final String KEY = "shop:ledger";
+	private final JdbcClient database;
 
-	private static final Duration KEPT = Duration.ofHours(1);
-
-	/** In one step, so that no two writers both find themselves the latest. */
-	private static final RedisScript<String> WRITE = RedisScript.of("""
-			local last = redis.call('HGET', KEYS[1], 'fence')
-			if last and tonumber(ARGV[1]) < tonumber(last) then
-				return last
-			end
-			redis.call('HSET', KEYS[1], 'fence', ARGV[1])
-			redis.call('HINCRBY', KEYS[1], 'entries', 1)
-			redis.call('EXPIRE', KEYS[1], ARGV[2])
-			return nil
-			""", String.class);
-
-	private final StringRedisTemplate redis;
-
-	Ledger(StringRedisTemplate redis) {
-		this.redis = redis;
+	Ledger(JdbcClient database) {
+		this.database = database;
 	}
 
 	/**
 	 * Write an entry while holding the lock, over all instances.
-	 * @return whether the ledger took it
 	 */
-	@DistributedLock(name = LOCK, waitTime = "30s")
-	public boolean writeInTurn() {
-		return write(LockLease.current().fencingToken()) == null;
+	@DistributedLock(name = LOCK, waitTime = "30s", fenced = true)
+	@Transactional
+	public void writeInTurn() {
+		write();
 	}
 
 	/**
-	 * Write an entry, whether the lock is held or not.
-	 * @param fence the fencing token of the lease under which it is written
-	 * @return the higher token for which it was refused, or {@code null} if it was
-	 * written
+	 * Write an entry under the lock that the caller holds.
 	 */
-	public @Nullable Long write(long fence) {
-		String higher = this.redis.execute(WRITE, List.of(KEY), Long.toString(fence), Long.toString(KEPT.toSeconds()));
-		return (higher != null) ? Long.valueOf(higher) : null;
+	@Transactional
+	public void write() {
+		this.database.sql("INSERT INTO ledger (fence) VALUES (?)").param(LockLease.current().fencingToken()).update();
 	}
 
 	/**
@@ -69,8 +45,7 @@ class Ledger {
 	 * @return the token, 0 if there is none
 	 */
 	public long lastFence() {
-		Object fence = this.redis.opsForHash().get(KEY, "fence");
-		return (fence != null) ? Long.parseLong(fence.toString()) : 0;
+		return this.database.sql("SELECT COALESCE(MAX(fence), 0) FROM ledger").query(Long.class).single();
 	}
 
 }

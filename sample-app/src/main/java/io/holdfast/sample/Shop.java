@@ -33,7 +33,7 @@ class Shop {
 	 * @return the purchase
 	 * @throws InterruptedException if interrupted while thinking
 	 */
-	@DistributedLock(key = "'stock:' + #sku", waitTime = "30s")
+	@DistributedLock(key = "'stock:' + #sku", waitTime = "30s", fenced = true)
 	@Transactional
 	public Purchase buyLocked(String sku) throws InterruptedException {
 		return buy(sku);

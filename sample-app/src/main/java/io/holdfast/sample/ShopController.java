@@ -63,7 +63,7 @@ class ShopController {
 				GET    /quotes/limit                             read how many calls the carrier gets at a time
 				PUT    /quotes/limit?limit=5                     change that, for all instances
 				DELETE /quotes/limit                             let it be what is configured again
-				POST   /freeze?seconds=8&writers=12              have a holder freeze while others want its lock
+				POST   /freeze?seconds=8&writers=12              have a holder freeze while others want its lock; and Redis lose the lock: &lose=true
 				GET    /reports                                  read who wrote the last reports, of which one is due every two seconds
 				GET    /settings                                 read the settings, and who edits them
 				POST   /settings/edit?editor=anna                open the settings for editing
@@ -117,10 +117,11 @@ class ShopController {
 	}
 
 	@PostMapping("/freeze")
-	FreezeResult freeze(@RequestParam int seconds, @RequestParam int writers) {
+	FreezeResult freeze(@RequestParam int seconds, @RequestParam int writers,
+			@RequestParam(defaultValue = "false") boolean lose) {
 		check("seconds", seconds, 20);
 		check("writers", writers, 500);
-		return this.freezer.freeze(Duration.ofSeconds(seconds), writers);
+		return this.freezer.freeze(Duration.ofSeconds(seconds), writers, lose);
 	}
 
 	@GetMapping("/reports")

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.http.HttpMethod;
+import org.springframework.jdbc.core.simple.JdbcClient;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -52,7 +53,19 @@ class FreezeTests {
 		assertThat(others.instances()).containsOnlyKeys(first.port(), second.port());
 		assertThat(others.waits().maxMillis()).isBetween(1000L, others.millis());
 		assertThat(freeze.noticed()).isTrue();
-		assertThat(freeze.refusedFor()).isGreaterThan(freeze.fence());
+		assertThat(freeze.refusal()).contains("is not held any more");
+	}
+
+	@Test
+	@DisplayName("The database refuses a holder whose lock Redis has lost, while its lease counts as held")
+	void isRefusedByTheDatabase() {
+		int before = entries();
+		FreezeResult freeze = second.post("/freeze?seconds=20&writers=5&lose=true", FreezeResult.class);
+		assertThat(freeze.others().succeeded()).isEqualTo(5);
+		assertThat(freeze.noticed()).isFalse();
+		assertThat(freeze.refusal()).startsWith("The transaction under lock 'ledger' (fence ")
+			.contains("was refused by the database");
+		assertThat(entries() - before).isEqualTo(5);
 	}
 
 	@Test
@@ -69,22 +82,7 @@ class FreezeTests {
 		FreezeResult freeze = freezing.get(60, TimeUnit.SECONDS);
 		assertThat(freeze.others().succeeded()).isEqualTo(4);
 		// Whether the holder knew before depends on the message of Redis.
-		assertThat(freeze.refusedFor()).isGreaterThan(freeze.fence());
-	}
-
-	@Test
-	@DisplayName("The ledger takes entries of the same or a higher fencing token, and refuses lower ones")
-	void refusesLowerTokens() {
-		Ledger ledger = second.context().getBean(Ledger.class);
-		long fence;
-		try (LockLease lease = first.context().getBean(LockService.class).acquire(Ledger.LOCK)) {
-			fence = lease.fencingToken();
-		}
-		assertThat(ledger.write(fence)).isNull();
-		assertThat(ledger.write(fence)).isNull();
-		assertThat(ledger.write(fence - 1)).isEqualTo(fence);
-		assertThat(ledger.writeInTurn()).isTrue();
-		assertThat(ledger.write(fence)).isGreaterThan(fence);
+		assertThat(freeze.refusal()).isNotNull();
 	}
 
 	@Test
@@ -94,6 +92,14 @@ class FreezeTests {
 			first.expectProblem(HttpMethod.POST, "/freeze?seconds=1&writers=1", 409, "A holder is frozen already");
 			frozen.ensureHeld();
 		}
+	}
+
+	private static int entries() {
+		return first.context()
+			.getBean(JdbcClient.class)
+			.sql("SELECT COUNT(*) FROM ledger")
+			.query(Integer.class)
+			.single();
 	}
 
 }

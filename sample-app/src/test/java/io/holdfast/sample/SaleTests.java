@@ -12,6 +12,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.http.HttpMethod;
+import org.springframework.jdbc.core.simple.JdbcClient;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -56,6 +57,11 @@ class SaleTests {
 		assertThat(waits.count()).isEqualTo(121);
 		assertThat(waits.p50Millis()).isBetween(1L, waits.maxMillis());
 		assertThat(waits.maxMillis()).isLessThanOrEqualTo(locked.millis());
+		assertThat(first.context()
+			.getBean(JdbcClient.class)
+			.sql("SELECT token FROM holdfast_fence WHERE lock_key = 'lock:stock:SKU0001'")
+			.query(Long.class)
+			.single()).isPositive();
 	}
 
 	@Test

@@ -79,7 +79,7 @@ class ShopBrowserTests extends BrowserTestCase {
 		page.type("#freeze [name=seconds]", "2");
 		page.click("#freeze button");
 		page.until("it thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
-		assertThat(page.text("#freeze .result")).startsWith("12 others wrote").contains("was refused, for");
+		assertThat(page.text("#freeze .result")).startsWith("12 others wrote").contains("its write was refused: ");
 	}
 
 	@Test
