@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 import org.springframework.core.env.Environment;
+import org.springframework.dao.QueryTimeoutException;
 import org.springframework.data.redis.annotation.RedisListener;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.http.HttpStatus;
@@ -190,9 +191,14 @@ class Fleet {
 	/** Waits in steps, because no command may last longer than the driver's timeout. */
 	private @Nullable String pop(String list) {
 		long begun = System.nanoTime();
-		String element;
+		String element = null;
 		do {
-			element = this.redis.opsForList().leftPop(list, STEP);
+			try {
+				element = this.redis.opsForList().leftPop(list, STEP);
+			}
+			catch (QueryTimeoutException ex) {
+				logger.info("This instance was frozen, so it asks again", ex);
+			}
 		}
 		while (element == null && System.nanoTime() - begun < PATIENCE.toNanos());
 		return element;
