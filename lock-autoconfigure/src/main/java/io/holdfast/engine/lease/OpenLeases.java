@@ -22,7 +22,7 @@ public final class OpenLeases {
 	 * Leases by their terms: thousands of nested leases mostly have the same ones.
 	 * Guarded by this.
 	 */
-	private final List<Group> groups = new ArrayList<>(1);
+	private final List<SameTerms> groups = new ArrayList<>(1);
 
 	/** Number of open leases. Confined to the coordinator. */
 	private int count;
@@ -69,16 +69,16 @@ public final class OpenLeases {
 	}
 
 	private void put(LeaseTerms lease) {
-		int index = indexOfGroup(lease);
+		int index = indexOf(lease);
 		if (index < 0) {
 			index = this.groups.size();
-			this.groups.add(new Group(lease.leaseMillis(), lease.renewedNanos(), new ArrayDeque<>(1)));
+			this.groups.add(new SameTerms(lease.leaseMillis(), lease.renewedNanos(), new ArrayDeque<>(1)));
 		}
 		this.groups.get(index).leases.add(lease);
 	}
 
 	private boolean take(LeaseTerms lease) {
-		int index = indexOfGroup(lease);
+		int index = indexOf(lease);
 		if (index < 0) {
 			return false;
 		}
@@ -91,7 +91,7 @@ public final class OpenLeases {
 	}
 
 	/** Return where the group of a lease is, or -1. Mostly it is the last one. */
-	private int indexOfGroup(LeaseTerms lease) {
+	private int indexOf(LeaseTerms lease) {
 		int index = this.groups.size() - 1;
 		while (index >= 0 && !this.groups.get(index).isOf(lease)) {
 			index--;
@@ -101,7 +101,7 @@ public final class OpenLeases {
 
 	private long findLongestForever() {
 		long longest = 0;
-		for (Group group : this.groups) {
+		for (SameTerms group : this.groups) {
 			if (group.renewedNanos != ResolvedRequest.FOREVER) {
 				return DEPENDS;
 			}
@@ -112,7 +112,7 @@ public final class OpenLeases {
 
 	/** Return whether any is to be renewed, or was until its maxHold. */
 	synchronized boolean isRenewed() {
-		for (Group group : this.groups) {
+		for (SameTerms group : this.groups) {
 			if (group.renewedNanos > 0) {
 				return true;
 			}
@@ -128,7 +128,7 @@ public final class OpenLeases {
 
 	private synchronized long findLongestRenewed(long now) {
 		long longest = 0;
-		for (Group group : this.groups) {
+		for (SameTerms group : this.groups) {
 			if (group.leaseMillis > longest && group.renewedNanos > 0 && group.longest().isRenewed(now)) {
 				longest = group.leaseMillis;
 			}
@@ -139,7 +139,7 @@ public final class OpenLeases {
 	/** Return the most that is left of the time of those not renewed, 0 without any. */
 	synchronized long longestLeft(long now) {
 		long millis = 0;
-		for (Group group : this.groups) {
+		for (SameTerms group : this.groups) {
 			if (group.renewedNanos == 0 && group.leaseMillis > millis) {
 				millis = Math.max(millis, group.longest().leftMillis(now));
 			}
@@ -157,7 +157,7 @@ public final class OpenLeases {
 	}
 
 	private synchronized boolean isAnyLonger(long longest, long validUntil) {
-		for (Group group : this.groups) {
+		for (SameTerms group : this.groups) {
 			if (group.renewedNanos == 0 && group.leaseMillis > longest
 					&& validUntil - group.longest().validIfGranted() < 0) {
 				return true;
@@ -186,7 +186,7 @@ public final class OpenLeases {
 	}
 
 	private synchronized boolean isAny(Predicate<LeaseTerms> condition) {
-		for (Group group : this.groups) {
+		for (SameTerms group : this.groups) {
 			for (LeaseTerms lease : group.leases) {
 				if (condition.test(lease)) {
 					return true;
@@ -203,7 +203,7 @@ public final class OpenLeases {
 	 * @param renewedNanos for how long each is renewed
 	 * @param leases the leases, never none
 	 */
-	private record Group(long leaseMillis, long renewedNanos, Deque<LeaseTerms> leases) {
+	private record SameTerms(long leaseMillis, long renewedNanos, Deque<LeaseTerms> leases) {
 
 		boolean isOf(LeaseTerms lease) {
 			return this.leaseMillis == lease.leaseMillis() && this.renewedNanos == lease.renewedNanos();
