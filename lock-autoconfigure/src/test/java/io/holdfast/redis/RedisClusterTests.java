@@ -3,9 +3,11 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -75,6 +77,36 @@ class RedisClusterTests extends RedisTestCase {
 		factory.start();
 		this.redis.closeAtEnd(factory::destroy);
 		worksWith(factory);
+	}
+
+	@Test
+	@DisplayName("a command that was given up before it is written does nothing, although Lettuce writes it to the node")
+	void givenUpBeforeItIsWritten() {
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
+				RedisStoreOptions.defaults());
+		this.redis.closeAtEnd(store::close);
+		acquire(store, "warm", INSTANCE + ":0");
+		Thread test = Thread.currentThread();
+		for (AtomicInteger rounds = new AtomicInteger(); rounds.get() < 20;) {
+			// The answer comes on the event loop of the node, which cannot write until
+			// the other command was given up. One that is there already blocks no loop.
+			CompletableFuture<?> busy = store.inspect(lock("key")).thenRun(() -> {
+				if (Thread.currentThread() != test) {
+					rounds.incrementAndGet();
+					giveUp(store, INSTANCE + ":" + rounds);
+				}
+			});
+			assertThat(busy).succeedsWithin(Duration.ofSeconds(10));
+			assertThat(store.inspect(lock("key"))).succeedsWithin(Duration.ofSeconds(10))
+				.satisfies((state) -> assertThat(state.owner()).isNull());
+		}
+	}
+
+	private static void giveUp(RedisLeaseStore store, String token) {
+		AcquireCommand command = AcquireCommand.forLock(token, 30_000, 5_000);
+		CompletableFuture
+			.runAsync(() -> store.acquire(lock("key"), command, true).cancel(true), (task) -> new Thread(task).start())
+			.join();
 	}
 
 	private void worksWith(RedisConnectionFactory factory) {
