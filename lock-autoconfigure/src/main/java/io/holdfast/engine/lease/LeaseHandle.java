@@ -64,6 +64,9 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	 */
 	private volatile boolean partial;
 
+	/** Longest time of renewals since the opening, 0 without renewal. */
+	private volatile long renewedNanos;
+
 	/** The observation of the hold, unless this lease is nested. */
 	private final @Nullable RequestObservation observation;
 
@@ -79,6 +82,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.observation = (requester.observation() == hold.observation) ? hold.observation : null;
 		this.openedAt = now;
 		this.partial = requester.isPart();
+		this.renewedNanos = this.partial ? ResolvedRequest.FOREVER : ownRenewedNanos();
 	}
 
 	/** Return a handle on a hold: of a lock, or of permits. */
@@ -95,6 +99,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			this.hold.leases.change(this, () -> {
 				this.openedAt = now;
 				this.partial = false;
+				this.renewedNanos = ownRenewedNanos();
 			});
 		}
 		this.hold.endWaitForOthers(now);
@@ -102,20 +107,21 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public final boolean isRenewed() {
-		return renewedNanos() > 0;
+		return this.renewedNanos > 0;
 	}
 
 	@Override
 	public final boolean isRenewed(long now) {
-		long renewed = renewedNanos();
+		long renewed = this.renewedNanos;
 		return renewed > 0 && now - this.openedAt < renewed;
 	}
 
 	@Override
 	public final long renewedNanos() {
-		if (this.partial) {
-			return ResolvedRequest.FOREVER;
-		}
+		return this.renewedNanos;
+	}
+
+	private long ownRenewedNanos() {
 		return this.request.renewal() ? this.request.maxHoldNanos() : 0;
 	}
 

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class RequestWait implements PendingAcquisition {
 
+	/** The context of most requests. */
+	private static final LeaseContext NO_LEASES = LeaseContext.empty();
+
 	final EngineContext context;
 
 	public final ResolvedRequest request;
@@ -142,7 +145,7 @@ abstract class RequestWait implements PendingAcquisition {
 
 	/** Return the holds on a resource that have open leases in its lease context. */
 	private List<Hold> holdsAround(Resource around) {
-		if (!this.request.reentrant()) {
+		if (!this.request.reentrant() || this.leaseContext == NO_LEASES) {
 			return List.of();
 		}
 		// Mostly there are none, and nothing is made for them.
