@@ -175,9 +175,13 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * Have databases refuse the transactions of a late holder, which goes on although
 	 * others have had the lock since. Each new JDBC or JPA transaction under the lease
 	 * that may write begins with a check of its fencing token; a refused transaction does
-	 * not begin, and its caller gets a {@link LeaseLostException}. For
-	 * {@link LockService#withLock(LockRequest, LeasedCall) withLock}, {@code tryWithLock}
-	 * and annotated methods, whose code runs on the thread that asked. Not for readers.
+	 * not begin, and its caller gets a {@link LeaseLostException}. Read-only transactions
+	 * are not checked: databases refuse their writes, except H2. Within a transaction
+	 * above READ COMMITTED that is read-only or of MariaDB or MySQL, the request is
+	 * refused with an {@link IllegalStateException}, as that may read what was there
+	 * before the lock. For {@link LockService#withLock(LockRequest, LeasedCall)
+	 * withLock}, {@code tryWithLock} and annotated methods, whose code runs on the thread
+	 * that asked. Not for readers.
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */

@@ -39,7 +39,7 @@ final class OwnTransaction {
 		if (advice == null || attribute == null || attribute.isReadOnly() || !begins(attribute)) {
 			return false;
 		}
-		TransactionManager manager = manager(advice, attribute, beans);
+		TransactionManager manager = manager(advice, attribute, targetClass, beans);
 		return manager != null && beans.getBean(TransactionFences.class).coversAlone(manager);
 	}
 
@@ -77,10 +77,13 @@ final class OwnTransaction {
 
 	/** Find it as the advice does; {@code null} where that may find another one. */
 	private static @Nullable TransactionManager manager(TransactionInterceptor advice, TransactionAttribute attribute,
-			BeanFactory beans) {
+			Class<?> targetClass, BeanFactory beans) {
 		if (StringUtils.hasText(attribute.getQualifier())) {
 			return BeanFactoryAnnotationUtils.qualifiedBeanOfType(beans, TransactionManager.class,
 					attribute.getQualifier());
+		}
+		if (BeanFactoryAnnotationUtils.getQualifierValue(targetClass) != null) {
+			return null;
 		}
 		if (advice.getTransactionManager() != null) {
 			return advice.getTransactionManager();

@@ -19,6 +19,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
@@ -48,14 +49,19 @@ class FenceSchemaConfiguration {
 	@Nullable FenceSchemaInitializer holdfastFenceSchemaInitializer(HoldfastFenceProperties properties,
 			ObjectProvider<DataSource> primary, BeanFactory beans) {
 		DataSource only = primary.getIfUnique();
-		List<DataSource> fenced = properties.dataSources()
-			.stream()
-			.map((name) -> beans.getBean(name, DataSource.class))
-			.toList();
+		List<DataSource> fenced = properties.dataSources().stream().map((name) -> dataSource(beans, name)).toList();
 		if (fenced.isEmpty() && only != null) {
 			fenced = List.of(only);
 		}
 		return fenced.isEmpty() ? null : new FenceSchemaInitializer(fenced, properties);
+	}
+
+	private static DataSource dataSource(BeanFactory beans, String name) {
+		if (!beans.containsBean(name)) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.fence.jdbc.data-sources", name,
+					"it must be the name of the bean of a DataSource");
+		}
+		return beans.getBean(name, DataSource.class);
 	}
 
 	@Bean

@@ -3,6 +3,7 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.jdbc.FenceSettings;
 import io.holdfast.jdbc.Fences;
@@ -62,8 +63,10 @@ public final class HoldfastFenceAutoConfiguration {
 
 	private static FenceSettings settings(Environment environment) {
 		Binder binder = Binder.get(environment);
+		Duration timeout = binder.bind("holdfast.fence.jdbc.timeout", Duration.class).orElse(Duration.ofSeconds(10));
+		PropertyBounds.checkBounds(Duration.ofSeconds(1), "fence.jdbc.timeout", timeout);
 		return new FenceSettings(binder.bind("holdfast.fence.jdbc.table-name", String.class).orElse("holdfast_fence"),
-				binder.bind("holdfast.fence.jdbc.timeout", Duration.class).orElse(Duration.ofSeconds(10)),
+				timeout,
 				binder.bind("holdfast.fence.jdbc.data-sources", Bindable.listOf(String.class)).orElse(List.of()));
 	}
 

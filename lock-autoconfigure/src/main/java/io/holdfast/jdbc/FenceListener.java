@@ -35,7 +35,7 @@ final class FenceListener implements TransactionExecutionListener {
 			return;
 		}
 		OpenTransaction begun = OpenTransaction.begun(transaction, dataSource);
-		if (LeaseContext.current().leases().isEmpty() || transaction.isReadOnly()) {
+		if (LeaseContext.current().leases().isEmpty()) {
 			return;
 		}
 		try {

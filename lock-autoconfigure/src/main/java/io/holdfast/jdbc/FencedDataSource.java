@@ -41,6 +41,11 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 	}
 
 	private void checkBegun(OpenTransaction begun, FencedLeases leases, String when, String what, String consequence) {
+		if (!begun.hasConnection()) {
+			throw new IllegalStateException("A transaction manager of the DataSource '" + this.name
+					+ "' does not show the connection of its transactions, so that they cannot be checked: give its "
+					+ "EntityManagerFactory a JpaVendorAdapter");
+		}
 		List<FenceRow> free = leases.rows().stream().filter((row) -> !begun.isLocked(row)).toList();
 		observe(when, () -> {
 			leases.ensureHeld();
@@ -53,15 +58,19 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 
 	/** Check leases in the transaction of the current thread, which goes on. */
 	void checkWithin(@Nullable OpenTransaction open, FencedLeases leases, String when) {
-		List<FenceRow> rows = leases.rows();
+		// A row that a suspended transaction keeps locked would be waited for without
+		// end.
+		List<FenceRow> rows = leases.rows().stream().filter((row) -> open == null || !open.isLockedBelow(row)).toList();
 		observe(when, () -> {
 			leases.ensureHeld();
-			withConnection("The lock", "Roll back what was done under it", leases, (connection) -> {
-				if (open == null || !rows.stream().allMatch(open::isLocked)) {
-					refuseOldSnapshot(connection, leases);
-				}
-				this.table.raise(connection, rows, false);
-			});
+			if (!rows.isEmpty()) {
+				withConnection("The lock", "Roll back what was done under it", leases, (connection) -> {
+					if (open == null || !rows.stream().allMatch(open::isLocked)) {
+						refuseOldSnapshot(connection, leases, "MariaDB|MySQL");
+					}
+					this.table.raise(connection, rows, false);
+				});
+			}
 		});
 		if (open != null) {
 			open.locked(rows);
@@ -75,6 +84,13 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		if (manager == null) {
 			throw noManager();
 		}
+		FencedLeases leases = FencedLeases.of(lease);
+		OpenTransaction open = OpenTransaction.current(this.dataSource);
+		if (open != null && !leases.rows().stream().allMatch(open::isUnder)) {
+			// Nothing is written in it that a database could refuse.
+			withConnection("The lock", "No code has run under it", leases,
+					(connection) -> refuseOldSnapshot(connection, leases, ".*"));
+		}
 		TransactionTemplate transaction = new TransactionTemplate(manager);
 		transaction.setName("holdfast.fence");
 		transaction.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
@@ -86,7 +102,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 				if (begun == null) {
 					throw noManager();
 				}
-				checkBegun(begun, FencedLeases.of(lease), "acquisition", "The lock", "No code has run under it");
+				checkBegun(begun, leases, "acquisition", "The lock", "No code has run under it");
 			});
 		}
 		finally {
@@ -118,10 +134,11 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 
 	/**
 	 * Refuse a transaction whose snapshot may be older than the lock: it would overwrite
-	 * what the holder before has written. Other databases answer a serialization failure.
+	 * what the holder before has written. Databases that answer a serialization failure
+	 * need not be named, if the row is raised in that transaction.
 	 */
-	private void refuseOldSnapshot(Connection connection, FencedLeases leases) throws SQLException {
-		if (connection.getMetaData().getDatabaseProductName().matches("MariaDB|MySQL")
+	private void refuseOldSnapshot(Connection connection, FencedLeases leases, String databases) throws SQLException {
+		if (connection.getMetaData().getDatabaseProductName().matches(databases)
 				&& connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
 			throw new IllegalStateException("The fenced lock '" + SingleLine.of(leases.leases().get(0).key())
 					+ "' was acquired in a transaction of '" + this.name

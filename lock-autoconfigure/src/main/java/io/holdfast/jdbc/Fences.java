@@ -74,7 +74,8 @@ public final class Fences {
 	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a
 	 * later holder has been there
 	 * @throws IllegalStateException if a fenced {@code DataSource} has no transaction
-	 * manager of its own
+	 * manager of its own, or the thread is in a transaction above READ COMMITTED that has
+	 * begun before the lock, and may read what was there before
 	 * @throws org.springframework.dao.QueryTimeoutException if the wait was too long
 	 * @throws org.springframework.dao.DataAccessException if the database fails
 	 */

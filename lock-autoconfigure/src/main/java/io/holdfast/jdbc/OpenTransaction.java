@@ -32,6 +32,9 @@ final class OpenTransaction {
 
 	private final Set<FenceRow> locked = new HashSet<>(2);
 
+	/** The rows of the leases that it was begun under, if it may only read. */
+	private final Set<FenceRow> begunUnder = new HashSet<>(0);
+
 	private boolean ended;
 
 	private OpenTransaction(TransactionExecution execution, DataSource dataSource, @Nullable OpenTransaction outer) {
@@ -86,10 +89,16 @@ final class OpenTransaction {
 	 * only read
 	 */
 	static @Nullable OpenTransaction writing(DataSource dataSource) {
+		OpenTransaction open = current(dataSource);
+		return (open != null && !open.execution.isReadOnly()) ? open : null;
+	}
+
+	/** Return the same, also if it may only read. */
+	static @Nullable OpenTransaction current(DataSource dataSource) {
 		Object resource = TransactionSynchronizationManager.getResource(dataSource);
 		for (OpenTransaction each = innermost(); each != null && resource != null; each = each.outer) {
 			if (each.resource == resource && each.dataSource == dataSource && each.isOpen()) {
-				return each.execution.isReadOnly() ? null : each;
+				return each;
 			}
 		}
 		return null;
@@ -97,6 +106,25 @@ final class OpenTransaction {
 
 	DataSource dataSource() {
 		return this.dataSource;
+	}
+
+	boolean isReadOnly() {
+		return this.execution.isReadOnly();
+	}
+
+	/** Return whether statements on its {@link DataSource} are part of it. */
+	boolean hasConnection() {
+		return this.resource != null;
+	}
+
+	/** Note the rows of the leases that it was begun under, without locking them. */
+	void begunUnder(List<FenceRow> rows) {
+		this.begunUnder.addAll(rows);
+	}
+
+	/** Return whether it was begun, or first checked, under the lease of a row. */
+	boolean isUnder(FenceRow row) {
+		return this.begunUnder.contains(row) || isLocked(row);
 	}
 
 	/** Note rows that it keeps locked until its end. */
@@ -110,7 +138,12 @@ final class OpenTransaction {
 	 * itself.
 	 */
 	boolean isLocked(FenceRow row) {
-		for (OpenTransaction each = this; each != null; each = each.outer) {
+		return this.locked.contains(row) || isLockedBelow(row);
+	}
+
+	/** Return whether one below it keeps a row locked. */
+	boolean isLockedBelow(FenceRow row) {
+		for (OpenTransaction each = this.outer; each != null; each = each.outer) {
 			if (each.dataSource == this.dataSource && each.isOpen() && each.locked.contains(row)) {
 				return true;
 			}

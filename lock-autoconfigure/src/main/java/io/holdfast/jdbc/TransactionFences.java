@@ -1,6 +1,7 @@
 package io.holdfast.jdbc;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -23,6 +24,8 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.PriorityOrdered;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionExecutionListener;
@@ -38,7 +41,7 @@ import org.springframework.util.ClassUtils;
  *
  * @since 0.1.0
  */
-public final class TransactionFences implements BeanPostProcessor, SmartInitializingSingleton {
+public final class TransactionFences implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(TransactionFences.class);
 
@@ -72,6 +75,12 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 		this.beans = beans;
 		this.settings = settings;
 		this.observations = observations;
+	}
+
+	/** Before post-processors whose advice may need a manager. */
+	@Override
+	public int getOrder() {
+		return LOWEST_PRECEDENCE;
 	}
 
 	/** Before the bean may get a proxy, which has no listeners. */
@@ -148,8 +157,10 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	public boolean coversAlone(TransactionManager manager) {
 		List<FencedDataSource> all = dataSources();
 		Object target = target(manager);
-		return all.size() == 1 && this.managers.containsValue(target)
-				&& new ManagedDataSource((PlatformTransactionManager) target).get() == all.get(0).dataSource();
+		return all.size() == 1 && target instanceof AbstractPlatformTransactionManager own
+				&& this.managers.containsValue(own)
+				&& own.getTransactionExecutionListeners().stream().anyMatch(FenceListener.class::isInstance)
+				&& new ManagedDataSource(own).get() == all.get(0).dataSource();
 	}
 
 	private static Object target(Object bean) {
@@ -189,6 +200,10 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	void checkBegun(OpenTransaction begun) {
 		FencedLeases leases = FencedLeases.current();
 		if (leases.isEmpty()) {
+			return;
+		}
+		if (begun.isReadOnly()) {
+			begun.begunUnder(leases.rows());
 			return;
 		}
 		for (FencedDataSource each : dataSources()) {
@@ -248,14 +263,27 @@ public final class TransactionFences implements BeanPostProcessor, SmartInitiali
 	}
 
 	private FencedDataSource fenced(String name, DataSource dataSource, FenceSettings settings) {
-		AbstractPlatformTransactionManager manager = this.managers.values()
-			.stream()
-			.filter((each) -> new ManagedDataSource(each).get() == dataSource)
-			.findFirst()
-			.orElse(null);
+		AbstractPlatformTransactionManager manager = managerOf(dataSource);
+		if (manager == null) {
+			// Perhaps it was not created yet, as with lazy initialization.
+			this.beans.getBeanProvider(PlatformTransactionManager.class).forEach((each) -> {
+			});
+			manager = managerOf(dataSource);
+		}
 		return new FencedDataSource(name, dataSource,
 				new FenceTable(dataSource, settings.tableName(), settings.timeout()), settings.tableName(), manager,
 				this.observations.get());
+	}
+
+	/**
+	 * Prefer one of JDBC, whose new transactions suspend those of other managers, too.
+	 */
+	private @Nullable AbstractPlatformTransactionManager managerOf(DataSource dataSource) {
+		return this.managers.values()
+			.stream()
+			.filter((each) -> new ManagedDataSource(each).get() == dataSource)
+			.min(Comparator.comparing((each) -> !(each instanceof DataSourceTransactionManager)))
+			.orElse(null);
 	}
 
 	private String nameOf(DataSource dataSource) {
