@@ -32,6 +32,11 @@ public final class UnawaitedReleases {
 	 * the answer
 	 */
 	public void add(CompletableFuture<?> answer, CompletableFuture<@Nullable Void> goOn) {
+		if (answer.isDone() && !answer.isCompletedExceptionally()) {
+			// Without the store, as for a nested lease: no news of an outage.
+			goOn.complete(null);
+			return;
+		}
 		boolean withinLimit = this.unanswered.incrementAndGet() <= LIMIT;
 		answer.whenComplete((result, failure) -> {
 			this.unanswered.decrementAndGet();

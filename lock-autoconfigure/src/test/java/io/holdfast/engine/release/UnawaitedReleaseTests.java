@@ -150,6 +150,19 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("The end of a nested lease is no answer of the store, after which failures are logged again")
+	void nestedLeases(CapturedOutput output) {
+		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
+		this.service.acquire(LockRequest.of("k1"));
+		for (int number = 2; number <= 4; number += 2) {
+			lock(number).close();
+			this.store.last("release " + number).fail(true);
+			this.service.acquire(LockRequest.of("k1")).close();
+		}
+		assertThat(output).containsOnlyOnce("is not confirmed yet");
+	}
+
+	@Test
 	@DisplayName("A shut-down waits for the answers")
 	void shutDown() {
 		lock(1).close();
