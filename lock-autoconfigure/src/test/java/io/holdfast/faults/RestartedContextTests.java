@@ -1,9 +1,14 @@
 package io.holdfast.faults;
 
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
@@ -67,6 +72,27 @@ class RestartedContextTests {
 			assertThat(lease.isHeld()).isTrue();
 			return this.fleet.observer().opsForValue().get(this.fleet.lockKey(KEY)).split(":")[0];
 		}
+	}
+
+	@Test
+	@DisplayName("A stop waits for releases that their callers did not await")
+	void releasesUnderWay() {
+		int before = this.fleet.connections();
+		FaultProxy proxy = this.fleet.proxy();
+		Instance instance = this.fleet.start(proxy);
+		this.fleet.awaitListening(1);
+		List<LockLease> leases = IntStream.range(0, 20).mapToObj((i) -> instance.acquire(KEY + i)).toList();
+		LockLease kept = instance.acquire(LockRequest.of(KEY).minHold(Duration.ofMinutes(1)));
+		proxy.delay(Duration.ofMillis(300));
+		leases.forEach(LockLease::close);
+		kept.close();
+		instance.context().stop();
+		assertThat(this.fleet.keysBesidesFences()).containsExactly(this.fleet.lockKey(KEY));
+		assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofSeconds(31));
+		await("no connection").atMost(SOON).until(() -> this.fleet.connections() == before);
+		proxy.pass();
+		instance.context().start();
+		instance.acquire(KEY + 1).release();
 	}
 
 	@Test
