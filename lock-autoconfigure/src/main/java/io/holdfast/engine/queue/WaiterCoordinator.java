@@ -274,7 +274,9 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		Contender asking = (contends ? waiter : this.contending.get(0)).contender();
 		boolean metNothing = contends && !waiter.hasMetOthers();
 		boolean waitedForStore = metNothing || asking.isStoreSilent(this.context.scheduler.nanoTime());
-		fail(waiter, waitedForStore ? waiter.storeTrouble(asking.answers().trouble())
+		// The holder may be this instance, whose release has failed.
+		Throwable trouble = waitedForStore ? asking.answers().trouble() : this.parts.releases().failure(this.resource);
+		fail(waiter, (waitedForStore || trouble != null) ? waiter.storeTrouble(trouble)
 				: waiter.notAcquired(Reason.TIMED_OUT));
 	}
 

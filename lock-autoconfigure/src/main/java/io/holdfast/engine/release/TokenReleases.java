@@ -202,6 +202,20 @@ public final class TokenReleases implements ReleaseOwner {
 		return (unanswered.length > 0) ? CompletableFuture.allOf(unanswered) : null;
 	}
 
+	/**
+	 * Return the failure of a hold's release for the key of a resource, while the release
+	 * is still to be repeated; {@code null} if there is none.
+	 */
+	public @Nullable Throwable failure(Resource resource) {
+		return this.releasing.values()
+			.stream()
+			.filter((release) -> release.held() && release.resource().sharesKeyOf(resource)
+					&& release.outcome().isCompletedExceptionally())
+			.map((release) -> release.outcome().<Throwable>handle((reply, error) -> error).join())
+			.findFirst()
+			.orElse(null);
+	}
+
 	/** Leave the tokens that keep others out to the store, where they end in time. */
 	public void clear() {
 		this.retained.clear();
@@ -209,7 +223,7 @@ public final class TokenReleases implements ReleaseOwner {
 
 	@Override
 	public void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
-		SentRelease release = new SentRelease(resource, outcome, new CompletableFuture<>());
+		SentRelease release = new SentRelease(resource, this.inUse.test(token), outcome, new CompletableFuture<>());
 		SentRelease before = this.releasing.put(token, release);
 		if (before != null) {
 			release.over().thenAccept(before.over()::complete);
@@ -227,11 +241,12 @@ public final class TokenReleases implements ReleaseOwner {
 	/**
 	 * A release that is on its way.
 	 *
+	 * @param held whether the token held: a waiter's is not in use any more
 	 * @param outcome completed when the first command was answered, or will not be in
 	 * time
 	 * @param over completed when any command was answered, or no more are sent
 	 */
-	private record SentRelease(Resource resource, CompletableFuture<?> outcome,
+	private record SentRelease(Resource resource, boolean held, CompletableFuture<?> outcome,
 			CompletableFuture<@Nullable Void> over) {
 
 	}

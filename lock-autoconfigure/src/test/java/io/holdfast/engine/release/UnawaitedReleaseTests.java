@@ -163,6 +163,18 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("A request with a short wait that ends before a failed release was repeated tells of the store")
+	void shortWaitBehindFailedRelease() {
+		lock(1).close();
+		this.store.last("release 1").fail(true);
+		CompletableFuture<LockLease> next = this.service
+			.acquireAsync(LockRequest.of("k1").waitTime(Duration.ofMillis(100)));
+		this.store.last("acquire 2").busy(1000, 100);
+		this.store.elapse(150);
+		assertStoreTrouble(next);
+	}
+
+	@Test
 	@DisplayName("A shut-down waits for the answers")
 	void shutDown() {
 		lock(1).close();
