@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -178,13 +179,25 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	/**
-	 * Wait for the releases that are on their way. Does not block.
+	 * Wait for the releases that are on their way; for those that are repeated after a
+	 * failure, as long as a command may take. Does not block.
 	 * @return completed by the last of them, whether or not they succeeded
 	 */
 	public CompletableFuture<@Nullable Void> awaitAnswers() {
-		Stream<CompletableFuture<?>> unanswered = Stream
-			.concat(this.releasing.values().stream().map(SentRelease::outcome), this.retaining.stream());
+		Stream<CompletableFuture<?>> unanswered = Stream.concat(this.releasing.values().stream().map(this::answer),
+				this.retaining.stream());
 		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
+	}
+
+	private CompletableFuture<?> answer(SentRelease release) {
+		if (!release.outcome().isCompletedExceptionally()) {
+			return release.outcome();
+		}
+		CompletableFuture<@Nullable Void> answer = release.over().copy();
+		Future<?> patience = this.context.scheduler.schedule(() -> answer.complete(null),
+				this.context.commandTimeoutNanos());
+		answer.whenComplete((over, error) -> patience.cancel(false));
+		return answer;
 	}
 
 	/**

@@ -185,6 +185,21 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("A shut-down waits for the repetition of a failed release, as long as a command may take")
+	void shutDownAfterFailure() {
+		lock(1).close();
+		lock(2).close();
+		this.store.last("release 1").fail(true);
+		this.store.last("release 2").fail(true);
+		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(5));
+		this.store.elapse(400);
+		this.store.last("release 1").released(true);
+		assertThat(over).isNotDone();
+		this.store.elapse(700);
+		assertThat(over).isCompleted();
+	}
+
+	@Test
 	@DisplayName("A request that does not wait is sent behind a release of another mode of the key")
 	void otherMode() {
 		lock(1).close();
