@@ -16,7 +16,8 @@ import org.springframework.boot.sql.init.DatabaseInitializationMode;
  * Properties of the fences in databases. Immutable.
  *
  * @param enabled Whether the fence table is looked at, and perhaps created, at the start,
- * and cleaned up; by default if a method of a bean is fenced
+ * and cleaned up; by default if a method of a bean is fenced, or initialize-schema is
+ * always
  * @param initializeSchema Whether the fence table is created at the start: always, in
  * databases that are embedded, or never
  * @param platform Name of the database, in place of @@platform@@ in the location of the

@@ -36,6 +36,9 @@ class OnFencedMethod extends SpringBootCondition implements ConfigurationConditi
 		if (enabled != null) {
 			return new ConditionOutcome(enabled, message.because("holdfast.fence.jdbc.enabled is " + enabled));
 		}
+		if ("always".equalsIgnoreCase(context.getEnvironment().getProperty("holdfast.fence.jdbc.initialize-schema"))) {
+			return ConditionOutcome.match(message.because("holdfast.fence.jdbc.initialize-schema is always"));
+		}
 		String found = find(context.getBeanFactory());
 		return (found != null) ? ConditionOutcome.match(message.found("bean").items(found))
 				: ConditionOutcome.noMatch(message.because("no bean has one"));

@@ -53,9 +53,8 @@ public final class FenceTableCheck implements SmartInitializingSingleton {
 		}
 		catch (BadSqlGrammarException ex) {
 			throw new IllegalStateException("The DataSource '" + fenced.name() + "' has no fence table "
-					+ fenced.tableName() + ", which fenced locks need ("
-					+ String.valueOf(ex.getMostSpecificCause().getMessage()).strip()
-					+ "). Create it, or set holdfast.fence.jdbc.initialize-schema=always:\n\n"
+					+ fenced.tableName() + ", which fenced locks need. Create it, or set "
+					+ "holdfast.fence.jdbc.initialize-schema=always:\n\n"
 					+ this.script.apply(fenced.dataSource()).strip(), ex);
 		}
 		catch (DataAccessException ex) {

@@ -15,6 +15,9 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.dao.InvalidDataAccessResourceUsageException;
+import org.springframework.dao.QueryTimeoutException;
+import org.springframework.jdbc.BadSqlGrammarException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
@@ -123,6 +126,18 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		}
 		catch (LateFenceException ex) {
 			throw leases.refuse(what, consequence, this.tableName, ex);
+		}
+		catch (QueryTimeoutException ex) {
+			throw new QueryTimeoutException("The fenced lock '" + SingleLine.of(leases.leases().get(0).key())
+					+ "' was not checked within holdfast.fence.jdbc.timeout, or the time of its transaction: the transaction "
+					+ "of an earlier holder is still open in '" + this.name + "'. Have the database end it", ex);
+		}
+		catch (BadSqlGrammarException ex) {
+			throw new InvalidDataAccessResourceUsageException(
+					"The DataSource '" + this.name + "' has no fence table " + this.tableName
+							+ ", which fenced locks need: set holdfast.fence.jdbc.enabled=true, with which the "
+							+ "start creates it or shows its script",
+					ex);
 		}
 		catch (SQLException ex) {
 			throw new UncategorizedSQLException("fence check", null, ex);
