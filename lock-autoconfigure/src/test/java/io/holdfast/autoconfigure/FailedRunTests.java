@@ -377,7 +377,7 @@ class FailedRunTests extends RedisTestCase {
 
 	private boolean isFree(String key) {
 		Optional<LockLease> lease = this.locks.tryAcquire(key);
-		lease.ifPresent(LockLease::close);
+		lease.ifPresent(LockLease::release);
 		return lease.isPresent();
 	}
 

@@ -65,7 +65,7 @@ class KeptLockTests extends FaultTestCase {
 		await().atMost(SOON).until(() -> this.fleet.queued(KEY) == 1);
 		held.close();
 		while (!waiting.isDone()) {
-			one.locks().tryAcquire(REQUEST.waitTime(SOON.dividedBy(1000))).ifPresent(LockLease::close);
+			one.locks().tryAcquire(REQUEST.waitTime(SOON.dividedBy(1000))).ifPresent(LockLease::release);
 		}
 		waiting.get().close();
 	}

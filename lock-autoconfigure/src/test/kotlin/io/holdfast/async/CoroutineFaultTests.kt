@@ -96,7 +96,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
             locked += isLocked("numbers")
         }
         assertThat(locked).containsExactly(true, true, true)
-        assertThat(isLocked("numbers")).isFalse
+        awaitFree("numbers")
     }
 
     @Test
@@ -148,7 +148,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
             }
         }
         shop.numbers(1)
-        assertThat(isLocked("numbers")).isFalse
+        awaitFree("numbers")
         val found = List(4) { async(if (it % 2 == 0) Dispatchers.IO else Dispatchers.Default) { flow.toList() } }.awaitAll()
         assertThat(found).containsOnly(listOf(1, 2, 3, 4, 5))
         assertThat(most).hasValue(1)
@@ -160,7 +160,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
         assertThat(shop.numbers(3).flowOn(Dispatchers.IO).toList()).containsExactly(1, 2, 3)
         val job = Job()
         val shared = shop.numbers(Int.MAX_VALUE).shareIn(CoroutineScope(Dispatchers.IO + job), SharingStarted.Lazily)
-        assertThat(isLocked("numbers")).isFalse
+        awaitFree("numbers")
         shared.first()
         assertThat(isLocked("numbers")).isTrue
         job.cancelAndJoin()
