@@ -233,14 +233,13 @@ public @interface DistributedLock {
 	 * {@link io.holdfast.LeaseLostException}, also if the method has caught that.
 	 * <p>
 	 * It covers the rows that are read and written under the lock; not mails, files or
-	 * other services, and not what was read before the lock. Read-only transactions are
-	 * not checked: databases refuse their writes, except H2. A call within a transaction
-	 * above READ COMMITTED ends with an {@link IllegalStateException} if that is
-	 * read-only or the database is MariaDB or MySQL, as it may read what was there before
-	 * the lock. Needs spring-jdbc, a {@code DataSource}, its transaction manager, and a
-	 * table. Not for the mode {@link LockMode#READ READ}, and not for methods whose
-	 * result is a future, a reactive type or a suspending function's, as their code
-	 * leaves the thread.
+	 * other services, and not earlier reads. Read-only transactions are not checked:
+	 * databases refuse their writes, except H2. A call within a transaction above READ
+	 * COMMITTED ends with an {@link IllegalStateException} if that is read-only or the
+	 * database is MariaDB or MySQL, as it may read what was there before the lock. Needs
+	 * spring-jdbc, a {@code DataSource}, its transaction manager, and a table. Not for
+	 * the mode {@link LockMode#READ READ}, and not for methods whose result is a future,
+	 * a reactive type or a suspending function's, as their code leaves the thread.
 	 * @return whether to have late holders refused
 	 * @see io.holdfast.jdbc.Fences
 	 */
