@@ -64,7 +64,7 @@ final class FenceTable {
 
 	private final Duration timeout;
 
-	/** For what is done besides checks. */
+	/** For statements besides checks. */
 	private final JdbcTemplate jdbc;
 
 	private final TransactionTemplate ownTransaction;
@@ -176,7 +176,7 @@ final class FenceTable {
 		return this.jdbc.execute((ConnectionCallback<String>) (connection) -> database(connection).product);
 	}
 
-	/** Of the check: its own timeout, or what is left of the transaction's. */
+	/** The timeout of checks, or the rest of the transaction's if that is shorter. */
 	private Duration patience() {
 		if (TransactionSynchronizationManager.getResource(this.dataSource) instanceof ConnectionHolder holder
 				&& holder.hasTimeout()) {

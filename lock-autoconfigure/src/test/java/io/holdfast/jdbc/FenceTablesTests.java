@@ -69,6 +69,13 @@ class FenceTablesTests {
 	}
 
 	@Test
+	@DisplayName("A schema that is always initialized needs no fenced method")
+	void alwaysInitialized() {
+		this.application.withPropertyValues("holdfast.fence.jdbc.initialize-schema=always")
+			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(FenceTableCheck.class));
+	}
+
+	@Test
 	@DisplayName("A fenced method, or the property, has the table created in an embedded database")
 	void embedded() {
 		this.application.withUserConfiguration(FencedMethod.class).run((context) -> table(context.getBean("main")));

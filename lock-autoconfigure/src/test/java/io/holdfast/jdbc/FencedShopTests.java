@@ -184,7 +184,9 @@ class FencedShopTests extends RedisTestCase {
 		try (Connection frozen = shop.pool.getConnection()) {
 			frozen.setAutoCommit(false);
 			frozen.createStatement().executeUpdate("UPDATE holdfast_fence SET token = 2");
-			assertThatExceptionOfType(QueryTimeoutException.class).isThrownBy(shop.sales::skipped);
+			assertThatExceptionOfType(QueryTimeoutException.class).isThrownBy(shop.sales::skipped)
+				.withMessageContaining(
+						"The fenced lock '" + STOCK + "' was not checked within holdfast.fence.jdbc.timeout");
 			assertThatExceptionOfType(QueryTimeoutException.class).isThrownBy(() -> shop.sales.sell(() -> {
 			}));
 			frozen.rollback();

@@ -28,9 +28,9 @@ public final class OpenLeases {
 	private int count;
 
 	/**
-	 * The longest lease time if all are renewed whatever the time, or {@link #DEPENDS}.
-	 * Noted here, as renewals ask for it several times for each of many holds, of which
-	 * the processor's cache has nothing.
+	 * The longest lease time if all are renewed at any time, or {@link #DEPENDS}. Noted
+	 * here, as renewals ask for it several times for each of many holds, of which the
+	 * processor's cache has nothing.
 	 */
 	private volatile long longestRenewed;
 
