@@ -137,6 +137,8 @@ class OddServerTests extends RedisTestCase {
 			.withMessageContaining("does not give the application's user a right");
 		assertThat(status(instance)).isEqualTo("DEGRADED");
 		assertThat(fleet.isLocked(KEY)).isFalse();
+		instance.close();
+		assertThat(output).as("a stop that waits in vain").doesNotContain("released at shut-down");
 	}
 
 	@ParameterizedTest(name = "+@all -{0}")

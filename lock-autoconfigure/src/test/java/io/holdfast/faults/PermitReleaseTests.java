@@ -125,7 +125,8 @@ class PermitReleaseTests extends FaultTestCase {
 					PermitLease one = this.semaphores.acquire(ONE);
 					PermitLease other = this.others.acquire(ONE);
 					one.close();
-					assertThat(this.others.status(KEY).used()).as("used, seed %s", seed).isEqualTo(2);
+					await("the first release, seed " + seed).atMost(SOON)
+						.until(() -> this.others.status(KEY).used() == 2);
 					one.close();
 					other.close();
 				}

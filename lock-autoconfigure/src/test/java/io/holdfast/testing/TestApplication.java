@@ -3,27 +3,10 @@ package io.holdfast.testing;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastEndpointsAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastHealthAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastObservationAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastReactiveAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastSwitchAutoConfiguration;
-
 import org.springframework.boot.Banner;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
-import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
-import org.springframework.boot.autoconfigure.context.LifecycleAutoConfiguration;
-import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
-import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
-import org.springframework.boot.autoconfigure.task.TaskExecutionAutoConfiguration;
-import org.springframework.boot.autoconfigure.task.TaskSchedulingAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisReactiveAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 
@@ -33,13 +16,7 @@ import org.springframework.context.annotation.Configuration;
  * that is started is an instance of its own, in the test's JVM or in a child.
  */
 @Configuration(proxyBeanMethods = false)
-@ImportAutoConfiguration({ AopAutoConfiguration.class, DataRedisAutoConfiguration.class,
-		DataRedisReactiveAutoConfiguration.class, LifecycleAutoConfiguration.class,
-		PropertyPlaceholderAutoConfiguration.class, SslAutoConfiguration.class, TaskExecutionAutoConfiguration.class,
-		TaskSchedulingAutoConfiguration.class, HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-		HoldfastEndpointsAutoConfiguration.class, HoldfastFenceAutoConfiguration.class,
-		HoldfastHealthAutoConfiguration.class, HoldfastObservationAutoConfiguration.class,
-		HoldfastReactiveAutoConfiguration.class, HoldfastSwitchAutoConfiguration.class })
+@ImportAutoConfiguration
 public class TestApplication {
 
 	/** Properties of instances that pass nothing on among their own threads. */

@@ -13,6 +13,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.HoldLosses;
+import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
@@ -180,7 +181,7 @@ public final class TokenReleases implements ReleaseOwner {
 
 	/**
 	 * Wait for the releases that are on their way; for those that are repeated after a
-	 * failure, as long as a command may take. Does not block.
+	 * temporary failure, as long as a command may take. Does not block.
 	 * @return completed by the last of them, whether or not they succeeded
 	 */
 	public CompletableFuture<@Nullable Void> awaitAnswers() {
@@ -190,7 +191,7 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	private CompletableFuture<?> answer(SentRelease release) {
-		if (!release.outcome().isCompletedExceptionally()) {
+		if (!release.outcome().isCompletedExceptionally() || !EngineExceptions.isTemporary(release.failure())) {
 			return release.outcome();
 		}
 		CompletableFuture<@Nullable Void> answer = release.over().copy();
@@ -224,7 +225,7 @@ public final class TokenReleases implements ReleaseOwner {
 			.stream()
 			.filter((release) -> release.held() && release.resource().sharesKeyOf(resource)
 					&& release.outcome().isCompletedExceptionally())
-			.map((release) -> release.outcome().<Throwable>handle((reply, error) -> error).join())
+			.map(SentRelease::failure)
 			.findFirst()
 			.orElse(null);
 	}
@@ -261,6 +262,11 @@ public final class TokenReleases implements ReleaseOwner {
 	 */
 	private record SentRelease(Resource resource, boolean held, CompletableFuture<?> outcome,
 			CompletableFuture<@Nullable Void> over) {
+
+		/** Return why the first command failed; it has to have failed. */
+		Throwable failure() {
+			return this.outcome.<Throwable>handle((reply, error) -> error).join();
+		}
 
 	}
 
