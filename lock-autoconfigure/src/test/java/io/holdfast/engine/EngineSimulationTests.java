@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 
 import ch.qos.logback.classic.Level;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
@@ -33,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * shortened and printed; see {@code docs/internals/development.md} for how to run it
  * again, and for how to run more.
  */
+@Timeout(value = 1, unit = TimeUnit.DAYS)
 class EngineSimulationTests {
 
 	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 100_000);
