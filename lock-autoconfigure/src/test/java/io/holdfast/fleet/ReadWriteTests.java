@@ -152,7 +152,7 @@ class ReadWriteTests extends FleetTestCase {
 		assertThat(reading.release()).isEqualTo(ReleaseResult.RELEASED);
 		writer.awaitGranted();
 		writer.release();
-		reader.lease(Fleet.PROMPT).close();
+		reader.lease(Fleet.PROMPT).release();
 	}
 
 	@Test
@@ -230,6 +230,7 @@ class ReadWriteTests extends FleetTestCase {
 			try (LockLease lease = first.acquire(request(mode))) {
 				assertThat(plain.tryLock(this.key, Duration.ofMinutes(1))).isNull();
 				lease.ensureHeld();
+				lease.release();
 			}
 			String token = plain.tryLock(this.key, Duration.ofMinutes(1));
 			assertThat(token).isNotNull();
@@ -237,7 +238,7 @@ class ReadWriteTests extends FleetTestCase {
 			Attempt<LockLease> attempt = Attempt.start(second, request(mode));
 			fleet.awaitReadersAndWriters(this.key, 1);
 			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
-			attempt.lease(Fleet.PROMPT).close();
+			attempt.lease(Fleet.PROMPT).release();
 		}
 	}
 
