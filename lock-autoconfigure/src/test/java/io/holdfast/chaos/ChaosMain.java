@@ -146,9 +146,9 @@ final class ChaosMain {
 		while (!warm) {
 			try {
 				for (LockMode mode : LockMode.values()) {
-					locks.acquire(LockRequest.of("warm-up").mode(mode)).close();
+					locks.acquire(LockRequest.of("warm-up").mode(mode)).release();
 				}
-				semaphores.acquire(SemaphoreRequest.of("warm-up", Wish.LIMIT)).close();
+				semaphores.acquire(SemaphoreRequest.of("warm-up", Wish.LIMIT)).release();
 				warm = true;
 			}
 			catch (HoldfastException ex) {
