@@ -52,7 +52,7 @@ sealed interface Step {
 	 * @param mode as what
 	 * @param key which key, -1 for all
 	 * @param permits how many permits
-	 * @param fair whether it waits behind others
+	 * @param fair whether a request for permits waits behind others
 	 * @param waiting how long it waits, -1 for ever
 	 * @param lease for how long a lease is
 	 * @param renewal whether it is renewed
@@ -75,14 +75,6 @@ sealed interface Step {
 						with(Face.TRY_ASYNC, this.fair, this.minHold, this.cancel, this.extra))
 				.filter((step) -> !step.equals(this))
 				.toList();
-		}
-
-		/** The same without fairness, for the first key, and shorter. */
-		Use inRush(int permits) {
-			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
-			int wanted = (this.mode == What.PERMITS) ? permits : 1;
-			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, false, this.waiting,
-					this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
 		}
 
 		/** Whether code runs under the lease, as under that of an annotated method. */
