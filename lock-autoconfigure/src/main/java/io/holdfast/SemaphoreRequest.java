@@ -111,8 +111,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @param fair {@code true} (the default) to be granted permits only when no other
 	 * request waits before, where instances may take turns; {@code false} to pass all
 	 * requests that wait if enough permits are free for this request. Requests for many
-	 * permits can starve while others pass them. An unfair request has no part in local
-	 * hand-over
+	 * permits can starve while others pass them. Local hand-over passes nothing on to an
+	 * unfair request
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
