@@ -114,6 +114,12 @@ record Plan(Setup setup, List<Step> steps) {
 		/** Each of them has a thread of its own, which takes its time. */
 		private final boolean views;
 
+		/**
+		 * The number of permits of one semaphore, or of one lock, that all want again and
+		 * again; 0, as they come.
+		 */
+		private final int crowd;
+
 		Author(long seed) {
 			this.seed = seed;
 			// Neighbours are to have nothing in common.
@@ -121,6 +127,8 @@ record Plan(Setup setup, List<Step> steps) {
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
 			this.passes = List.of(3, 0, HandOverLimits.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.views = in(5);
+			this.crowd = (this.workload != What.READ && this.passes > 0)
+					? List.of(0, 1, 0, 2).get((int) Math.floorMod(seed / 48, 4L)) : 0;
 		}
 
 		Plan plan() {
@@ -130,7 +138,8 @@ record Plan(Setup setup, List<Step> steps) {
 				int instance = random(INSTANCES);
 				int uses = 1 + random(5);
 				for (int i = 0; i < uses; i++) {
-					this.steps.add(use(user, instance));
+					Use use = use(user, instance);
+					this.steps.add((this.crowd > 0) ? use.inCrowd(this.crowd) : use);
 				}
 			}
 			if (!calm) {

@@ -77,6 +77,14 @@ sealed interface Step {
 				.toList();
 		}
 
+		/** The same for the first key, and shorter. */
+		Use inCrowd(int permits) {
+			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
+			int wanted = (this.mode == What.PERMITS) ? permits : 1;
+			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, this.fair,
+					this.waiting, this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
+		}
+
 		/** Whether code runs under the lease, as under that of an annotated method. */
 		boolean isForCode() {
 			return !this.face.isView() && (this.user + this.gap) % 2 == 0;
