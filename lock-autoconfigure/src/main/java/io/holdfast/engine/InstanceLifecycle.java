@@ -109,7 +109,7 @@ final class InstanceLifecycle {
 	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore, Predicate<Waiter> spared) {
 		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
 			if (isCurrent(resumptionsBefore)) {
-				coordinator.close(spared);
+				coordinator.endWaits(spared);
 			}
 		});
 	}
@@ -259,7 +259,7 @@ final class InstanceLifecycle {
 			String before = this.context.instanceId();
 			this.coordinators.coordinators()
 				.forEach((coordinator) -> coordinator
-					.execute(() -> coordinator.close((waiter) -> !waiter.isOf(before))));
+					.execute(() -> coordinator.endWaits((waiter) -> !waiter.isOf(before))));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

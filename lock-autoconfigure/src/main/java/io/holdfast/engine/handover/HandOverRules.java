@@ -46,7 +46,7 @@ public final class HandOverRules {
 
 	private boolean isWithinTurn(Hold hold, long now) {
 		HandOverLimits limits = limits(hold);
-		return hold.history.turns() < limits.maxCount()
+		return hold.history.handOvers() < limits.maxCount()
 				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos() && hasFence(hold);
 	}
 
@@ -61,7 +61,7 @@ public final class HandOverRules {
 	 */
 	public boolean isLate(Hold hold, long now) {
 		HandOverLimits limits = limits(hold);
-		return 2 * hold.history.turns() >= limits.maxCount()
+		return 2 * hold.history.handOvers() >= limits.maxCount()
 				|| 2 * (now - hold.history.grantedByStoreAt()) >= limits.maxTime().toNanos();
 	}
 
@@ -98,7 +98,7 @@ public final class HandOverRules {
 	 */
 	private static boolean isSound(Hold hold, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.request.renewal() && !hold.isLost() && !hold.renewal.isFailing() && !hold.isExtending()
+		return hold.request.renewal() && !hold.renewal.isFailing() && !hold.isExtending()
 				&& left > hold.request.claimMillis() / 2 && left <= hold.request.leaseMillis();
 	}
 

@@ -1,7 +1,5 @@
 package io.holdfast.engine.lease;
 
-import io.holdfast.engine.observe.EngineObserver.HandOver;
-
 /**
  * The hand-overs of one grant of the store, from hold to hold within this instance.
  *
@@ -9,14 +7,11 @@ import io.holdfast.engine.observe.EngineObserver.HandOver;
  * @param fences how many fencing tokens the store left for them, that of the grant
  * included
  * @param handOvers how many there were
- * @param turns how many of them were to a request that had waited. One that barges before
- * a thread wakes up takes no turn, as the permits would have lain idle
  */
-public record HandOverHistory(long grantedByStoreAt, int fences, int handOvers, int turns) {
+public record HandOverHistory(long grantedByStoreAt, int fences, int handOvers) {
 
-	HandOverHistory plus(HandOver way) {
-		return new HandOverHistory(this.grantedByStoreAt, this.fences, this.handOvers + 1,
-				(way == HandOver.BARGED) ? this.turns : this.turns + 1);
+	HandOverHistory plusOne() {
+		return new HandOverHistory(this.grantedByStoreAt, this.fences, this.handOvers + 1);
 	}
 
 }

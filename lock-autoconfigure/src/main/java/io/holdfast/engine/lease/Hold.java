@@ -6,7 +6,6 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
@@ -76,7 +75,7 @@ public final class Hold extends TokenGrant {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
 			long now) {
-		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, granted.fences(), 0, 0), now);
+		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, granted.fences(), 0), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(granted.ttlMillis());
@@ -87,10 +86,10 @@ public final class Hold extends TokenGrant {
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
-	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
+	public Hold(HoldRequester requester, Hold before, long now) {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
-				before.doubtSince, before.history.plus(way), now);
+				before.doubtSince, before.history.plusOne(), now);
 		this.coordinator = requester.coordinator();
 		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;
@@ -406,9 +405,6 @@ public final class Hold extends TokenGrant {
 
 		/** Return whether a request waits here. Thread-safe. */
 		boolean isAwaited();
-
-		/** Release in the store what is offered, if anything is. */
-		void releaseUnused();
 
 	}
 

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The coordinator of an exclusive lock: one waiter at a time contends; granted, its hold
  * is the <em>holder</em>. Whenever a request waits here, there is a contender or a valid
- * holder, or what was released is offered.
+ * holder.
  */
 final class LockCoordinator extends ResourceCoordinator {
 
@@ -44,13 +44,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		else if (lostByThread) {
 			fail(waiter, EngineExceptions.lostBefore(this.resource));
 		}
-		else if (!tryBarge(waiter)) {
-			waitOrAsk(waiter);
-		}
-	}
-
-	private void waitOrAsk(Waiter waiter) {
-		if (waiter.request.waits() && isFull()) {
+		else if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
@@ -81,7 +75,7 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	boolean admits(Waiter waiter) {
-		return this.contending.isEmpty() && this.holder == null && offered() == 0;
+		return this.contending.isEmpty() && this.holder == null;
 	}
 
 	@Override
@@ -105,8 +99,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		return (head != null && admits(head) && canTakeOver(hold, head, now)) ? head : null;
 	}
 
-	@Override
-	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
+	private boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		return rules().canTakeOver(hold, waiter.request, now);
 	}
 

@@ -128,9 +128,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return waiter;
 	}
 
-	/** Settle what concerns a waiter that is being woken, before others contend. */
-	abstract void beforeAdvance();
-
 	// Waiting and contending
 
 	final Contender contend(Waiter waiter) {
@@ -207,7 +204,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	/** Let the waiters contend that may. */
 	final void advance() {
-		beforeAdvance();
 		for (Waiter head = head(); head != null && admits(head); head = head()) {
 			contend(head).sendAcquire();
 		}
@@ -384,7 +380,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	 * End all waits, as nothing is granted any more.
 	 * @param spared which waiters go on all the same
 	 */
-	final void endWaits(Predicate<Waiter> spared) {
+	public final void endWaits(Predicate<Waiter> spared) {
 		endQueued((waiter) -> !spared.test(waiter), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
 		for (Waiter waiter : List.copyOf(this.contending)) {
 			if (!spared.test(waiter)) {

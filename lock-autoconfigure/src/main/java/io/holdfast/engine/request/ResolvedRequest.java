@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param permits how many permits
  * @param limit how many there are in all, as far as the request knows; 0 if only an
  * operator's limit counts
- * @param fair whether waiters come first
+ * @param fair whether waiters come first; false only for permits
  * @param waits whether to queue for it; if not, one answer decides
  * @param waitNanos how long until the caller is answered, whatever happens
  * @param leaseMillis how long a lease lasts when it is not renewed
@@ -55,9 +55,8 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		LockMode mode = request.mode();
 		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, key);
 		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
-		boolean fair = mode != LockMode.EXCLUSIVE || or(request.fair(), settings.lockFair());
 		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
-		return of(request, resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
+		return of(request, resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, true,
 				settings.waitTime(), settings.leaseTime(), maxHold, request.isReentrant(), settings);
 	}
 
