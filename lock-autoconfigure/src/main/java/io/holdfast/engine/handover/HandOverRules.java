@@ -25,40 +25,18 @@ public final class HandOverRules {
 	}
 
 	/**
-	 * Return whether a request can take over a released hold: renewal on, the same lease
-	 * time, enough validity left, no failing renewal, an unused fencing token, and either
-	 * the turn of this instance not over or no other instance waiting.
-	 * @param quiet whether no other instance waited a moment ago
+	 * Return whether a request can take over a released hold: within the limits of local
+	 * hand-over, renewal on, the same lease time, enough validity left, no failing
+	 * renewal, an unused fencing token.
 	 */
-	public boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
-		boolean staysHere = isWithinTurn(hold, now) || mayOutlastTurn(hold, quiet, now);
-		return staysHere && isSound(hold, now) && isLike(hold, next);
-	}
-
-	/** Return the same where it is not known whether other instances waited just now. */
 	public boolean canTakeOver(Hold hold, ResolvedRequest next, long now) {
-		return canTakeOver(hold, next, false, now);
+		return isWithinLimits(hold, now) && isSound(hold, now) && isLike(hold, next);
 	}
 
-	private boolean isWithinTurn(Hold hold, long now) {
-		HandOverLimits limits = limits(hold);
+	private boolean isWithinLimits(Hold hold, long now) {
+		HandOverLimits limits = this.context.settings.localHandOver(hold.resource().kind());
 		return hold.history.turns() < limits.maxCount()
 				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos() && hasFence(hold);
-	}
-
-	private boolean mayOutlastTurn(Hold hold, boolean quiet, long now) {
-		boolean noOthersWait = isWantedHereOnly(hold, now) || quiet && mayStay(hold, now);
-		return limits(hold).isOn() && noOthersWait;
-	}
-
-	/**
-	 * Return whether at least half of the time or of the count of this instance's turn is
-	 * over.
-	 */
-	public boolean isLate(Hold hold, long now) {
-		HandOverLimits limits = limits(hold);
-		return 2 * hold.history.turns() >= limits.maxCount()
-				|| 2 * (now - hold.history.grantedByStoreAt()) >= limits.maxTime().toNanos();
 	}
 
 	/** Return whether a released hold is worth keeping for a request that may come. */
@@ -75,10 +53,6 @@ public final class HandOverRules {
 	/** Return whether a request can take over a hold that was kept warm. */
 	public boolean canTakeOverKept(Hold hold, ResolvedRequest next, long now) {
 		return canKeepWarm(hold, now) && isLike(hold, next);
-	}
-
-	private HandOverLimits limits(Hold hold) {
-		return this.context.settings.localHandOver(hold.resource().kind());
 	}
 
 	/**

@@ -404,9 +404,6 @@ public final class Hold extends TokenGrant {
 		 */
 		void onHoldLost(Hold hold);
 
-		/** Return whether a request waits here. Thread-safe. */
-		boolean isAwaited();
-
 		/** Release in the store what is kept warm or offered, if anything is. */
 		void releaseUnused();
 

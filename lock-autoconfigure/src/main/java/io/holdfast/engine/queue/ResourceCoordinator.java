@@ -64,9 +64,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
- * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
- * of its events, and by the registry {@link #begin}, {@link #addUser} and
- * {@link #removeUser}.
+ * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events, and by
+ * the registry {@link #begin}, {@link #addUser} and {@link #removeUser}.
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
 
@@ -91,11 +90,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	 * {@code null}.
 	 */
 	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
-
-	/** Note that a released hold goes to a waiter here. */
-	void onHandOver(Hold hold, Waiter next, long now) {
-		// It makes no difference.
-	}
 
 	/** Return whether a released hold is kept here for a request that may come. */
 	boolean canKeepWarm(Hold hold, long now) {
@@ -287,7 +281,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	private void handOverOrOffer(Hold hold, Waiter next, long now) {
-		onHandOver(hold, next, now);
 		if (!tryOffer(hold, next, now)) {
 			handOver(hold, next, now, HandOver.LOCAL);
 		}

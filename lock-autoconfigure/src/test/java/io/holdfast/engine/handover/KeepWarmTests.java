@@ -50,17 +50,6 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itsReleaseDoesNotLetOthersRunFirst() {
-		kept();
-		LockLease second = this.service.acquire(REQUEST);
-		this.store.whileGivingWay = () -> {
-			throw new AssertionError("takes time for nothing");
-		};
-		second.release();
-		assertThat(this.store.sent()).isEmpty();
-	}
-
-	@Test
 	void itIsReleasedWhenNoRequestHasComeForAWhile() {
 		kept();
 		this.store.elapse(40);

@@ -13,7 +13,6 @@ import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import org.junit.jupiter.api.Test;
 
-import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -65,7 +64,6 @@ class ContenderTests extends ScriptedEngine {
 	@Test
 	void whoIsBroughtIntoTheStoreHasOneOfTheTokenThatIsNamedThere() {
 		LockLease lease = granted(REQUEST, 100);
-		this.store.wakeUps.wanted(lock("k"), ID + ":01");
 		List<CompletableFuture<LockLease>> answers = ask(COUNT + 2);
 		List<Waiter> waiters = waiters();
 		lease.release();

@@ -33,11 +33,6 @@ class LockBargingTests extends ScriptedEngine {
 		super(EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5))));
 	}
 
-	private LockLease wanted(LockLease lease) {
-		this.store.wakeUps.wanted(lock("k"), ID + ":01");
-		return lease;
-	}
-
 	/** A thread asks, and waits. */
 	private PendingAcquisition blocked(LockRequest request) {
 		PendingAcquisition acquisition = acquire(this.engine, ResolvedRequest.of(request, settings()), new Thread(),
@@ -120,7 +115,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void whoGoesFirstDoesNotCountAmongThoseThatItIsPassedOnTo() {
-		LockLease held = wanted(granted(UNFAIR, 100));
+		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		for (int i = 0; i < 20; i++) {
@@ -143,7 +138,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void itGoesToTheStoreWhenNoFencesAreLeft() {
-		LockLease held = wanted(granted(UNFAIR, 100));
+		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		LockLease before = null;
@@ -285,7 +280,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void whoComesAfterTheTurnOfItsInstanceStandsInTheStoresQueue() {
-		LockLease held = wanted(granted(UNFAIR, 100));
+		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.pause(6);
@@ -320,26 +315,6 @@ class LockBargingTests extends ScriptedEngine {
 		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "renew 1 for 30000", "release 1 next 2");
-	}
-
-	@Test
-	void whatIsOfferedDoesNotEndWithTheTimeForWhichItWasKeptBefore() {
-		LeaseEngine warm = new LeaseEngine(this.store, settings().keepWarm(Duration.ofMillis(50)), this.store,
-				Runnable::run, () -> ID, () -> 1.0);
-		DefaultLockService service = new DefaultLockService(warm);
-		CompletableFuture<LockLease> kept = service.acquireAsync(UNFAIR);
-		this.store.last("acquire 1").granted(100, 30_000);
-		kept.join().releaseAsync();
-		LockLease held = service.acquireAsync(UNFAIR).join();
-		PendingAcquisition waiting = acquire(warm, ResolvedRequest.of(UNFAIR, settings()), new Thread(),
-				LeaseContext.empty());
-		waiting.markBlocked();
-		this.store.elapse(49);
-		held.releaseAsync();
-		this.store.elapse(1);
-		assertThat(this.store.sent()).containsExactly("acquire 1");
-		waiting.claimOffer();
-		assertThat(lease(waiting).fencingToken()).isEqualTo(102);
 	}
 
 	@Test
