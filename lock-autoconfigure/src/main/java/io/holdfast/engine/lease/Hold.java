@@ -404,7 +404,7 @@ public final class Hold extends TokenGrant {
 		 */
 		void onHoldLost(Hold hold);
 
-		/** Release in the store what is kept warm or offered, if anything is. */
+		/** Release in the store what is offered, if anything is. */
 		void releaseUnused();
 
 	}

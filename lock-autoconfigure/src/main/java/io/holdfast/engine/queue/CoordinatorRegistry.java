@@ -65,7 +65,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		for (Kind kind : Kind.values()) {
 			this.coordinators.put(kind, new ConcurrentHashMap<>());
 		}
-		this.keepsLocks = !context.settings.keepWarm().isZero() || context.settings.lockHandOver().isOn();
+		this.keepsLocks = context.settings.lockHandOver().isOn();
 		this.parts = new CoordinatorParts(context, losses, renewer, releases, this, new HandOverRules(context));
 	}
 
@@ -87,9 +87,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 				whole, observation);
 		if (whole != null) {
 			whole.waitFor(waiter);
-		}
-		if (request.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			releaseUnusedLock(request.resource().key());
 		}
 		if (request.reentrant() && isSelfBlocked(waiter)) {
 			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
@@ -120,14 +117,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			case READ_WRITE -> new ReadWriteCoordinator(this.parts, resource);
 			case SEMAPHORE -> new PermitCoordinator(this.parts, resource);
 		};
-	}
-
-	/** Release the lock of a key that is kept warm: it excludes a read-write request. */
-	private void releaseUnusedLock(String key) {
-		ResourceCoordinator coordinator = ofKind(Kind.LOCK).get(key);
-		if (coordinator != null) {
-			coordinator.execute(coordinator::releaseUnused);
-		}
 	}
 
 	/**

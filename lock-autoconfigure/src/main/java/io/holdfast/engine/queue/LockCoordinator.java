@@ -6,7 +6,6 @@ import java.util.Objects;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.Resource;
 import org.jspecify.annotations.Nullable;
@@ -20,15 +19,6 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	/** Written by events only; read by threads that look for a hold of their own. */
 	private volatile @Nullable Hold holder;
-
-	/** Released here but not in the store: the next one here may go on with it. */
-	private @Nullable Hold kept;
-
-	/** Until when it is kept. */
-	private long keptUntil;
-
-	/** Whether a timer is set for the release of what is kept. */
-	private boolean releaseScheduled;
 
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
@@ -60,10 +50,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	private void waitOrAsk(Waiter waiter) {
-		if (this.kept != null) {
-			takeOverKeptOrContend(waiter, this.kept);
-		}
-		else if (waiter.request.waits() && isFull()) {
+		if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
@@ -90,64 +77,6 @@ final class LockCoordinator extends ResourceCoordinator {
 			}
 		}
 		return false;
-	}
-
-	/**
-	 * Have a request take over what is kept. No waiter is before it, or none were kept.
-	 */
-	private void takeOverKeptOrContend(Waiter waiter, Hold hold) {
-		long now = this.context.scheduler.nanoTime();
-		if (rules().canTakeOverKept(hold, waiter.request, now)) {
-			this.kept = null;
-			handOver(hold, waiter, now, HandOver.KEPT);
-		}
-		else {
-			releaseUnused();
-			contend(waiter).sendAcquire();
-		}
-	}
-
-	@Override
-	boolean canKeepWarm(Hold hold, long now) {
-		return !this.context.settings.keepWarm().isZero() && this.queue.isEmpty() && this.contending.isEmpty()
-				&& this.holder == null && rules().canKeepWarm(hold, now);
-	}
-
-	@Override
-	void keepWarm(Hold hold, long now) {
-		this.kept = hold;
-		this.keptUntil = now + Math.min(this.context.settings.keepWarm().toNanos(), rules().warmUntil(hold) - now);
-		if (!this.releaseScheduled) {
-			this.releaseScheduled = true;
-			scheduleReleaseOfKept(this.keptUntil - now);
-		}
-	}
-
-	/** Set one timer for all that are kept one after the other. */
-	private void scheduleReleaseOfKept(long nanos) {
-		this.context.scheduler.schedule(() -> execute(() -> {
-			long left = this.keptUntil - this.context.scheduler.nanoTime();
-			if (this.kept != null && left > 0) {
-				scheduleReleaseOfKept(left);
-				return;
-			}
-			this.releaseScheduled = false;
-			releaseKept();
-		}), nanos);
-	}
-
-	@Override
-	public void releaseUnused() {
-		super.releaseUnused();
-		releaseKept();
-	}
-
-	private void releaseKept() {
-		Hold hold = this.kept;
-		if (hold != null) {
-			this.kept = null;
-			releaseInStore(hold);
-		}
 	}
 
 	@Override

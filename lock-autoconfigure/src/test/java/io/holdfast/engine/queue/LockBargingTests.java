@@ -318,6 +318,19 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatIsReleasedByForceWhileItIsOfferedIsNotPassedOn() {
+		LockLease held = granted(UNFAIR, 100);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		held.release();
+		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":01"));
+		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
+		assertThat(this.service.forceRelease("k")).isTrue();
+		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
+		waiting.claimOffer();
+		assertThat(waiting.result()).isNotDone();
+	}
+
+	@Test
 	void aShutDownReleasesWhatIsOffered() {
 		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
