@@ -287,10 +287,6 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
 		}
 
-		public void granted(long fence, long ttlMillis, int fences) {
-			this.answer.complete(new Granted(fence, ttlMillis, fences));
-		}
-
 		public void busy(long ownerTtlMillis, long fence) {
 			busy(ownerTtlMillis, fence, false);
 		}

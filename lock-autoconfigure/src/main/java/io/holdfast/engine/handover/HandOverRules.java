@@ -38,7 +38,7 @@ public final class HandOverRules {
 
 	/** Return whether a fence is left for the next one. Permits have no stride. */
 	private static boolean hasFence(Hold hold) {
-		return hold.resource().kind() == Kind.SEMAPHORE || hold.history.handOvers() < hold.history.fences() - 1;
+		return hold.resource().kind() == Kind.SEMAPHORE || hold.history.handOvers() < HandOverLimits.STRIDE - 1;
 	}
 
 	private static boolean isLike(Hold hold, ResolvedRequest other) {

@@ -323,19 +323,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		return outcome;
 	}
 
-	/** Note that others want what a token of this instance holds. */
-	public final void onWanted(String token) {
-		Hold hold = renewer().find(token);
-		if (hold != null) {
-			hold.onWanted();
-			releaseUnused();
-		}
-		Contender contender = this.parts.registry().contender(token);
-		if (contender != null) {
-			contender.onWanted();
-		}
-	}
-
 	final void detach(Hold hold) {
 		if (hold.detach()) {
 			this.parts.registry().removeUser(this.resource);

@@ -71,7 +71,7 @@ class ContenderTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
 		assertThat(waiters).filteredOn(ContenderTests::hasContender).containsExactly(waiters.get(COUNT));
 		Contender contender = waiters.get(COUNT).contender();
-		assertThat(contender.token).isEqualTo(ID + ":05");
+		assertThat(contender.token).isEqualTo(ID + ":5");
 		assertThat(coordinators().contender(contender.token)).isSameAs(contender);
 		assertThat(coordinators().waiting()).isEqualTo(2);
 	}
