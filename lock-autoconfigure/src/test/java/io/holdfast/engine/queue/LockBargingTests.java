@@ -310,10 +310,11 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
-		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
+		this.store.answerAtOnce("force 1", (command) -> {
+			waiting.claimOffer();
+			command.forced(true);
+		});
 		assertThat(this.service.forceRelease("k")).isTrue();
-		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
-		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 	}
 
