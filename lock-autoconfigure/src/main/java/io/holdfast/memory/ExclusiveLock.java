@@ -26,9 +26,6 @@ interface ExclusiveLock {
 	 */
 	void mark(AcquireCommand command, boolean polls, long arrival);
 
-	/** Tell the owner's instance that others want the key, if it is to be told. */
-	void tellWanted();
-
 	/** Return how long the key is held yet, in whatever way; -1 for no end. */
 	long ttl();
 

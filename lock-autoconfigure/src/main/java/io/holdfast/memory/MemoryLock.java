@@ -28,9 +28,6 @@ final class MemoryLock implements ExclusiveLock {
 
 	private static final long NEVER = Long.MAX_VALUE;
 
-	/** For an instance that may keep a lock without waiters, and take it again. */
-	private static final int TOLD_FENCES = 1024;
-
 	/** What follows the token of a reader or writer that the key is kept for. */
 	private static final String RESERVED = ":r";
 
@@ -89,15 +86,11 @@ final class MemoryLock implements ExclusiveLock {
 		}
 		if (isFree() && this.server.grace() == 0) {
 			own(command.token(), command.leaseMillis());
-			return granted(command.token());
+			return granted();
 		}
 		if (command.token().equals(this.owner)) {
 			this.queue.removeIf((queued) -> queued.token().equals(command.token()));
 			return lengthen(command.leaseMillis());
-		}
-		if (this.queue.isEmpty() || this.queue.get(0).token().equals(command.token())) {
-			// Who is behind others need not say so, as they have done it.
-			tellWanted();
 		}
 		if (enqueue) {
 			enqueue(command, polls, this.queue.size());
@@ -105,33 +98,14 @@ final class MemoryLock implements ExclusiveLock {
 		return busy();
 	}
 
-	@Override
-	public void tellWanted() {
-		if (this.owner != null && isTold(this.owner)) {
-			this.server.tellWanted(this.resource, this.owner);
-		}
-	}
-
-	/** Return whether its instance wants to be told when others want what it holds. */
-	private static boolean isTold(String owner) {
-		return Tokens.isToken(owner) && Tokens.isNotifiedWhenWanted(owner);
-	}
-
-	/**
-	 * To a token with no other before or behind it. Fences that are ahead of the clock
-	 * are not to get there further.
-	 */
-	private Granted granted(String token) {
-		boolean told = isTold(token) && this.queue.isEmpty() && this.fence.last() <= this.server.now();
-		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : HandOverLimits.STRIDE);
-		this.fence.leave(granted.fences());
-		return granted;
+	private Granted granted() {
+		return new Granted(this.fence.last(), ttl());
 	}
 
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.server.grace() == 0) {
 			own(next.token(), next.leaseMillis());
-			return new ReleaseReply(true, granted(next.token()));
+			return new ReleaseReply(true, granted());
 		}
 		int place = place(token);
 		this.queue.removeIf((queued) -> queued.token().equals(token));
@@ -332,7 +306,7 @@ final class MemoryLock implements ExclusiveLock {
 
 	private Granted lengthen(long millis) {
 		this.expiresAt = Math.max(this.expiresAt, this.server.after(millis));
-		return new Granted(this.fence.last(), ttl(), this.fence.room());
+		return granted();
 	}
 
 	private Busy busy() {

@@ -235,11 +235,10 @@ final class MemoryPermits {
 	/**
 	 * See to it that the exclusive owner's release finds the first of these that is
 	 * there.
-	 * @return its token, or {@code null} if there is none
 	 */
-	private @Nullable String mark(String asker) {
+	private void mark(String asker) {
 		if (this.lock == null || !isLocked()) {
-			return null;
+			return;
 		}
 		for (QueuedPermits queued : List.copyOf(this.queue.values())) {
 			String token = queued.command().token();
@@ -248,10 +247,9 @@ final class MemoryPermits {
 			}
 			else if (token.equals(asker) || queued.polls() || !this.server.isAbsent(token)) {
 				this.lock.mark(queued.command(), queued.polls(), queued.arrival());
-				return token;
+				return;
 			}
 		}
-		return null;
 	}
 
 	/** Return whether one has asked not so long ago. */
@@ -268,12 +266,9 @@ final class MemoryPermits {
 	}
 
 	private Busy busy(String token) {
-		String marked = mark(token);
+		mark(token);
 		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
 		if (this.lock != null && isLocked()) {
-			if (this.queue.isEmpty() || token.equals(marked)) {
-				this.lock.tellWanted();
-			}
 			return new Busy(this.lock.ttl(), last, true);
 		}
 		if (this.server.grace() > 0) {

@@ -1,8 +1,8 @@
 -- Takes the lock for a token if it has no owner and no waiter before it.
 --
 -- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds.
--- Returns {1, fence, ttl, room for fences if that is not the stride} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
--- what is left of the grace}.
+-- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1), what is
+-- left of the grace}.
 
 local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
@@ -19,19 +19,13 @@ if owner == token then
     redis.call('ZREM', queueKey, queue[i])
   end
   local ttl = lengthen(lease)
-  return { 1, fence, ttl, tonumber(room) }
+  return { 1, fence, ttl }
 end
 
 local ttl = ownerTtl()
 if ttl == -1 and heal > 0 then
   redis.call('PEXPIRE', lockKey, heal)
   ttl = heal
-end
--- Who is behind others in the queue need not have the owner told, as they have done it.
-local told = owner and string.find(owner, ':0', 1, true) and instanceOf(owner)
-if told and (#queue == 0 or find(token) == 1) then
-  -- Its instance may keep the lock without a holder. It hears of this later, too, when a waiter asks again.
-  send(told, 'W ' .. owner .. ' ' .. userKey())
 end
 if mode ~= '' then
   enqueue(token, claim, mode)

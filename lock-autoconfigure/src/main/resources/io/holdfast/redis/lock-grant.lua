@@ -1,8 +1,7 @@
 -- How the exclusive lock is granted, but for the usual cases.
 
--- The last fence; and how many from that one on are lower than the next, if that is not the stride.
-local digits, room = string.match(last or '', '^(%d+) ?(%d*)$')
-local fence = tonumber(digits) or 0
+-- The last fence. A second number may follow, of a version before 28 November 2026.
+local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
 
 -- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
 local STRIDE = 64
@@ -14,12 +13,11 @@ end
 
 -- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
 local function nextFence()
-  return math.max(fence + (tonumber(room) or STRIDE), now)
+  return math.max(fence + STRIDE, now)
 end
 
 local function advanceFence()
   fence = nextFence()
-  room = nil
   redis.call('SET', fenceKey, integer(fence), 'PX', retention + math.max(0, math.ceil((fence - now) / 1000)))
 end
 

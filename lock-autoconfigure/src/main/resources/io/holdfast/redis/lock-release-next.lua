@@ -2,31 +2,29 @@
 -- next follows. Else the first of them does, whose instance is there; and next, if there is one, goes behind all.
 
 -- Writes the time as the next fence and reads the last one by one command; by a second one, what is above the last one, if the
--- time was not. Leaves room for so many below the next, if that is given; not if the fence is ahead of the clock: it would be
--- more so with each grant, and the fences go back if they were forgotten.
--- Returns the fence, as text, and its room, nil for the stride. Returns nothing, and has changed nothing, where memory is full,
--- writes are refused or another type is stored there: the general part finds out what is right then.
-local function replaceFence(room)
+-- time was not.
+-- Returns the fence, as text. Returns nothing, and has changed nothing, where memory is full, writes are refused or another type
+-- is stored there: the general part finds out what is right then.
+local function replaceFence()
   local fence = string.format('%.0f', now)
-  local last = redis.pcall('SET', fenceKey, room and fence .. ' ' .. room or fence, 'PX', retention, 'GET')
+  local last = redis.pcall('SET', fenceKey, fence, 'PX', retention, 'GET')
   if type(last) == 'table' then
     return
   end
-  local digits, lastRoom = string.match(last or '', '^(%d+) ?(%d*)$')
-  local least = digits and digits + (tonumber(lastRoom) or 64) or 0
+  local digits = string.match(last or '', '^(%d+) ?%d*$')
+  local least = digits and digits + 64 or 0
   if least > now then
-    fence, room = string.format('%.0f', least), nil
+    fence = string.format('%.0f', least)
     redis.call('SET', fenceKey, fence, 'PX', retention + math.ceil((least - now) / 1000))
   end
-  return fence, room
+  return fence
 end
 
 if owner == ARGV[1] and grace == 0 and not queue[1] then
-  -- An instance that is told when others want the lock may keep it longer, as long as there is no waiter.
-  local fence, room = replaceFence(string.find(ARGV[2], ':0', 1, true) and 1024 or nil)
+  local fence = replaceFence()
   if fence then
     redis.call('SET', lockKey, ARGV[2], 'PX', ARGV[3])
-    return { 1, 1, tonumber(fence), tonumber(ARGV[3]), room }
+    return { 1, 1, tonumber(fence), tonumber(ARGV[3]) }
   end
 elseif owner == ARGV[1] and grace == 0 then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')

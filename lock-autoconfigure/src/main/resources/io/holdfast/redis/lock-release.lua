@@ -32,7 +32,7 @@ end
 local result = { released and 1 or grace > 0 and 2 or 0 }
 if nextToken and owner == nextToken then
   local ttl = lengthen(lease)
-  result[2], result[3], result[4], result[5] = 1, fence, ttl, tonumber(room)
+  result[2], result[3], result[4] = 1, fence, ttl
 elseif nextToken and find(nextToken) then
   result[2], result[3], result[4] = 0, ownerTtl(), lastFence()
   result[5], result[6] = isForeign(owner) and 1 or 0, grace

@@ -1,7 +1,7 @@
 -- The usual case of permits-acquire.lua, before functions are made that it does not need: nothing waits, no lease is over,
 -- and the permits are free.
 --
--- Returns a number: the fence, negative.
+-- Returns a number: the fence.
 
 first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
 if waiting == 0 and grace == 0 and not owner and not rival[1] and not said and ARGV[7] == ''
@@ -25,7 +25,7 @@ if waiting == 0 and grace == 0 and not owner and not rival[1] and not said and A
       redis.call('PEXPIREAT', stateKey, lasting)
       redis.call('PEXPIREAT', holdersKey, lasting)
     end
-    return -fence
+    return fence
   end
 end
 

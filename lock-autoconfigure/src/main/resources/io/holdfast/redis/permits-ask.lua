@@ -94,10 +94,6 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
   -- servers before this one, of which it may know too little, were lower than the time when that began.
   local lastFence = integer(math.max(fence > 0 and fence or micros - 1, serverSince))
   if excluded then
-    if string.find(owner, '^%x+:0') and (waiting == 0 or marked == entry) then
-      -- Its instance may keep the lock without a holder: see lock-acquire.lua.
-      send(string.match(owner, '^%x+'), 'W ' .. owner .. ' ' .. userKey)
-    end
     local ttl = redis.call('PTTL', holdersKey)
     if ttl == -1 and heal > 0 then
       redis.call('PEXPIRE', holdersKey, heal)

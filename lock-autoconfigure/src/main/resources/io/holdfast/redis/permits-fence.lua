@@ -3,9 +3,8 @@
 
 local own = redis.call('GET', KEYS[4])
 if isLock then
-  -- It may say that more than a stride are lower than the next.
-  local last, room = string.match(own or '', '^(%d+) ?(%d*)$')
-  fence = (tonumber(last) or 0) + (tonumber(room) or 64) - 64
+  -- As in lock-grant.lua.
+  fence = tonumber(string.match(own or '', '^(%d+) ?%d*$')) or 0
 end
 -- Not what stands there that is no limit.
 local fixedLimit = not isLock and own and string.find(own, '^%d+$') and tonumber(own)

@@ -280,18 +280,14 @@ local function firstPresent()
   end
 end
 
--- The entry that has a marker now.
-local marked
-
 -- Writes down what was counted, and lets all keys of what is held or waited for live equally long. Without either, only
 -- a fence is left that is ahead of the clock, or is a lock's. A field and its value that the state is to say besides may be
 -- given.
 local function save(...)
   local place = excluded and firstPresent()
   if place then
-    marked = place[1]
     -- The owner's release gives the key to the first that came, of both queues.
-    redis.call('ZADD', KEYS[5], place[2], markerOf(marked))
+    redis.call('ZADD', KEYS[5], place[2], markerOf(place[1]))
     -- As long as those that wait ask again, and so do this.
     if redis.call('PTTL', KEYS[5]) < 2 * handoffTimeout then
       redis.call('PEXPIRE', KEYS[5], integer(2 * handoffTimeout))

@@ -44,12 +44,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	/** How many requests stand in the queues of the coordinators. */
 	private final AtomicInteger queued = new AtomicInteger();
 
-	/**
-	 * Whether locks may stay here until other instances want them, which the store is to
-	 * tell then.
-	 */
-	private final boolean keepsLocks;
-
 	/** The number of the last request. */
 	final AtomicLong lastNumber = new AtomicLong();
 
@@ -65,7 +59,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		for (Kind kind : Kind.values()) {
 			this.coordinators.put(kind, new ConcurrentHashMap<>());
 		}
-		this.keepsLocks = context.settings.lockHandOver().isOn();
 		this.parts = new CoordinatorParts(context, losses, renewer, releases, this, new HandOverRules(context));
 	}
 
@@ -188,9 +181,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	@Override
 	public Contender addContender(ContenderHost coordinator, Waiter waiter, @Nullable String under) {
-		ResolvedRequest request = waiter.request;
-		boolean notified = this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
-		String token = Tokens.of(waiter.instanceId, waiter.number, notified);
+		String token = Tokens.of(waiter.instanceId, waiter.number);
 		Contender contender = new Contender(coordinator, token, waiter, under);
 		this.contenders.put(token, contender);
 		return contender;

@@ -60,9 +60,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
- * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
- * of its events, and by the registry {@link #begin}, {@link #addUser} and
- * {@link #removeUser}.
+ * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events, and by
+ * the registry {@link #begin}, {@link #addUser} and {@link #removeUser}.
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator {
 
@@ -84,11 +83,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 	 * {@code null}.
 	 */
 	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
-
-	/** Note that a released hold goes to a waiter here. */
-	void onHandOver(Hold hold, Waiter next, long now) {
-		// It makes no difference.
-	}
 
 	/**
 	 * Return whether a thread has a hold here. May be called by that thread, too.
@@ -192,7 +186,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 			renewer().lose(hold, hold.whyExpired(now));
 		}
 		onHoldEnded(hold);
-		// Once: what the store tells of its messages may change at any time.
 		Waiter next = nextWaiter(hold, now);
 		switch (afterRelease(hold, held, next, now)) {
 			case LEFT_TO_SHUT_DOWN -> {
@@ -207,8 +200,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 				advance();
 			}
 			case HAND_OVER -> {
-				onHandOver(hold, Objects.requireNonNull(next), now);
-				handOver(hold, next, now);
+				handOver(hold, Objects.requireNonNull(next), now);
 				result.complete(ReleaseResult.RELEASED);
 			}
 			case RELEASE -> releaseInStore(hold).whenComplete((reply, error) -> {
@@ -257,18 +249,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 		renewer().stopRenewing(hold);
 		detach(hold);
 		return outcome;
-	}
-
-	/** Note that others want what a token of this instance holds. */
-	public final void onWanted(String token) {
-		Hold hold = renewer().find(token);
-		if (hold != null) {
-			hold.onWanted();
-		}
-		Contender contender = this.parts.registry().contender(token);
-		if (contender != null) {
-			contender.onWanted();
-		}
 	}
 
 	final void detach(Hold hold) {
