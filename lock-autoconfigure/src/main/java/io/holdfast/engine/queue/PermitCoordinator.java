@@ -78,7 +78,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 		if (first && (!request.waits() || admits(waiter) || mayPassQueue())) {
 			contend(waiter).sendAcquire();
 		}
-		else if (request.waits()) {
+		else if (request.waits() || isComparing()) {
 			enqueue(waiter);
 			this.lastQueued = waiter;
 		}
@@ -125,8 +125,12 @@ public class PermitCoordinator extends ResourceCoordinator {
 		return !this.queue.isEmpty() && hasRoomForContender();
 	}
 
+	/**
+	 * Return whether one more may contend. While the first waits for the comparison of
+	 * the fleet's versions, the others keep their order behind it.
+	 */
 	private boolean hasRoomForContender() {
-		return this.contending.size() < MAX_CONTENDERS;
+		return this.contending.size() < MAX_CONTENDERS && !isComparing();
 	}
 
 	private boolean isLikeLastQueued(ResolvedRequest request) {
