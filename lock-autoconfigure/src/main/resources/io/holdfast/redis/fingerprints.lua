@@ -3,7 +3,7 @@
 -- KEYS: any keys.
 -- Returns one text per key: another one if its value or expiry is another, empty if it cannot be told.
 
--- The size up to which a value is looked at: all others wait for Redis meanwhile.
+-- The size up to which a value is looked at, as all others wait for Redis.
 local MOST_BYTES = 65536
 
 -- When a key expires, empty if it does not. Before Redis 7 that is known by what is left of it, if both are asked for
