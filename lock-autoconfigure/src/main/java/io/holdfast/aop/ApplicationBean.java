@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;

@@ -6,7 +6,6 @@ import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -25,27 +24,21 @@ import org.jspecify.annotations.Nullable;
  * @param within has a request ask within a context, or {@code null} if no context and no
  * transaction matters
  * @param keptAfterFailure whether a minHold counts for a run that fails, too
- * @param unguarded gives a lease that is not held, for a call that runs although the
- * store failed
  * @param fencedByTransaction says of a fenced request that the transaction of its method
  * raises the token
  */
 record LeaseSource<S, R>(String noun, BiFunction<S, R, Lease> blocking,
 		BiFunction<S, R, CompletableFuture<? extends Lease>> asynchronous,
 		@Nullable BiFunction<R, LeaseContext, R> within, boolean keptAfterFailure,
-		BiFunction<R, LeaseStoreException, Lease> unguarded, UnaryOperator<R> fencedByTransaction) {
+		UnaryOperator<R> fencedByTransaction) {
 
 	/** Locks may be nested in those of the context. */
 	static final LeaseSource<LockService, LockRequest> LOCKS = new LeaseSource<>("Lock", LockService::acquire,
-			LockService::acquireAsync, LockRequest::within, false, (request, failure) -> {
-				// Refused when the annotation was read.
-				throw failure;
-			}, LockRequest::fencedByTransaction);
+			LockService::acquireAsync, LockRequest::within, false, LockRequest::fencedByTransaction);
 
 	/** Permits are not re-entrant. Their minHold limits a rate. */
 	static final LeaseSource<SemaphoreService, SemaphoreRequest> PERMITS = new LeaseSource<>("Permit of semaphore",
-			SemaphoreService::acquire, SemaphoreService::acquireAsync, null, true, UnguardedPermits::new,
-			UnaryOperator.identity());
+			SemaphoreService::acquire, SemaphoreService::acquireAsync, null, true, UnaryOperator.identity());
 
 	/** Have a request ask within a context, if that matters. */
 	R within(R request, LeaseContext context) {

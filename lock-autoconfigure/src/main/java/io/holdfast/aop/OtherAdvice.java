@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.lang.reflect.Method;
 import java.util.List;
 
-import io.holdfast.aop.method.AnnotatedMethod;
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInvocation;
 
