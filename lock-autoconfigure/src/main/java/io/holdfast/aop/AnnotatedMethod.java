@@ -38,8 +38,8 @@ record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Met
 
 	/**
 	 * Return the name of the class and of the method, the same in every instance of an
-	 * application. A generated class has another name in each: what declares stands in
-	 * for it.
+	 * application. A generated class has another name in each: the declaring class stands
+	 * in for it.
 	 */
 	String qualifiedMethodName() {
 		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
@@ -58,15 +58,15 @@ record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Met
 	}
 
 	/**
-	 * Return what the method returns in this class, which may tell more than the method;
-	 * of a suspending function, what it is declared to return.
+	 * Return the type of the result in this class, which may tell more than the method;
+	 * of a suspending function, the declared type.
 	 */
 	ResolvableType returned() {
 		return returned(this.method);
 	}
 
 	/**
-	 * Return what a method of this class returns, as {@link #returned()} does.
+	 * Return the type of the result of another method, as {@link #returned()} does.
 	 */
 	ResolvableType returned(Method other) {
 		ResolvableType returned = ResolvableType.forMethodReturnType(other, this.targetClass);
@@ -93,8 +93,8 @@ record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Met
 	}
 
 	/**
-	 * Return what makes publishers of the results, of which a suspending function has
-	 * one.
+	 * Return the adapter between results and publishers; a suspending function has a
+	 * {@code Mono}.
 	 */
 	ReactiveAdapter reactiveAdapter() {
 		Class<?> type = isSuspending() ? Mono.class : returned().toClass();

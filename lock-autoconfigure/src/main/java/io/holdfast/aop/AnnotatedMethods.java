@@ -72,7 +72,7 @@ final class AnnotatedMethods<A extends Annotation> {
 		return all.stream().filter((found) -> all.stream().noneMatch((other) -> isBridge(found, other))).toList();
 	}
 
-	/** Return whether what was found is for the other: they have one annotation. */
+	/** Return whether the first is the bridge of the other: they have one annotation. */
 	private static boolean isBridge(AnnotatedMethod<?> found, AnnotatedMethod<?> other) {
 		return found.method().isBridge() && !other.method().isBridge() && found.source().equals(other.source())
 				&& found.method().getName().equals(other.method().getName());
@@ -129,7 +129,7 @@ final class AnnotatedMethods<A extends Annotation> {
 	}
 
 	/**
-	 * Search what a method overrides by a bridge only: in Kotlin, a parameter that is
+	 * Search methods that are overridden by a bridge only: in Kotlin, a parameter that is
 	 * generic there may be primitive here.
 	 */
 	private MergedAnnotation<A> searchBridges(Method method, Class<?> userClass) {

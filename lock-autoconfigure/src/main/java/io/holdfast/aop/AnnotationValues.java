@@ -55,7 +55,7 @@ record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueResolver 
 	 * @return the expression; empty if there is none
 	 */
 	String expression(String attribute) {
-		// Resolving it would evaluate what is inside, now and without arguments.
+		// Resolving it would evaluate the inside, now and without arguments.
 		if (written(attribute).contains("#{")) {
 			throw invalid(attribute, "has #{...} around an expression",
 					"The attribute is an expression already: leave #{ and } out", null);
@@ -142,7 +142,7 @@ record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueResolver 
 		if (resolved == null) {
 			return "";
 		}
-		// Without a configurer that is strict, a context leaves what it cannot resolve.
+		// Without a strict configurer, a context leaves unknown placeholders.
 		if (resolved.contains("${")) {
 			throw unresolved(attribute, null);
 		}

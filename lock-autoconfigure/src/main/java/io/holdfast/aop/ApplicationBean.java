@@ -27,7 +27,7 @@ public final class ApplicationBean<T> {
 	private volatile @Nullable Optional<Supplier<T>> found;
 
 	/**
-	 * Create what looks for the bean when it is asked for first.
+	 * Create a holder that looks for the bean when it is asked for first.
 	 * @param beans where it is
 	 * @param type its type
 	 */
@@ -37,7 +37,7 @@ public final class ApplicationBean<T> {
 	}
 
 	/**
-	 * Return what gives the bean. Creates nothing that is not in its scope now.
+	 * Return the supplier of the bean. Creates nothing that is not in its scope now.
 	 * @return gives it to each call, or throws if the call is not in its scope; empty if
 	 * the application has no such bean
 	 * @throws InvalidDeclarationException if it has several, of which none is primary

@@ -35,34 +35,20 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 /**
  * An expression of an annotation, over the arguments of a call. Parsed and checked once;
  * evaluated for each call. Thread-safe.
+ *
+ * @param use the attribute
+ * @param text the expression as text
+ * @param annotatedMethod the annotation
+ * @param parameters the positions of the arguments, by name
+ * @param expression the parsed expression
+ * @param delegates the context of all calls
  */
-final class CallExpression {
+record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters,
+		SpelExpression expression, EvaluationContext delegates) {
 
 	/** Compiled expressions would skip the checks that {@link ExpressionSyntax} adds. */
 	private static final SpelParserConfiguration CONFIGURATION = new SpelParserConfiguration(SpelCompilerMode.OFF,
 			null);
-
-	private final Use use;
-
-	private final String text;
-
-	private final AnnotatedMethod<?> annotatedMethod;
-
-	private final Map<String, Integer> parameters;
-
-	private final SpelExpression expression;
-
-	private final EvaluationContext delegates;
-
-	private CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters,
-			SpelExpression expression, EvaluationContext delegates) {
-		this.use = use;
-		this.text = text;
-		this.annotatedMethod = annotatedMethod;
-		this.parameters = parameters;
-		this.expression = expression;
-		this.delegates = delegates;
-	}
 
 	/**
 	 * Parse an expression.
@@ -151,7 +137,8 @@ final class CallExpression {
 	 * @throws KeyText.NoTextException if a value without text is made a part of a key
 	 */
 	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
-		return this.expression.getValue(new Context(target, arguments));
+		return this.expression
+			.getValue(new Context(this, new TypedValue(new Root(this.annotatedMethod, target, arguments)), arguments));
 	}
 
 	/**
@@ -255,24 +242,15 @@ final class CallExpression {
 	}
 
 	/**
-	 * Looks arguments up by name, and leaves the rest to the context of all calls: a copy
-	 * of that, as {@code MethodBasedEvaluationContext} needs it, would be a fifth of the
-	 * bytes of a call.
+	 * Looks arguments up by name, and leaves the rest to the context of all calls, which
+	 * {@code MethodBasedEvaluationContext} would copy for each call.
 	 */
-	private final class Context implements EvaluationContext {
-
-		private final TypedValue rootObject;
-
-		private final @Nullable Object[] arguments;
-
-		Context(@Nullable Object target, @Nullable Object[] arguments) {
-			this.rootObject = new TypedValue(new Root(CallExpression.this.annotatedMethod, target, arguments));
-			this.arguments = arguments;
-		}
+	private record Context(CallExpression callExpression, TypedValue rootObject,
+			@Nullable Object[] arguments) implements EvaluationContext {
 
 		@Override
 		public @Nullable Object lookupVariable(String name) {
-			Integer position = CallExpression.this.parameters.get(name);
+			Integer position = this.callExpression.parameters.get(name);
 			return (position != null) ? this.arguments[position] : null;
 		}
 
@@ -288,47 +266,47 @@ final class CallExpression {
 
 		@Override
 		public List<PropertyAccessor> getPropertyAccessors() {
-			return CallExpression.this.delegates.getPropertyAccessors();
+			return this.callExpression.delegates.getPropertyAccessors();
 		}
 
 		@Override
 		public List<IndexAccessor> getIndexAccessors() {
-			return CallExpression.this.delegates.getIndexAccessors();
+			return this.callExpression.delegates.getIndexAccessors();
 		}
 
 		@Override
 		public List<ConstructorResolver> getConstructorResolvers() {
-			return CallExpression.this.delegates.getConstructorResolvers();
+			return this.callExpression.delegates.getConstructorResolvers();
 		}
 
 		@Override
 		public List<MethodResolver> getMethodResolvers() {
-			return CallExpression.this.delegates.getMethodResolvers();
+			return this.callExpression.delegates.getMethodResolvers();
 		}
 
 		@Override
 		public @Nullable BeanResolver getBeanResolver() {
-			return CallExpression.this.delegates.getBeanResolver();
+			return this.callExpression.delegates.getBeanResolver();
 		}
 
 		@Override
 		public TypeLocator getTypeLocator() {
-			return CallExpression.this.delegates.getTypeLocator();
+			return this.callExpression.delegates.getTypeLocator();
 		}
 
 		@Override
 		public TypeConverter getTypeConverter() {
-			return CallExpression.this.delegates.getTypeConverter();
+			return this.callExpression.delegates.getTypeConverter();
 		}
 
 		@Override
 		public TypeComparator getTypeComparator() {
-			return CallExpression.this.delegates.getTypeComparator();
+			return this.callExpression.delegates.getTypeComparator();
 		}
 
 		@Override
 		public OperatorOverloader getOperatorOverloader() {
-			return CallExpression.this.delegates.getOperatorOverloader();
+			return this.callExpression.delegates.getOperatorOverloader();
 		}
 
 	}

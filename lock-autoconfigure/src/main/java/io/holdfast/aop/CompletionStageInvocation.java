@@ -15,7 +15,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call of a method that returns a stage. What it needs is acquired without blocking the
+ * A call of a method that returns a stage. Its leases are acquired without blocking the
  * caller; the method is called on the thread that completes the acquisition, one of
  * Holdfast's that may block. Its leases are kept until its stage is completed, also if
  * the caller has gone. One thread at a time works at a call.
@@ -33,7 +33,7 @@ final class CompletionStageInvocation {
 
 	private final Iterator<MethodLease<?, ?>> next;
 
-	/** Who observes it. */
+	/** Observes the call. */
 	private final MethodCallObservation observation;
 
 	/** Completed when all is released. */
@@ -44,7 +44,7 @@ final class CompletionStageInvocation {
 
 	private LeaseContext context = LeaseContext.current();
 
-	/** That of the caller, if what is acquired belongs to it. */
+	/** That of the caller, if the leases belong to it. */
 	private @Nullable TransactionShare transaction;
 
 	/** Create the invocation of a method that returns a stage. */
@@ -197,7 +197,7 @@ final class CompletionStageInvocation {
 				whose + this.method + " returned null: it has to return a stage, which may be completed with null");
 	}
 
-	/** End what is held, the innermost first, and then tell the caller. */
+	/** End the leases, the innermost first, and then tell the caller. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
 		this.result.ended();
 		MethodLease<?, ?> innermost = this.held.poll();

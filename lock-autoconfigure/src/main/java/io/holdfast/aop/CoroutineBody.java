@@ -32,14 +32,14 @@ import org.springframework.core.PropagationContextElement;
 
 /**
  * The coroutine in which a suspending function or a flow runs, as a part of its context:
- * whatever thread it runs on has its leases. Needs kotlinx-coroutines-reactor.
+ * each thread that it runs on has its leases. Needs kotlinx-coroutines-reactor.
  */
 final class CoroutineBody extends AbstractCoroutineContextElement implements ThreadContextElement<LeaseContext.Scope> {
 
 	private static final CoroutineContext.Key<CoroutineBody> KEY = new CoroutineContext.Key<>() {
 	};
 
-	/** What stands for a null element, which a flow may have and a publisher may not. */
+	/** Stands for a null element, which a flow may have and a publisher may not. */
 	private static final Object NULL = new Object();
 
 	private final LeaseContext leases;
@@ -73,7 +73,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	/**
 	 * Return a flow as publisher, for {@link #inStep} to make a flow of it again.
-	 * @param body what it runs as, or {@code null} if it runs under no lease
+	 * @param body its coroutine, or {@code null} if it runs under no lease
 	 */
 	@SuppressWarnings("unchecked")
 	static <T> Publisher<T> publisher(Object flow, @Nullable CoroutineBody body) {
@@ -92,7 +92,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	/**
 	 * Return a flow that goes on when its collector has done with an element, as a flow
 	 * without a publisher does. Else it would end, and its leases with it, while the
-	 * collector still works on what was buffered.
+	 * collector still works on buffered elements.
 	 * @param flow makes the flow for the leases of a collector
 	 */
 	static Flow<Object> inStep(Function<LeaseContext, Object> flow) {

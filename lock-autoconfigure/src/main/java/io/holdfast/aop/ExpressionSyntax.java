@@ -53,7 +53,10 @@ final class ExpressionSyntax {
 				&& isArgument(name(node)) && !parameters.contains(name(node))) ? node.toStringAST() : null);
 	}
 
-	/** Find what would change an argument of the call, or something that others see. */
+	/**
+	 * Find a part that would change an argument of the call, or something that others
+	 * see.
+	 */
 	static @Nullable String findAssignment(SpelNode root) {
 		return find(root, (node) -> (node instanceof Assign || node instanceof OpInc || node instanceof OpDec)
 				? node.toStringAST() : null);
@@ -180,17 +183,6 @@ final class ExpressionSyntax {
 		return (node instanceof Argument argument) ? argument.asOperand() : new Operand(node);
 	}
 
-	/** Return the value of a side of a {@code +}. */
-	private static TypedValue appended(SpelNode node, TypedValue value) {
-		Object object = value.getValue();
-		if (object == null) {
-			throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
-					+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
-		}
-		// Numbers stay numbers: they may be meant to be added.
-		return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
-	}
-
 	private static SpelNodeImpl[] children(SpelNodeImpl node) {
 		return IntStream.range(0, node.getChildCount())
 			.mapToObj((index) -> child(node, index))
@@ -253,6 +245,17 @@ final class ExpressionSyntax {
 			return this.operand ? appended(this, value) : value;
 		}
 
+		/** Return the value of a side of a {@code +}. */
+		static TypedValue appended(SpelNode node, TypedValue value) {
+			Object object = value.getValue();
+			if (object == null) {
+				throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
+						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
+			}
+			// Numbers stay numbers: they may be meant to be added.
+			return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
+		}
+
 	}
 
 	/**
@@ -267,7 +270,7 @@ final class ExpressionSyntax {
 		@Override
 		public TypedValue getValueInternal(ExpressionState state) {
 			SpelNodeImpl node = (SpelNodeImpl) getChild(0);
-			return appended(node, node.getTypedValue(state));
+			return Argument.appended(node, node.getTypedValue(state));
 		}
 
 		@Override

@@ -4,10 +4,10 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 import io.holdfast.HoldfastException;
 import org.aopalliance.intercept.MethodInvocation;
@@ -36,7 +36,10 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	 * @throws InvalidDeclarationException if no method fits, or more than one
 	 */
 	static FallbackHandler find(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
-		return new Search(attributes, name, failure).find();
+		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+		return new Search(attributes, annotatedMethod, name, failure,
+				Search.parameters(annotatedMethod.method(), annotatedMethod.targetClass()))
+			.find();
 	}
 
 	/** Return whether the method can be called for a kind of exception. */
@@ -90,37 +93,22 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	/**
 	 * Finds the method, and refuses one that could not be called when it is needed.
 	 */
-	private static final class Search {
-
-		private final AnnotationValues attributes;
-
-		private final AnnotatedMethod<?> annotatedMethod;
-
-		private final String name;
-
-		private final Class<? extends HoldfastException> failure;
-
-		private final List<Class<?>> parameters;
-
-		Search(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
-			this.attributes = attributes;
-			this.annotatedMethod = attributes.annotatedMethod();
-			this.name = name;
-			this.failure = failure;
-			this.parameters = parameters(this.annotatedMethod.method());
-		}
+	private record Search(AnnotationValues attributes, AnnotatedMethod<?> annotatedMethod, String name,
+			Class<? extends HoldfastException> failure, List<Class<?>> parameters) {
 
 		FallbackHandler find() {
-			Map<List<Class<?>>, Method> named = candidates(this.name);
+			Collection<Method> named = candidates((method) -> method.getName().equals(this.name));
 			List<Method> fitting = fitting(named);
 			if (fitting.isEmpty()) {
-				List<Map<List<Class<?>>, Method>> mangled = mangledNames().map(this::candidates).toList();
-				fitting = mangled.stream().flatMap((methods) -> fitting(methods).stream()).toList();
-				mangled.forEach(named::putAll);
+				// In byte code, functions of Kotlin may have another name.
+				named = candidates((method) -> AnnotatedMethod.sourceName(method).equals(this.name));
+				fitting = fitting(named);
 			}
 			if (fitting.isEmpty()) {
-				throw this.attributes.invalid("fallback", named.isEmpty() ? "is no method of the class" + butItself()
-						: "has other parameters: " + describe(named.keySet().iterator().next()), cure(), null);
+				throw this.attributes.invalid("fallback",
+						named.isEmpty() ? "is no method of the class" + butItself()
+								: "has other parameters: " + describe(parameters(named.iterator().next())),
+						cure(), null);
 			}
 			if (fitting.size() > 1) {
 				throw this.attributes.invalid("fallback", "is ambiguous: " + fitting.size() + " methods fit",
@@ -133,36 +121,23 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 
 		/**
-		 * Return the methods of that name as the class has them: one for each list of
-		 * parameters, which overrides or hides the others. Parameters are compared as in
-		 * this class, where they may be less generic.
+		 * Return methods as the class has them: one for each name and list of parameters,
+		 * which overrides or hides the others. Parameters are compared as in this class,
+		 * where they may be less generic.
 		 */
-		private Map<List<Class<?>>, Method> candidates(String name) {
-			Map<List<Class<?>>, Method> methods = new LinkedHashMap<>();
-			ReflectionUtils.MethodFilter filter = (method) -> method.getName().equals(name) && !method.isBridge()
-					&& !isItself(method);
-			ReflectionUtils.MethodCallback collector = (method) -> methods.putIfAbsent(parameters(method), method);
-			ReflectionUtils.doWithMethods(this.annotatedMethod.targetClass(), collector, filter);
+		private Collection<Method> candidates(ReflectionUtils.MethodFilter filter) {
+			Map<List<Object>, Method> methods = new LinkedHashMap<>();
+			ReflectionUtils.MethodCallback collector = (method) -> methods
+				.putIfAbsent(List.of(method.getName(), parameters(method)), method);
+			ReflectionUtils.MethodFilter own = filter.and((method) -> !method.isSynthetic() && !isItself(method));
+			ReflectionUtils.doWithMethods(this.annotatedMethod.targetClass(), collector, own);
 			// A proxy may implement interfaces that its target does not.
-			ReflectionUtils.doWithMethods(this.annotatedMethod.method().getDeclaringClass(), collector, filter);
-			return methods;
+			ReflectionUtils.doWithMethods(this.annotatedMethod.method().getDeclaringClass(), collector, own);
+			return methods.values();
 		}
 
-		private List<Method> fitting(Map<List<Class<?>>, Method> candidates) {
-			return candidates.entrySet()
-				.stream()
-				.filter((entry) -> fits(entry.getKey()))
-				.map(Map.Entry::getValue)
-				.toList();
-		}
-
-		/** Return the names that functions of Kotlin with this name have in byte code. */
-		private Stream<String> mangledNames() {
-			return Stream.of(ReflectionUtils.getAllDeclaredMethods(this.annotatedMethod.targetClass()))
-				.filter((method) -> !method.isSynthetic() && AnnotatedMethod.sourceName(method).equals(this.name))
-				.map(Method::getName)
-				.filter((mangled) -> !mangled.equals(this.name))
-				.distinct();
+		private List<Method> fitting(Collection<Method> candidates) {
+			return candidates.stream().filter((method) -> fits(parameters(method))).toList();
 		}
 
 		private boolean isItself(Method method) {
@@ -203,10 +178,14 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 
 		/** Return the parameters, without the continuation of a suspending function. */
 		private List<Class<?>> parameters(Method method) {
+			return parameters(method, this.annotatedMethod.targetClass());
+		}
+
+		private static List<Class<?>> parameters(Method method, Class<?> targetClass) {
 			int count = method.getParameterCount() - (KotlinDetector.isSuspendingFunction(method) ? 1 : 0);
 			List<Class<?>> types = new ArrayList<>(count);
 			for (int i = 0; i < count; i++) {
-				types.add(ResolvableType.forMethodParameter(method, i, this.annotatedMethod.targetClass()).toClass());
+				types.add(ResolvableType.forMethodParameter(method, i, targetClass).toClass());
 			}
 			return types;
 		}

@@ -19,8 +19,8 @@ public class InvalidDeclarationException extends IllegalStateException {
 
 	/**
 	 * Create the exception.
-	 * @param problem what is wrong: the annotation, class, method, attribute and value
-	 * @param cure what to write instead
+	 * @param problem the problem: the annotation, class, method, attribute and value
+	 * @param cure the text to write instead
 	 * @param cause the error behind it, or {@code null}
 	 */
 	public InvalidDeclarationException(String problem, String cure, @Nullable Throwable cause) {
@@ -30,7 +30,7 @@ public class InvalidDeclarationException extends IllegalStateException {
 	}
 
 	/**
-	 * Return what is wrong, and where.
+	 * Return the problem and its place.
 	 * @return one sentence without its full stop
 	 */
 	public String getProblem() {
@@ -38,7 +38,7 @@ public class InvalidDeclarationException extends IllegalStateException {
 	}
 
 	/**
-	 * Return what to do about it.
+	 * Return the cure.
 	 * @return one sentence without its full stop
 	 */
 	public String getCure() {

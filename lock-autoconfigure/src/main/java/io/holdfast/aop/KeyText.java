@@ -68,9 +68,9 @@ final class KeyText {
 	}
 
 	/**
-	 * Return what a value class of Kotlin holds. Where its type may not be null, a
+	 * Return the value in a value class of Kotlin. Where its type may not be null, a
 	 * parameter has that itself, and the same value is to give the same text everywhere.
-	 * @return what it holds, or itself
+	 * @return the value, or itself
 	 */
 	static @Nullable Object unboxed(@Nullable Object value) {
 		Method unbox = (value != null && KotlinDetector.isKotlinType(value.getClass()))
@@ -83,9 +83,9 @@ final class KeyText {
 	}
 
 	/**
-	 * Return the values of what holds several: a collection or an array, but not one that
-	 * is text in itself.
-	 * @return what it holds, or {@code null} if it is something else
+	 * Return the values of a collection or an array, but not of one that is text in
+	 * itself.
+	 * @return the values, or {@code null} if it is something else
 	 */
 	static @Nullable Object @Nullable [] split(@Nullable Object value) {
 		if (value instanceof Collection<?> collection) {

@@ -105,7 +105,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	/**
 	 * Return the annotation of a method, ready for calls. Searches each time.
-	 * @return what it asks for, or {@code null} if the method has no such annotation
+	 * @return the annotation, or {@code null} if the method has none
 	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
 	@Nullable LeasedMethod<R, S> find(Method method, Class<?> targetClass) {
@@ -113,18 +113,14 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		return (found != null) ? new LeasedMethod<>(this, this.parser.apply(found)) : null;
 	}
 
-	/** Return the namespace for the current thread, or {@code null} without one. */
-	@Nullable KeyNamespace namespace() {
-		return get(this.namespace);
+	/** Return the supplier of the namespace, or {@code null} without one. */
+	@Nullable Supplier<KeyNamespace> namespace() {
+		return (this.namespace != null) ? this.namespace.find().orElse(null) : null;
 	}
 
 	/** Return the strategy for the current thread, or {@code null} without one. */
 	@Nullable NotAcquiredStrategy strategy() {
-		return get(this.strategy);
-	}
-
-	private static <T> @Nullable T get(@Nullable ApplicationBean<T> bean) {
-		Supplier<T> found = (bean != null) ? bean.find().orElse(null) : null;
+		Supplier<NotAcquiredStrategy> found = (this.strategy != null) ? this.strategy.find().orElse(null) : null;
 		return (found != null) ? found.get() : null;
 	}
 

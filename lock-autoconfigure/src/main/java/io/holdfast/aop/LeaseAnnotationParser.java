@@ -28,38 +28,23 @@ import org.springframework.expression.EvaluationContext;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Reads annotations, and refuses with an {@link InvalidDeclarationException} those that
- * make no sense. Thread-safe.
+ * Reads annotations, and refuses senseless ones with an
+ * {@link InvalidDeclarationException}. Thread-safe.
+ *
+ * @param resolver resolves placeholders
+ * @param delegates the context of expressions
+ * @param longestLease gives the longest lease that will be granted, {@code null} if there
+ * is no such bound
+ * @param onStoreFailure the default of the application for each type of annotation
  */
-final class LeaseAnnotationParser {
+record LeaseAnnotationParser(StringValueResolver resolver, EvaluationContext delegates,
+		Supplier<@Nullable Duration> longestLease, Map<Class<?>, OnStoreFailure> onStoreFailure) {
 
-	/** What cannot be left out of an annotation needs a value for "not given". */
+	/** An attribute that cannot be left out has a value for "not given". */
 	private static final int NO_LIMIT = -1;
 
 	/** As for requests. */
 	private static final int MAX_LIMIT = 1_000_000_000;
-
-	private final StringValueResolver resolver;
-
-	private final EvaluationContext delegates;
-
-	private final Supplier<@Nullable Duration> longestLease;
-
-	private final Map<Class<?>, OnStoreFailure> onStoreFailure;
-
-	/**
-	 * Create the reader.
-	 * @param longestLease gives the longest lease that will be granted, {@code null} if
-	 * there is no such bound
-	 * @param onStoreFailure the default of the application for each type of annotation
-	 */
-	LeaseAnnotationParser(StringValueResolver resolver, EvaluationContext delegates,
-			Supplier<@Nullable Duration> longestLease, Map<Class<?>, OnStoreFailure> onStoreFailure) {
-		this.resolver = resolver;
-		this.delegates = delegates;
-		this.longestLease = longestLease;
-		this.onStoreFailure = onStoreFailure;
-	}
 
 	/**
 	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
@@ -175,7 +160,7 @@ final class LeaseAnnotationParser {
 		return permits;
 	}
 
-	/** Return the name of what is held, which is the same for all keys of a method. */
+	/** Return the name of the leases, the same for all keys of a method. */
 	private static String purpose(AnnotationValues attributes) {
 		String name = attributes.name();
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;

@@ -186,8 +186,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Set what becomes of calls whose lock or permits cannot be asked for, where the
-	 * annotation says nothing; {@link OnStoreFailure#THROW THROW} by default.
+	 * Set the consequence of a failure of the store for calls whose annotation says
+	 * nothing; {@link OnStoreFailure#THROW THROW} by default.
 	 * @param lock {@code THROW} or {@code FALLBACK}
 	 * @param semaphore {@code THROW}, {@code FALLBACK} or {@code PROCEED}
 	 */
@@ -250,7 +250,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		Class<?> job = (JOB_DETAIL != null && JOB_DETAIL.isInstance(bean)) ? jobClass(JOB_DETAIL, bean) : null;
 		if (job != null) {
-			check(job, new StartChecks.Bean(beanName, null, this.beanFactory, false, isProxyTargetClass(), List.of()));
+			check(job, new AnnotatedBean(beanName, null, this.beanFactory, false, isProxyTargetClass(), List.of()));
 		}
 		return result;
 	}
@@ -285,7 +285,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		List<Advisor> advisors = (result instanceof Advised advised) ? List.of(advised.getAdvisors()) : List.of();
 		int place = advisors.indexOf(this.leaseAdvisor);
 		List<Advisor> outside = advisors.subList(0, (place >= 0) ? place : advisors.size());
-		StartChecks.Bean facts = new StartChecks.Bean(beanName, definition(beanName), this.beanFactory, called,
+		AnnotatedBean facts = new AnnotatedBean(beanName, definition(beanName), this.beanFactory, called,
 				checked.classProxy(), advisors.subList(outside.size(), advisors.size()));
 		for (Class<?> type : checked.types()) {
 			check(type, facts);
@@ -298,7 +298,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		checkOrder();
 	}
 
-	private void check(Class<?> type, StartChecks.Bean bean) {
+	private void check(Class<?> type, AnnotatedBean bean) {
 		this.handlers.forEach((handler) -> new StartChecks<>(handler, type, bean).run());
 	}
 
@@ -386,9 +386,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Return the target's class and what it does not implement itself: a repository's
-	 * proxy has an interface that its target knows nothing of, and that of a remote
-	 * service has no target.
+	 * Return the target's class and the interfaces that only the proxy implements: a
+	 * repository's proxy has an interface that its target does not know, and that of a
+	 * remote service has no target.
 	 */
 	private static List<Class<?>> typesOf(Object bean) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
@@ -436,8 +436,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Warn of an auto-proxy creator that comes later, and so goes around this advice:
-	 * what it adds, perhaps a transaction, is open while the lock is waited for.
+	 * Warn of an auto-proxy creator that comes later, and so goes around this advice: its
+	 * own, perhaps a transaction, is open while the lock is waited for.
 	 */
 	private void checkOrder() {
 		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {

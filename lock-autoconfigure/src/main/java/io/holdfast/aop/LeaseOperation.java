@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  * @param condition tells which calls need it, or {@code null} if all do
  * @param key gives the request of a call, or {@code null} if all calls have the same
  * @param same the request of all calls, if there is no key
- * @param notAcquiredHandler what becomes of calls that cannot have it
- * @param onStoreFailure what becomes of calls whose lease cannot be asked for: with
- * {@code FALLBACK} that is left to the handler; never {@code DEFAULT}
- * @param onLoss what becomes of calls that lose it
+ * @param notAcquiredHandler answers calls that do not get the lease
+ * @param onStoreFailure the consequence of a failure of the store: {@code FALLBACK}
+ * leaves the call to the handler; never {@code DEFAULT}
+ * @param onLoss the consequence of a loss
  * @param releaseAfter when it is released
  * @param service the name of the bean that grants it, or empty
  * @param fenced whether databases refuse the transactions of a late holder

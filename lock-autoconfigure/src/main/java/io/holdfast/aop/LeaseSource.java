@@ -13,11 +13,11 @@ import io.holdfast.SemaphoreService;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ways to acquire from a service what an annotation declares.
+ * The ways to acquire the leases of an annotation from a service.
  *
  * @param <S> the type of the service
  * @param <R> the type of the requests
- * @param noun what is held, for messages: the key follows
+ * @param noun the kind of the leases, for messages: the key follows
  * @param blocking acquires within the context of the current thread if the request says
  * nothing else
  * @param asynchronous acquires without blocking

@@ -9,8 +9,7 @@ import io.holdfast.LockRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The times that an annotation declares, and what else is said of how to wait and hold;
- * what is {@code null} is left to the service.
+ * The declared terms of waiting and holding; {@code null} is left to the service.
  *
  * @param waitTime how long to wait
  * @param leaseTime how long the lease lasts when it is not renewed

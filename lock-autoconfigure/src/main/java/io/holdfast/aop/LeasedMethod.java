@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.Set;
+import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.KeyNamespace;
@@ -41,7 +42,7 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 	private final boolean scheduled;
 
 	/** Known from the first call on. */
-	private volatile @Nullable S service;
+	private volatile @Nullable Beans<S> beans;
 
 	LeasedMethod(LeaseAnnotationHandler<?, R, S> annotation, LeaseOperation<R> operation) {
 		this.annotation = annotation;
@@ -76,8 +77,8 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 			return null;
 		}
 		// By the caller's thread: a second lease may be asked for on another one.
-		KeyNamespace namespace = this.annotation.namespace();
-		return lease(invocation, request, namespace,
+		Supplier<KeyNamespace> namespace = beans().namespace();
+		return lease(invocation, request, (namespace != null) ? namespace.get() : null,
 				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
 				source().keptAfterFailure() ? MethodLease.Attempts.of(invocation) : null);
 	}
@@ -94,8 +95,8 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 				: null;
 		KeyNamespace namespace;
 		try {
-			KeyNamespace bean = this.annotation.namespace();
-			namespace = (bean != null) ? fixed(bean.current()) : null;
+			Supplier<KeyNamespace> bean = this.annotation.namespace();
+			namespace = (bean != null) ? fixed(bean.get().current()) : null;
 		}
 		catch (Throwable missing) {
 			// A call whose condition is false does not need it.
@@ -132,10 +133,14 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 	}
 
 	S service() {
-		S known = this.service;
+		return beans().service();
+	}
+
+	private Beans<S> beans() {
+		Beans<S> known = this.beans;
 		if (known == null) {
-			known = this.annotation.service(this.operation);
-			this.service = known;
+			known = new Beans<>(this.annotation.service(this.operation), this.annotation.namespace());
+			this.beans = known;
 		}
 		return known;
 	}
@@ -230,6 +235,11 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 					+ (suspends ? "a " + type.getName() + " itself" : "a result of its type") + ", or throw", ex);
 		}
 		return result;
+	}
+
+	/** The beans behind the annotation; the namespace is that of each call. */
+	private record Beans<S>(S service, @Nullable Supplier<KeyNamespace> namespace) {
+
 	}
 
 	/**

@@ -18,8 +18,8 @@ import org.springframework.core.KotlinDetector;
  *
  * <p>
  * Where a bean's proxy is the target of another one, and both have the advice, the outer
- * one has acquired what the call needs, outside of all other advice: the inner one has to
- * tell the second half of a call from a call of its own.
+ * one has acquired the leases, outside of all other advice: the inner one has to tell the
+ * second half of a call from a call of its own.
  */
 final class MethodBody {
 
@@ -57,7 +57,7 @@ final class MethodBody {
 		}
 	}
 
-	/** Proceed with what was acquired. */
+	/** Proceed under the acquired leases. */
 	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
 		Object outer = NEXT.get();
 		Object next = (invocation.getThis() instanceof Advised) ? invocation.getThis() : null;
@@ -87,7 +87,7 @@ final class MethodBody {
 	 * Take note that a call has reached the proxy that it is meant for. Suspending
 	 * functions know this by their coroutine: another one may be resumed between the two
 	 * proxies.
-	 * @return whether it has, and so has what it needs; once for each call
+	 * @return whether it has, and so has its leases; once for each call
 	 */
 	static boolean takeReached(MethodInvocation invocation) {
 		Object next = NEXT.get();
@@ -95,7 +95,7 @@ final class MethodBody {
 				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
 			return false;
 		}
-		// What the method calls are calls of their own.
+		// Calls by the method are calls of their own.
 		NEXT.remove();
 		return true;
 	}

@@ -62,13 +62,13 @@ final class MethodCallObservation {
 			return question.get();
 		}
 		finally {
-			close(scope);
+			guarded(scope::close);
 		}
 	}
 
 	/**
-	 * Run the method, or what comes instead, on the current thread, which observes the
-	 * call until then.
+	 * Run the method or its substitute on the current thread, which observes the call
+	 * until then.
 	 */
 	@Nullable Object run(Body body) throws Throwable {
 		Observation.Scope scope = open();
@@ -76,7 +76,7 @@ final class MethodCallObservation {
 			return body.run();
 		}
 		finally {
-			close(scope);
+			guarded(scope::close);
 		}
 	}
 
@@ -87,15 +87,6 @@ final class MethodCallObservation {
 		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);
 			return Observation.Scope.NOOP;
-		}
-	}
-
-	private void close(Observation.Scope scope) {
-		try {
-			scope.close();
-		}
-		catch (RuntimeException | Error ex) {
-			warn(this.warned, ex);
 		}
 	}
 
@@ -111,11 +102,17 @@ final class MethodCallObservation {
 		if (!isObserved() || this.ended.getAndSet(true)) {
 			return;
 		}
-		try {
+		guarded(() -> {
 			if (failure != null) {
 				this.observation.error(failure);
 			}
 			this.observation.stop();
+		});
+	}
+
+	private void guarded(Runnable told) {
+		try {
+			told.run();
 		}
 		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);

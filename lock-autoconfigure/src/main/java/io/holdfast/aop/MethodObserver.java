@@ -6,9 +6,9 @@ import io.micrometer.observation.Observation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observes the calls of annotated methods, from before what they need is acquired until
- * it is released. What it throws is logged, the first time as a warning, and disturbs no
- * call. Thread-safe.
+ * Observes the calls of annotated methods, from before their leases are acquired until
+ * these are released. An exception of an observer is logged, the first time as a warning,
+ * and disturbs no call. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -26,8 +26,8 @@ public interface MethodObserver {
 	 * caller or, for reactive types, of the subscriber.
 	 * @param method the method, as it was called
 	 * @param targetClass the class of the object that is called
-	 * @param parent what the context of Reactor says that the call belongs to;
-	 * {@code null} for what the thread observes
+	 * @param parent the observation in the context of Reactor; {@code null} for that of
+	 * the thread
 	 * @return the observation, which has been started
 	 */
 	Observation start(Method method, Class<?> targetClass, @Nullable Observation parent);

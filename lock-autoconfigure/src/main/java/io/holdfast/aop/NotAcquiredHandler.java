@@ -5,7 +5,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Handles a call that cannot have what it needs.
+ * Handles a call that cannot have its lease.
  */
 interface NotAcquiredHandler {
 

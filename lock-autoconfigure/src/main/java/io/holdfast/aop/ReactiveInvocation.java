@@ -63,8 +63,8 @@ final class ReactiveInvocation {
 	private final ReactiveAdapter adapter;
 
 	/**
-	 * The leases under which the method was called, and what waits for the end of what it
-	 * does, given whether it is to end with its lease.
+	 * The leases under which the method was called, each with a wait for the end of its
+	 * work, given whether that is to end with the lease.
 	 */
 	private final Map<Lease, Function<Boolean, CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
 
@@ -95,7 +95,7 @@ final class ReactiveInvocation {
 
 	/**
 	 * Take note that a call is the second half of one that passes two proxies, and has
-	 * what it needs.
+	 * its leases.
 	 * @return whether it is; once for each call
 	 */
 	static boolean takeReached(MethodInvocation invocation, AnnotatedMethod<?> method) {
@@ -282,7 +282,7 @@ final class ReactiveInvocation {
 	}
 
 	/**
-	 * Holds what one of the annotations asks for.
+	 * Holds the lease of one annotation.
 	 */
 	private final class StepHolding extends Holding<MethodLease<?, ?>> {
 
@@ -349,7 +349,7 @@ final class ReactiveInvocation {
 	/**
 	 * The part that leases have in a reactive transaction. Needs spring-tx.
 	 *
-	 * @param share what is held
+	 * @param share the leases
 	 */
 	private record Transaction(TransactionShare share) implements TransactionSynchronization {
 

@@ -38,7 +38,7 @@ enum ReturnKind {
 
 	/**
 	 * The types of results that are worked on after the method has returned, without a
-	 * sign of their end, and what to return instead.
+	 * sign of their end, each with a type to return instead.
 	 */
 	private static final Map<String, String> OPEN_ENDED = Map.ofEntries(
 			Map.entry("java.util.stream.BaseStream", "a List or a Flux"),
@@ -103,7 +103,7 @@ enum ReturnKind {
 		ReturnKind kind = of(returned.toClass());
 		boolean wraps = kind == STAGE || kind == REACTIVE || named(returned.toClass(), "java.util.Optional") != null
 				|| named(returned.toClass(), HTTP_ENTITY) != null;
-		// What comes when the lock has ended is not under it, either.
+		// A result that comes when the lock has ended is not under it, either.
 		return (wraps && of(returned.getGeneric()) != PLAIN) ? UNSUPPORTED : kind;
 	}
 
@@ -145,7 +145,7 @@ enum ReturnKind {
 	}
 
 	/**
-	 * Return what a method with an unsupported result should return instead, in words.
+	 * Return the type for a method with an unsupported result, in words.
 	 * @param annotatedMethod an annotation of the method
 	 * @return the words
 	 */

@@ -75,7 +75,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		}
 
 		/**
-		 * Move this behind what was registered since, which would run without the locks.
+		 * Move this behind later registrations, which would run without the locks.
 		 */
 		private void comeLast() {
 			if (!this.replaced && TransactionSynchronizationManager.isSynchronizationActive()) {

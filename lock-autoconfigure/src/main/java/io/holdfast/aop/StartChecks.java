@@ -14,9 +14,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aop.Advisor;
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -56,9 +54,9 @@ final class StartChecks<A extends Annotation> {
 
 	private final Collection<AnnotatedMethod<A>> methods;
 
-	private final Bean bean;
+	private final AnnotatedBean bean;
 
-	StartChecks(LeaseAnnotationHandler<A, ?, ?> handler, Class<?> type, Bean bean) {
+	StartChecks(LeaseAnnotationHandler<A, ?, ?> handler, Class<?> type, AnnotatedBean bean) {
 		this.handler = handler;
 		this.annotationType = handler.methods().annotationType();
 		this.type = ClassUtils.getUserClass(type);
@@ -340,8 +338,8 @@ final class StartChecks<A extends Annotation> {
 	 * meant for it.
 	 */
 	private void refuseCallback(AnnotatedMethod<A> annotated) {
-		boolean init = this.bean.isInit(annotated.method(), this.type);
-		if (annotated.source() instanceof Method && (init || this.bean.isDestroy(annotated.method(), this.type))) {
+		if (annotated.source() instanceof Method && this.bean.isCallback(annotated.method(), this.type)) {
+			boolean init = this.bean.isInit(annotated.method(), this.type);
 			throw annotated.invalid(
 					"has no effect, because the container calls the method past the bean's proxy, when it "
 							+ (init ? "creates" : "destroys") + " the bean",
@@ -352,8 +350,7 @@ final class StartChecks<A extends Annotation> {
 	}
 
 	private void warnOfDestroyMethod(AnnotatedMethod<A> annotated) {
-		if (annotated.source() instanceof Method && this.bean.called()
-				&& ContainerCallbacks.isDestroyByName(annotated.method(), this.type, this.bean.definition())) {
+		if (annotated.source() instanceof Method && this.bean.isDestroyByName(annotated.method(), this.type)) {
 			logger.warn(annotated + " does not apply when the container destroys the bean '" + this.bean.name()
 					+ "', as it then calls the method, by its name, past the bean's proxy. If the method is not meant to end "
 					+ "the bean, write @Bean(destroyMethod = \"\")");
@@ -387,34 +384,6 @@ final class StartChecks<A extends Annotation> {
 				(annotated.equals(this.type) ? place : place + " (declared by " + annotated.getName() + ")") + " "
 						+ problem,
 				cure, null);
-	}
-
-	/**
-	 * An annotated bean.
-	 *
-	 * @param name its name
-	 * @param definition its definition, or {@code null} if it has none
-	 * @param factory where it is, or {@code null}
-	 * @param called whether the container calls methods of the bean
-	 * @param classProxy whether the proxy is a subclass of its type
-	 * @param inside the advice inside of the leases
-	 */
-	record Bean(String name, @Nullable AbstractBeanDefinition definition, @Nullable BeanFactory factory, boolean called,
-			boolean classProxy, List<Advisor> inside) {
-
-		boolean isInit(Method method, Class<?> type) {
-			return this.called && ContainerCallbacks.isInit(method, type, this.definition);
-		}
-
-		boolean isDestroy(Method method, Class<?> type) {
-			return this.called && ContainerCallbacks.isDestroy(method, type, this.definition);
-		}
-
-		/** Return whether the container calls a method past the proxy. */
-		boolean isCallback(Method method, Class<?> type) {
-			return isInit(method, type) || isDestroy(method, type);
-		}
-
 	}
 
 }

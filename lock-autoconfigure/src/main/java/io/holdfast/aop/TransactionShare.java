@@ -70,7 +70,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 		return lease instanceof LeaseInternals own && own.isReleased();
 	}
 
-	/** Add what an annotated call has acquired. */
+	/** Add the lease of an annotated call. */
 	synchronized void add(MethodLease<?, ?> acquired) {
 		this.held.add(acquired);
 	}
@@ -110,7 +110,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 	}
 
 	/**
-	 * Do what {@link #checkBeforeCommit()} does, without blocking.
+	 * Do the same as {@link #checkBeforeCommit()}, without blocking.
 	 * @return completed with why the transaction must not be committed, or {@code null}
 	 */
 	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
@@ -157,7 +157,9 @@ final class TransactionShare implements TransactionBinding.Participation {
 			.allOf(complete(rolledBack).stream().map(MethodLease::sendReleaseAsync).toArray(CompletableFuture[]::new));
 	}
 
-	/** Note that the transaction has ended: what still runs releases by itself. */
+	/**
+	 * Note that the transaction has ended: calls that still run release by themselves.
+	 */
 	private synchronized List<MethodLease<?, ?>> complete(boolean rolledBack) {
 		this.completed = true;
 		if (rolledBack) {

@@ -6,19 +6,29 @@ import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.aop.Advisor;
 import org.springframework.beans.factory.Aware;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
-import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ClassUtils;
 
 /**
- * The methods that the container calls on a bean itself, past its proxy, when it creates
- * or destroys the bean.
+ * An annotated bean, for its checks.
+ *
+ * @param name its name
+ * @param definition its definition, or {@code null} if it has none
+ * @param factory its factory, or {@code null}
+ * @param called whether the container calls methods of the bean itself, past its proxy,
+ * when it creates or destroys the bean
+ * @param classProxy whether the proxy is a subclass of its type
+ * @param inside the advice inside of the leases
  */
-final class ContainerCallbacks {
+record AnnotatedBean(String name, @Nullable AbstractBeanDefinition definition, @Nullable BeanFactory factory,
+		boolean called, boolean classProxy, List<Advisor> inside) {
 
 	private static final String POST_CONSTRUCT = "jakarta.annotation.PostConstruct";
 
@@ -30,17 +40,17 @@ final class ContainerCallbacks {
 			"jakarta.annotation.Resource", "jakarta.ejb.EJB", "jakarta.persistence.PersistenceContext",
 			"jakarta.persistence.PersistenceUnit");
 
-	private ContainerCallbacks() {
+	/** Return whether the container calls a method past the proxy. */
+	boolean isCallback(Method method, Class<?> type) {
+		return isInit(method, type) || isDestroy(method, type);
 	}
 
-	/**
-	 * Return whether a method is called when its bean is created.
-	 * @param definition the bean's definition, or {@code null} if that is not known
-	 */
-	static boolean isInit(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
-		return isAnnotated(method, POST_CONSTRUCT) || is(method, "afterPropertiesSet", InitializingBean.class, type)
-				|| isInjection(method) || isAware(method, type)
-				|| (definition != null && isNamed(method, definition.getInitMethodNames()));
+	/** Return whether a method is called when the bean is created. */
+	boolean isInit(Method method, Class<?> type) {
+		String[] names = (this.definition != null) ? this.definition.getInitMethodNames() : null;
+		return this.called && (isAnnotated(method, POST_CONSTRUCT)
+				|| is(method, "afterPropertiesSet", InitializingBean.class, type) || isInjection(method)
+				|| isAware(method, type) || isNamed(method, names));
 	}
 
 	/** An overriding method that is not annotated is not called. */
@@ -57,36 +67,39 @@ final class ContainerCallbacks {
 	}
 
 	/**
-	 * Return whether a method is called when its bean is destroyed, by its annotation, an
+	 * Return whether a method is called when the bean is destroyed, by its annotation, an
 	 * interface of the bean or its definition.
-	 * @param definition the bean's definition, or {@code null} if that is not known
 	 */
-	static boolean isDestroy(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
-		if (definition != null && definition.isPrototype()) {
+	boolean isDestroy(Method method, Class<?> type) {
+		if (!this.called || isPrototype()) {
 			return false;
 		}
 		if (isAnnotated(method, PRE_DESTROY) || is(method, "destroy", DisposableBean.class, type)) {
 			return true;
 		}
-		String[] names = (definition != null) ? definition.getDestroyMethodNames() : null;
+		String[] names = destroyMethodNames();
 		return (names == null || isInferred(names))
 				? !DisposableBean.class.isAssignableFrom(type) && is(method, "close", AutoCloseable.class, type)
 				: isNamed(method, names);
 	}
 
 	/**
-	 * Return whether a method is called when its bean is destroyed for its name alone,
+	 * Return whether a method is called when the bean is destroyed for its name alone,
 	 * which may mean something else.
-	 * @param definition the bean's definition, or {@code null} if that is not known
 	 */
-	static boolean isDestroyByName(Method method, Class<?> type, @Nullable AbstractBeanDefinition definition) {
-		if (definition == null || definition.isPrototype() || DisposableBean.class.isAssignableFrom(type)
-				|| AutoCloseable.class.isAssignableFrom(type)) {
-			return false;
-		}
-		String[] names = definition.getDestroyMethodNames();
-		return names != null && isInferred(names)
+	boolean isDestroyByName(Method method, Class<?> type) {
+		String[] names = destroyMethodNames();
+		return this.called && names != null && !isPrototype() && !DisposableBean.class.isAssignableFrom(type)
+				&& !AutoCloseable.class.isAssignableFrom(type) && isInferred(names)
 				&& isNamed(method, ClassUtils.hasMethod(type, "close") ? "close" : "shutdown");
+	}
+
+	private boolean isPrototype() {
+		return this.definition != null && this.definition.isPrototype();
+	}
+
+	private String @Nullable [] destroyMethodNames() {
+		return (this.definition != null) ? this.definition.getDestroyMethodNames() : null;
 	}
 
 	private static boolean isInferred(String[] names) {
