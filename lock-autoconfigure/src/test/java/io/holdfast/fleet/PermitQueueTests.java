@@ -172,7 +172,7 @@ class PermitQueueTests extends FleetTestCase {
 	@DisplayName("A big request that gives up lets those behind it in at once, whether it times out or is interrupted")
 	void bigGivesUp() {
 		PermitLease lease = holder.acquire(request(3, 2));
-		Attempt<PermitLease> timed = Attempt.start(contexts.get(0), request(3, 3).waitTime(Duration.ofMillis(400)));
+		Attempt<PermitLease> timed = Attempt.start(contexts.get(0), request(3, 3).waitTime(Duration.ofSeconds(2)));
 		fleet.awaitWaitingForPermits(this.key, 1);
 		Turn behind = ask(2, 1, request(3, 1));
 		assertReason(timed, Reason.TIMED_OUT);

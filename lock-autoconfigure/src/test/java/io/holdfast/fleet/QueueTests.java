@@ -82,7 +82,7 @@ class QueueTests extends FleetTestCase {
 	@DisplayName("A waiter that timed out has left nothing in Redis")
 	void timedOutAlone() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> attempt = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(200)));
+		Attempt<LockLease> attempt = Attempt.start(waiters.get(0), request().waitTime(Duration.ofSeconds(2)));
 		fleet.awaitWaiting(this.key, 1);
 		assertReason(attempt, Reason.TIMED_OUT);
 		awaitNoQueue();
@@ -94,7 +94,7 @@ class QueueTests extends FleetTestCase {
 	@DisplayName("A waiter that timed out passes its turn on: the one behind it is served promptly")
 	void timedOutBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(400)));
+		Attempt<LockLease> first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofSeconds(2)));
 		fleet.awaitWaiting(this.key, 1);
 		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		assertReason(first, Reason.TIMED_OUT);
