@@ -42,7 +42,8 @@ class RecordingLease implements Lease {
 
 	/** Lose it, and wait until another thread has told all who want to know. */
 	void lose() {
-		CompletableFuture<Void> told = CompletableFuture.runAsync(this::loseHere);
+		// The common pool may have one thread only, which is this one.
+		CompletableFuture<Void> told = CompletableFuture.runAsync(this::loseHere, (task) -> new Thread(task).start());
 		// Waiting otherwise would take the thread's interrupt flag for a while.
 		while (!told.isDone()) {
 			Thread.onSpinWait();
