@@ -103,7 +103,7 @@ class PermitReplayTests {
 	}
 
 	private static void useUpByDowngrade(Instance instance) {
-		LockRequest write = LockRequest.of(KEY).mode(LockMode.WRITE);
+		LockRequest write = LockRequest.of(KEY).mode(LockMode.EXCLUSIVE);
 		Lease writer = instance.acquire(write);
 		Lease reader = instance.acquire(write.mode(LockMode.READ));
 		writer.release();

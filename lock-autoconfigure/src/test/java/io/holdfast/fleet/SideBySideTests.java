@@ -72,7 +72,7 @@ class SideBySideTests {
 			roll(way, fleet, List.of(), all);
 			LockService locks = fleet.start();
 			try (LockLease lock = locks.acquire(LOCK.waitTime(Fleet.PATIENCE));
-					LockLease write = locks.acquire(READ.mode(LockMode.WRITE).waitTime(Fleet.PATIENCE))) {
+					LockLease write = locks.acquire(READ.mode(LockMode.EXCLUSIVE).waitTime(Fleet.PATIENCE))) {
 				assertThat(lock.isHeld() && write.isHeld()).isTrue();
 				fleet.semaphores(locks).acquire(PERMITS.permits(LIMIT).waitTime(Fleet.PATIENCE)).close();
 			}
@@ -144,7 +144,7 @@ class SideBySideTests {
 	private static void use(Worker worker) {
 		worker.use("lock", LOCK, THREADS, Integer.MAX_VALUE);
 		worker.use("read", READ, THREADS, Integer.MAX_VALUE);
-		worker.use("write", READ.mode(LockMode.WRITE), 1, Integer.MAX_VALUE);
+		worker.use("write", READ.mode(LockMode.EXCLUSIVE), 1, Integer.MAX_VALUE);
 		worker.use("permits", PERMITS, THREADS, Integer.MAX_VALUE);
 	}
 

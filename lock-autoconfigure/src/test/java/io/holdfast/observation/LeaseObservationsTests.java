@@ -110,7 +110,7 @@ class LeaseObservationsTests {
 
 	@Test
 	void severalKeysAreObservedOnce() {
-		LockLease lease = this.instance.locks.acquire(LockRequest.ofAll(List.of("b", "a")).mode(LockMode.WRITE));
+		LockLease lease = this.instance.locks.acquire(LockRequest.ofAll(List.of("b", "a")).mode(LockMode.EXCLUSIVE));
 		lease.release();
 		for (String name : List.of("holdfast.lock.acquire", "holdfast.lock.hold")) {
 			only(name).hasLowCardinalityKeyValue("mode", "write")

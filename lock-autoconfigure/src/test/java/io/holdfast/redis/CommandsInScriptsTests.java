@@ -219,7 +219,7 @@ class CommandsInScriptsTests {
 	}
 
 	private AcquireCommand command(int instance, int limit) {
-		return new AcquireCommand(instance(instance) + ":" + ++this.tokens, 1, limit, true, null, 30_000, 5_000);
+		return new AcquireCommand(instance(instance) + ":" + ++this.tokens, 1, limit, true, 30_000, 5_000);
 	}
 
 	private static String instance(int number) {

@@ -41,9 +41,6 @@ public final class Hold extends TokenGrant {
 	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
 	private volatile boolean endedByShutDown;
 
-	/** Whether its writer has asked for reading, too. Confined to the coordinator. */
-	private boolean nestedReader;
-
 	/**
 	 * Whether others want it, as far as the store has told. Confined to the coordinator.
 	 */
@@ -241,16 +238,6 @@ public final class Hold extends TokenGrant {
 	/** Return whether other instances want it, as far as the store has told. */
 	public boolean isWanted() {
 		return this.wanted;
-	}
-
-	/** Note that its writer asks for reading, too. */
-	public void markNestedReader() {
-		this.nestedReader = true;
-	}
-
-	/** Return whether its writer has asked for reading, too. */
-	public boolean hasNestedReader() {
-		return this.nestedReader;
 	}
 
 	/**

@@ -12,7 +12,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.handover.HandOverRules;
 import io.holdfast.engine.lease.HoldLosses;
@@ -44,12 +43,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	/** How many requests stand in the queues of the coordinators. */
 	private final AtomicInteger queued = new AtomicInteger();
 
-	/**
-	 * Whether locks may stay here until other instances want them, which the store is to
-	 * tell then.
-	 */
-	private final boolean keepsLocks;
-
 	/** The number of the last request. */
 	final AtomicLong lastNumber = new AtomicLong();
 
@@ -65,7 +58,6 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		for (Kind kind : Kind.values()) {
 			this.coordinators.put(kind, new ConcurrentHashMap<>());
 		}
-		this.keepsLocks = !context.settings.keepWarm().isZero() || context.settings.lockHandOver().isOn();
 		this.parts = new CoordinatorParts(context, losses, renewer, releases, this, new HandOverRules(context));
 	}
 
@@ -88,15 +80,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		if (whole != null) {
 			whole.waitFor(waiter);
 		}
-		if (request.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			releaseUnusedLock(request.resource().key());
-		}
-		if (request.reentrant() && isSelfBlocked(waiter)) {
-			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
-		}
-		else {
-			coordinator.begin(waiter);
-		}
+		coordinator.begin(waiter);
 		return waiter;
 	}
 
@@ -117,37 +101,8 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	private ResourceCoordinator create(Resource resource) {
 		return switch (resource.kind()) {
 			case LOCK -> new LockCoordinator(this.parts, resource);
-			case READ_WRITE -> new ReadWriteCoordinator(this.parts, resource);
 			case SEMAPHORE -> new PermitCoordinator(this.parts, resource);
 		};
-	}
-
-	/** Release the lock of a key that is kept warm: it excludes a read-write request. */
-	private void releaseUnusedLock(String key) {
-		ResourceCoordinator coordinator = ofKind(Kind.LOCK).get(key);
-		if (coordinator != null) {
-			coordinator.execute(coordinator::releaseUnused);
-		}
-	}
-
-	/**
-	 * Return whether the requester holds the key in the other mode, which excludes its
-	 * request.
-	 */
-	private boolean isSelfBlocked(Waiter waiter) {
-		Resource resource = waiter.request.resource();
-		Kind otherKind = switch (resource.kind()) {
-			case LOCK -> Kind.READ_WRITE;
-			case READ_WRITE -> Kind.LOCK;
-			case SEMAPHORE -> null;
-		};
-		if (otherKind == null) {
-			return false;
-		}
-		// A key that is held has a coordinator.
-		ResourceCoordinator other = ofKind(otherKind).get(resource.key());
-		return other != null
-				&& (waiter.thread != null && other.isHeldBy(waiter.thread) || waiter.isUnder(other.resource()));
 	}
 
 	/** Return the coordinator of a resource, or {@code null} if nothing needs one. */
@@ -198,11 +153,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	@Override
-	public Contender addContender(ContenderHost coordinator, Waiter waiter, @Nullable String under) {
-		ResolvedRequest request = waiter.request;
-		boolean notified = this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
-		String token = Tokens.of(waiter.instanceId, waiter.number, notified);
-		Contender contender = new Contender(coordinator, token, waiter, under);
+	public Contender addContender(ContenderHost coordinator, Waiter waiter) {
+		String token = Tokens.of(waiter.instanceId, waiter.number, false);
+		Contender contender = new Contender(coordinator, token, waiter);
 		this.contenders.put(token, contender);
 		return contender;
 	}

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * granted it together, by what is held here; the others follow one by one. At least one
  * contends, so that whatever is free is taken.
  */
-public class PermitCoordinator extends ResourceCoordinator {
+public final class PermitCoordinator extends ResourceCoordinator {
 
 	/** How many waiters contend at a time; the others wait here. */
 	public static final int MAX_CONTENDERS = 200;
@@ -168,7 +168,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 * Return whether such requests hand over to each other here what they were granted.
 	 * Any other request has a place of its own in the store.
 	 */
-	boolean handsOver(ResolvedRequest request) {
+	private boolean handsOver(ResolvedRequest request) {
 		return this.handOver.isOn() && request.waits() && request.renewal();
 	}
 
@@ -176,7 +176,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 * Return whether a request need not contend: others contend that ask for the same,
 	 * and one more could not be granted beside them and what is held.
 	 */
-	boolean needNotContend(ResolvedRequest request, int released) {
+	private boolean needNotContend(ResolvedRequest request, int released) {
 		long wanted = this.held + offered() - released + request.permits();
 		boolean follows = false;
 		for (Waiter waiter : this.contending) {
@@ -220,14 +220,10 @@ public class PermitCoordinator extends ResourceCoordinator {
 		discount(hold);
 	}
 
-	final void discount(Hold hold) {
+	private void discount(Hold hold) {
 		if (this.holds.remove(hold)) {
 			this.held -= hold.request.permits();
 		}
-	}
-
-	final long held() {
-		return this.held;
 	}
 
 	@Override
@@ -296,11 +292,6 @@ public class PermitCoordinator extends ResourceCoordinator {
 			}
 		}
 		return waiter;
-	}
-
-	@Override
-	boolean isHeldBy(Thread thread) {
-		return false;
 	}
 
 	@Override

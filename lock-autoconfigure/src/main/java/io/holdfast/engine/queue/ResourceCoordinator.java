@@ -2,7 +2,6 @@ package io.holdfast.engine.queue;
 
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Predicate;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
@@ -64,9 +63,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
- * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
- * of its events, and by the registry {@link #begin}, {@link #addUser} and
- * {@link #removeUser}.
+ * {@link #waiters} and {@link #isAwaited} may be called from outside of its events, and
+ * by the registry {@link #begin}, {@link #addUser} and {@link #removeUser}.
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
 
@@ -113,11 +111,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 			this.barging.releaseOffered();
 		}
 	}
-
-	/**
-	 * Return whether a thread has a hold here. May be called by that thread, too.
-	 */
-	abstract boolean isHeldBy(Thread thread);
 
 	@Override
 	final void beforeAdvance() {
@@ -368,11 +361,11 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	/**
-	 * End all waits, and release what is kept warm or offered.
-	 * @param spared which waiters go on all the same
+	 * End all waits of an instance id, and release what is kept warm or offered.
+	 * @param instanceId of which waiters
 	 */
-	public final void close(Predicate<Waiter> spared) {
-		endWaits(spared);
+	public final void close(String instanceId) {
+		endWaits((waiter) -> waiter.isOf(instanceId));
 		// After the waits, as a release brings in the next waiter.
 		releaseUnused();
 	}

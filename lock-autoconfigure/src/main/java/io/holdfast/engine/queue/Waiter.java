@@ -83,11 +83,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		return this.instanceId.equals(instance);
 	}
 
-	/** Return whether it is a part of the work in flight, as far as is known. */
-	public boolean isInFlight() {
-		return isContending() && contender().isInFlight();
-	}
-
 	@Override
 	void later(Runnable action) {
 		this.coordinator.later(action);
@@ -204,11 +199,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	@Override
 	public void onLimitExceeded(int limit) {
 		this.coordinator.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
-	}
-
-	@Override
-	public void onShutDown() {
-		this.coordinator.fail(this, notAcquired(Reason.SHUTDOWN));
 	}
 
 	@Override

@@ -6,6 +6,8 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import org.springframework.data.redis.core.script.DigestUtils;
 
@@ -17,13 +19,16 @@ public final class Script {
 
 	private static final String FOLDER = "/io/holdfast/redis/";
 
+	/** A line that stands for the functions of another file. */
+	private static final Pattern INCLUDED = Pattern.compile("(?m)^-- (lib(?:-\\w+)?)$");
+
 	/** The texts of the files that were read. */
 	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
 
-	/** Look at an exclusive lock. */
+	/** Look at a lock. */
 	public static final Script INSPECT = of("lock-inspect.lua");
 
-	/** Look at a semaphore or a read-write lock. */
+	/** Look at a semaphore. */
 	public static final Script PERMITS_INSPECT = of("permits-inspect.lua");
 
 	/** Confirm that replicas have a grant. */
@@ -105,7 +110,9 @@ public final class Script {
 			if (resource == null) {
 				throw new IllegalStateException("The script " + file + " is missing from the jar of Holdfast");
 			}
-			return new String(resource.readAllBytes(), StandardCharsets.UTF_8);
+			String text = new String(resource.readAllBytes(), StandardCharsets.UTF_8);
+			return INCLUDED.matcher(text)
+				.replaceAll((library) -> Matcher.quoteReplacement(read(library.group(1) + ".lua")));
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

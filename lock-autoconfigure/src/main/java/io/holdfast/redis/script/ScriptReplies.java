@@ -30,9 +30,6 @@ public final class ScriptReplies {
 	/** One more digit behind it makes no number that is too large. */
 	private static final long MOST_BEFORE_A_DIGIT = Long.MAX_VALUE / 10 - 1;
 
-	/** As lock-grant.lua has it for instances that are told when others want a lock. */
-	private static final int MANY_FENCES = 1024;
-
 	private final RedisStoreOptions options;
 
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
@@ -57,17 +54,14 @@ public final class ScriptReplies {
 
 	/**
 	 * Return what became of a token that asked by a command of its own.
-	 * @param reply the script's reply; in the usual case the fence of its grant alone,
-	 * negative if no more than the usual number of fences are below the next
+	 * @param reply the script's reply; in the usual case the fence of its grant alone
 	 * @param leaseMillis the lease that it asked for
 	 */
 	public AcquireReply acquired(Resource resource, List<?> reply, long leaseMillis) {
 		if (reply.size() > 1) {
 			return acquired(resource, reply, 0);
 		}
-		long fence = number(reply.get(0));
-		return (fence < 0) ? new AcquireReply.Granted(-fence, leaseMillis)
-				: new AcquireReply.Granted(fence, leaseMillis, MANY_FENCES);
+		return new AcquireReply.Granted(Math.abs(number(reply.get(0))), leaseMillis);
 	}
 
 	/**
@@ -81,8 +75,7 @@ public final class ScriptReplies {
 		if (outcome == 1) {
 			long fence = number(reply.get(from + 1));
 			long ttl = number(reply.get(from + 2));
-			return (reply.size() > from + 3) ? new AcquireReply.Granted(fence, ttl, (int) number(reply.get(from + 3)))
-					: new AcquireReply.Granted(fence, ttl);
+			return new AcquireReply.Granted(fence, ttl);
 		}
 		if (outcome == -1) {
 			return new AcquireReply.Rejected((int) number(reply.get(from + 1)));
@@ -92,7 +85,9 @@ public final class ScriptReplies {
 			warnOfMissingExpiry(this.options.keyOf(resource));
 		}
 		warnOfGrace(number(reply.get(from + 4)));
-		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
+		String owner = (reply.size() > from + 5) ? text(reply.get(from + 5)) : "";
+		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1,
+				owner.isEmpty() ? null : owner);
 	}
 
 	/**

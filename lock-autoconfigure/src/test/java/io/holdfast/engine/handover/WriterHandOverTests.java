@@ -25,7 +25,7 @@ class WriterHandOverTests extends ScriptedEngine {
 
 	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
 
-	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
 
 	WriterHandOverTests() {
 		super(EngineSettings.defaults().localHandOver(new HandOverLimits(3, Duration.ofMillis(5))));
@@ -60,24 +60,6 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.store.elapse(5);
 		first.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
-	}
-
-	@Test
-	void ifNoOtherInstanceWaitsWritersFollowForAsLongAsThereAreFences() {
-		this.store.answerAtOnce("inspect permits", (command) -> command.permits(null, Resource.ALL, 0));
-		LockLease last = granted(WRITE, 100);
-		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
-		for (int i = 0; i < 2 * HandOverLimits.STRIDE; i++) {
-			waiting.add(this.service.acquireAsync(WRITE));
-		}
-		for (int i = 0; i < HandOverLimits.STRIDE - 1; i++) {
-			last.release();
-			last = waiting.get(i).join();
-		}
-		assertThat(last.fencingToken()).isEqualTo(100 + HandOverLimits.STRIDE - 1);
-		last.releaseAsync();
-		assertThat(waiting.get(HandOverLimits.STRIDE - 1)).isNotDone();
-		assertThat(this.store.sent()).contains("release 1 next " + (HandOverLimits.STRIDE + 1));
 	}
 
 	@Test
@@ -118,17 +100,6 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.service.acquireAsync(READ);
 		first.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
-	}
-
-	@Test
-	void noWriterGoesOnBesideWhatTheLastWriterReads() {
-		LockLease first = granted(WRITE, 100);
-		CompletableFuture<LockLease> reading = this.service.acquireAsync(READ.within(LeaseContext.empty().with(first)));
-		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
-		first.releaseAsync();
-		assertThat(writer).isNotDone();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1 next 3");
-		assertThat(reading).isNotDone();
 	}
 
 	@Test

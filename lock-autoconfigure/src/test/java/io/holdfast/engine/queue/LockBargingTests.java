@@ -225,7 +225,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void readersAndWritersAreServedInTheirOrder() {
 		PendingAcquisition reader = blocked(UNFAIR.mode(LockMode.READ));
-		PendingAcquisition writer = blocked(UNFAIR.mode(LockMode.WRITE));
+		PendingAcquisition writer = blocked(UNFAIR.mode(LockMode.EXCLUSIVE));
 		assertThat(reader.markBlocked()).isSameAs(reader.result());
 		assertThat(writer.markBlocked()).isSameAs(writer.result());
 	}

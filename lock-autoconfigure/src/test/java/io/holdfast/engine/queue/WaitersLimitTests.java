@@ -60,7 +60,7 @@ class WaitersLimitTests {
 	private CompletableFuture<? extends Lease> ask(Kind kind, String key) {
 		return switch (kind) {
 			case EXCLUSIVE -> this.locks.acquireAsync(LockRequest.of(key));
-			case WRITE -> this.locks.acquireAsync(LockRequest.of(key).mode(LockMode.WRITE));
+			case READ -> this.locks.acquireAsync(LockRequest.of(key).mode(LockMode.READ));
 			case PERMITS ->
 				this.semaphores.acquireAsync(SemaphoreRequest.of(key, 2).permits(2).waitTime(Duration.ofSeconds(10)));
 		};
@@ -139,7 +139,7 @@ class WaitersLimitTests {
 
 	enum Kind {
 
-		EXCLUSIVE, WRITE, PERMITS
+		EXCLUSIVE, READ, PERMITS
 
 	}
 

@@ -61,9 +61,9 @@ class ResolvedRequestTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "READ", "WRITE" })
-	@DisplayName("Readers and writers are fair, whatever is said")
-	void readersAndWriters(LockMode mode) {
+	@EnumSource(names = "READ")
+	@DisplayName("Readers are fair, whatever is said")
+	void readers(LockMode mode) {
 		EngineSettings unfair = settings(false, false);
 		assertThat(ResolvedRequest.of(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
 		assertThat(ResolvedRequest.of(LOCKS.mode(mode).fair(false), unfair)).extracting(ResolvedRequest::fair)

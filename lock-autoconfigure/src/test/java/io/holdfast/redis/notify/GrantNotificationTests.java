@@ -106,7 +106,7 @@ class GrantNotificationTests {
 	}
 
 	private static AcquireCommand ask(String token) {
-		return new AcquireCommand(token, 1, 1, true, null, 30_000, 5_000);
+		return new AcquireCommand(token, 1, 1, true, 30_000, 5_000);
 	}
 
 	private AcquireReply acquire(Resource resource, String token) {

@@ -1,4 +1,4 @@
--- How an instance is told something. Part of a cluster's scripts as of others.
+-- The functions by which an instance is told something, put where a script says "lib". They need nothing but the constants before each script.
 
 -- Sends a message to an instance. In a cluster that shards channels by SPUBLISH, which the other masters do not hear of; if the instance
 -- does not listen there, or that is refused, by PUBLISH.
