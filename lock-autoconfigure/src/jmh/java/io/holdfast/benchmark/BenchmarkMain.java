@@ -76,10 +76,10 @@ final class BenchmarkMain {
 
 	private static List<Workload> workloads() {
 		List<Workload> workloads = new ArrayList<>(List.of(Cycles.uncontended(1), Cycles.uncontended(8),
-				Cycles.uncontended(64), Cycles.network(1), Cycles.network(8), Cycles.network(64), Cycles.again(),
-				Cycles.oneKey(1, 2), Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4),
-				Cycles.oneKey(4, 4), Waiters.threads(1, 500), Waiters.threads(4, 125), Cycles.semaphore(1, 64),
-				Cycles.semaphore(4, 16), new Renewal(1_000), new Renewal(10_000), new Recovery()));
+				Cycles.uncontended(64), Cycles.network(1), Cycles.network(8), Cycles.network(64), Cycles.oneKey(1, 2),
+				Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4), Cycles.oneKey(4, 4),
+				Waiters.threads(1, 500), Waiters.threads(4, 125), Cycles.semaphore(1, 64), Cycles.semaphore(4, 16),
+				new Renewal(1_000), new Renewal(10_000), new Recovery()));
 		// The most first where that can be, so that no curve is flat only as JVMs get
 		// warm; and few turns make none warm.
 		IntStream.of(100_000, 10_000, 1_000, 100).forEach((keys) -> workloads.add(Cycles.curveOfKeys(keys)));

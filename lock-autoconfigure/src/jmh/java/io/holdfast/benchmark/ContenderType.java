@@ -78,9 +78,6 @@ enum ContenderType {
 	HOLDFAST_UNFAIR("Holdfast, not fair", "bench:", Set.of(),
 			(redis, lease) -> holdfast(application(redis, lease, "holdfast.lock.fair=false"))),
 
-	HOLDFAST_WARM("Holdfast, kept warm", "bench:", Set.of(),
-			(redis, lease) -> holdfast(application(redis, lease, "holdfast.lock.keep-warm=50ms"))),
-
 	R_LOCK("RLock", "", Set.of(), (redis, lease) -> {
 		RedissonClient client = redisson(redis, lease);
 		return redissonLocks(client, client::getLock);

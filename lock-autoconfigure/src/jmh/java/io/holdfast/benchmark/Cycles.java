@@ -57,19 +57,12 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 		return threads + ((threads == 1) ? " thread" : " threads") + ", each with keys of its own";
 	}
 
-	static Cycles again() {
-		return new Cycles("again", "1 thread, one key again and again",
-				List.of(ContenderType.HOLDFAST_WARM, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST,
-						ContenderType.R_LOCK, ContenderType.LETTUCE, ContenderType.LETTUCE_UNAWAITED),
-				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, 1, 1, 1, 0, false);
-	}
-
 	static Cycles oneKey(int jvms, int threads) {
 		return new Cycles("one-key-" + ((jvms == 1) ? threads : jvms + "x" + threads),
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, all want one key",
 				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST_STRICT,
-						ContenderType.HOLDFAST_UNFAIR, ContenderType.HOLDFAST_WARM, ContenderType.R_LOCK,
-						ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
+						ContenderType.HOLDFAST_UNFAIR, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
+						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
 				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1, 0, false);
 	}
 

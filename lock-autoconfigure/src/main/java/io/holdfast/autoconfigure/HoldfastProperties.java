@@ -82,7 +82,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 		checkHandOver("lock", this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime());
 		checkHandOver("semaphore", this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime());
-		checkKeepWarm();
 		PropertyBounds.checkLimit("limits.waiters", this.limits.waiters());
 		PropertyBounds.checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
@@ -109,16 +108,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
-	private void checkKeepWarm() {
-		Duration keepWarm = this.lock.keepWarm();
-		PropertyBounds.checkBounds(Duration.ZERO, "lock.keep-warm", keepWarm);
-		if (keepWarm.compareTo(EngineSettings.LONGEST_KEPT) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", keepWarm,
-					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
-							+ "ms, as waiters of other instances must not depend on a message");
-		}
-	}
-
 	private void checkReplicas() {
 		if (this.redis.minReplicas() < 0) {
 			throw new InvalidConfigurationPropertyValueException(MIN_REPLICAS, this.redis.minReplicas(),
@@ -136,16 +125,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
-	/** Return what has no effect in Redis because of another property, in words. */
-	@Nullable String whatIsInVain() {
-		if (this.lock.keepWarm().isZero() || this.wakeUp.mode() != WakeUp.Mode.POLLING) {
-			return null;
-		}
-		return "holdfast.lock.keep-warm=" + this.lock.keepWarm().toMillis() + "ms has no effect: with "
-				+ "holdfast.wake-up.mode=polling this instance is not told when others want what it keeps. Set that "
-				+ "mode to pubsub, or remove holdfast.lock.keep-warm";
-	}
-
 	/**
 	 * Return the settings of an engine, by these properties.
 	 * @return the settings
@@ -158,8 +137,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
 				this.redis.outagePatience(), this.limits.waiters(), this.limits.waitersPerKey(),
 				new HandOverLimits(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
-				new HandOverLimits(this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime()),
-				this.lock.keepWarm());
+				new HandOverLimits(this.semaphore.localHandOver().maxCount(),
+						this.semaphore.localHandOver().maxTime()));
 	}
 
 	RedisStoreOptions storeOptions() {
@@ -216,18 +195,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use, 1s at least
 	 * @param localHandOver How long a lock stays within one instance
-	 * @param keepWarm For how long, up to 1s, an exclusive lock without waiters is kept
-	 * after its release, so that taking it again in this instance needs no Redis; until
-	 * then an attempt of another instance that does not wait is refused; 0 gives it back
-	 * at once
 	 * @param onStoreFailure What becomes of calls of annotated methods whose lock cannot
 	 * be asked for: throw, or fallback for methods that have one which takes it
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @DefaultValue("true") boolean fair,
 			@Nullable Duration healMissingTtl, @DefaultValue("24h") Duration fenceRetention,
-			@DefaultValue HandOverLimits localHandOver, @DefaultValue("0ms") Duration keepWarm,
-			@DefaultValue("throw") OnStoreFailure onStoreFailure) {
+			@DefaultValue HandOverLimits localHandOver, @DefaultValue("throw") OnStoreFailure onStoreFailure) {
 
 		/** Outcome of a call whose lock cannot be asked for. */
 		public enum OnStoreFailure {

@@ -14,7 +14,7 @@ import org.springframework.core.env.Environment;
 /**
  * {@link AutoConfiguration Auto-configuration} that looks at the switches themselves:
  * warns if Holdfast is off, and refuses values other than true and false, which all the
- * others would take for false without a word.
+ * others would take for false without a word. Refuses removed properties, too.
  *
  * @since 0.1.0
  */
@@ -29,6 +29,7 @@ public final class HoldfastSwitchAutoConfiguration {
 	private static final String AOP_SWITCH = "holdfast.aop.enabled";
 
 	HoldfastSwitchAutoConfiguration(Environment environment, BeanFactory context) {
+		RemovedProperties.refuse(environment);
 		boolean on = isOn(environment, SWITCH);
 		boolean aop = isOn(environment, AOP_SWITCH) && on;
 		if (AotDetector.useGeneratedArtifacts()) {

@@ -1,7 +1,5 @@
 package io.holdfast.autoconfigure;
 
-import java.util.concurrent.atomic.AtomicBoolean;
-
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
@@ -9,8 +7,6 @@ import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.key.RedisStoreOptions;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanClassLoaderAware;
@@ -39,12 +35,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  */
 public final class LeaseEngineFactory implements BeanClassLoaderAware {
 
-	private static final Log logger = LogFactory.getLog(LeaseEngineFactory.class);
-
 	private final HoldfastProperties properties;
-
-	/** So that it is said once, however many engines there are. */
-	private final AtomicBoolean warned = new AtomicBoolean();
 
 	/** Engines need not be beans. */
 	private @Nullable ClassLoader classLoader;
@@ -89,10 +80,6 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 		if (obstacle != null) {
 			throw new InvalidConfigurationPropertyValueException(HoldfastProperties.MIN_REPLICAS,
 					this.properties.redis().minReplicas(), obstacle);
-		}
-		String vain = this.properties.whatIsInVain();
-		if (vain != null && this.warned.compareAndSet(false, true)) {
-			logger.warn(vain);
 		}
 		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options, this.classLoader);
 	}

@@ -27,7 +27,6 @@ import org.aspectj.lang.annotation.Before;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
@@ -40,8 +39,6 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.boot.test.system.CapturedOutput;
-import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.ClassPathResource;
@@ -49,7 +46,6 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 class HoldfastAutoConfigurationTests extends RedisTestCase {
 
@@ -76,32 +72,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			}
 			assertThat(this.redis.template().hasKey(this.redis.keyPrefix() + "a")).isFalse();
 		});
-	}
-
-	@Test
-	@ExtendWith(OutputCaptureExtension.class)
-	void warnsOnceThatNothingIsKeptWarmWithPolling(CapturedOutput output) {
-		this.runner.withPropertyValues("holdfast.lock.keep-warm=50ms", "holdfast.wake-up.mode=polling")
-			.run((context) -> context.getBean(LeaseEngineFactory.class)
-				.create(context.getBean(RedisConnectionFactory.class))
-				.close());
-		assertThat(output.getOut().lines().filter((line) -> line.contains("keep-warm"))).singleElement()
-			.satisfies((line) -> assertThat(line).contains("WARN")
-				.endsWith("holdfast.lock.keep-warm=50ms has no effect: with holdfast.wake-up.mode=polling this "
-						+ "instance is not told when others want what it keeps. Set that mode to pubsub, or remove "
-						+ "holdfast.lock.keep-warm"));
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "holdfast.lock.keep-warm=50ms", "holdfast.wake-up.mode=polling",
-			"holdfast.backend=memory,holdfast.lock.keep-warm=50ms,holdfast.wake-up.mode=polling" })
-	@ExtendWith(OutputCaptureExtension.class)
-	void warnsOfNothingThatHasAnEffect(String properties, CapturedOutput output) {
-		this.runner.withPropertyValues(properties.split(","))
-			.run((context) -> context.getBean(LeaseEngineFactory.class)
-				.create(context.getBean(RedisConnectionFactory.class))
-				.close());
-		assertThat(output.getOut()).doesNotContain("has no effect");
 	}
 
 	@Test
@@ -209,8 +179,8 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=",
 			"redis.longest-lease=5ms", "lock.local-hand-over.max-count=64", "lock.local-hand-over.max-count=-1",
 			"lock.local-hand-over.max-time=-1ms", "semaphore.local-hand-over.max-count=64",
-			"semaphore.local-hand-over.max-time=-1ms", "lock.keep-warm=-1ms", "lock.keep-warm=1001ms",
-			"limits.waiters=0", "limits.waiters-per-key=0", "redis.min-replicas=-1", "redis.replica-timeout=0" })
+			"semaphore.local-hand-over.max-time=-1ms", "limits.waiters=0", "limits.waiters-per-key=0",
+			"redis.min-replicas=-1", "redis.replica-timeout=0" })
 	void refusesABadValueWithItsNameAndOrigin(String setting) {
 		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
 		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {

@@ -2,6 +2,7 @@ package io.holdfast.autoconfigure;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 import io.holdfast.KeyNamespace;
 import io.holdfast.LockService;
@@ -30,6 +31,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -50,10 +53,13 @@ class StartFailureTests {
 	}
 
 	private String failToStart(Class<?> application, String... args) {
+		return failToStart(new SpringApplicationBuilder(application), args);
+	}
+
+	private String failToStart(SpringApplicationBuilder application, String... args) {
 		int before = this.output.length();
-		assertThatException().isThrownBy(() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
-			.properties("holdfast.backend=memory")
-			.run(args));
+		assertThatException()
+			.isThrownBy(() -> application.web(WebApplicationType.NONE).properties("holdfast.backend=memory").run(args));
 		String told = this.output.toString().substring(before);
 		assertThat(told).contains("APPLICATION FAILED TO START", "Description:", "Action:")
 			.doesNotContain("\tat org.springframework.");
@@ -152,6 +158,7 @@ class StartFailureTests {
 					holdfast.aop.order           | first         | failed to convert java.lang.String to
 					holdfast.aop.order           | -2147483648   | it must be at least -2147483647 and at most 2147483646
 					holdfast.aop.order           | 2147483647    | it must be at least -2147483647 and at most 2147483646
+					holdfast.lock.keep-warm      | 50ms          | this property was removed. Delete it:
 					holdfast.enabled             | flase           | it must be true or false
 					holdfast.aop.enabled         | on            | it must be true or false
 					spring.lifecycle.timeout-per-shutdown-phase | long | 'long' is not a valid duration
@@ -161,6 +168,20 @@ class StartFailureTests {
 	void property(String name, String value, String reason) {
 		assertThat(failToStart(Nothing.class, "--" + name + "=" + value)).contains(name, value, reason)
 			.contains("\"" + name + "\" from property source \"commandLineArgs\"");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "HOLDFAST_LOCK_KEEPWARM", "HOLDFAST_LOCK_KEEP_WARM" })
+	@DisplayName("A removed property in the environment of the process, also where Holdfast is off")
+	void removed(String variable) {
+		String name = StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME;
+		StandardEnvironment environment = new StandardEnvironment();
+		environment.getPropertySources()
+			.replace(name, new SystemEnvironmentPropertySource(name, Map.of(variable, "0ms")));
+		assertThat(failToStart(new SpringApplicationBuilder(Nothing.class).environment(environment),
+				"--holdfast.enabled=false"))
+			.contains("'0ms'", "'holdfast.lock.keep-warm'", "System Environment Property \"" + variable + "\"",
+					"this property was removed. Delete it:");
 	}
 
 	@Configuration(proxyBeanMethods = false)

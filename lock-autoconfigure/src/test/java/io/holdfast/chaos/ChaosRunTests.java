@@ -6,11 +6,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,6 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * {@code target/chaos/figures.txt}.
  */
 @Tag("chaos")
+@Timeout(value = 1, unit = TimeUnit.DAYS)
 class ChaosRunTests {
 
 	private static final Duration TIME = Duration.parse(System.getProperty("holdfast.test.chaos-time", "PT1H"));

@@ -62,9 +62,6 @@ final class Round {
 			"holdfast.lock.local-hand-over.max-time=200ms", "holdfast.semaphore.local-hand-over.max-time=200ms",
 			"logging.level.root=ERROR");
 
-	/** For how long a lock is kept after its release. */
-	private static final List<Integer> WARM_MILLIS = List.of(50, 0);
-
 	/** How often what is released is passed on within an instance: all, some, none. */
 	private static final List<Integer> PASSES = List.of(HandOverLimits.STRIDE - 1, 4, 0);
 
@@ -118,9 +115,7 @@ final class Round {
 		int passes = passes(this.seed);
 		Stream<String> handOver = Stream.of("lock", "semaphore")
 			.map((kind) -> "holdfast." + kind + ".local-hand-over.max-count=" + passes);
-		String warm = "holdfast.lock.keep-warm=" + WARM_MILLIS.get(Math.floorMod(this.seed / 6, 2)) + "ms";
-		List<String> properties = Stream
-			.of(servers.properties().stream(), PROPERTIES.stream(), handOver, Stream.of(warm))
+		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), handOver)
 			.flatMap(Function.identity())
 			.toList();
 		List<Place> places = new ArrayList<>();

@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 
 import ch.qos.logback.classic.Level;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
@@ -33,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * shortened and printed; see {@code docs/internals/development.md} for how to run it
  * again, and for how to run more.
  */
+@Timeout(value = 1, unit = TimeUnit.DAYS)
 class EngineSimulationTests {
 
 	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 100_000);
@@ -154,7 +157,7 @@ class EngineSimulationTests {
 	@DisplayName("What is late behind something late is the store's trouble for as long as it takes")
 	void latenessAddsUp() {
 		String asked = """
-				Setup[seed=1, instances=1, keys=1, jitter=false, passes=0, warm=0]
+				Setup[seed=1, instances=1, keys=1, jitter=false, passes=0]
 				Use[user=0, instance=0, gap=2, face=TRY_ASYNC, mode=EXCLUSIVE, key=0, permits=1, fair=true, waiting=%d, \
 				lease=300, renewal=true, minHold=0, hold=10, cancel=-1, extra=NONE, extraAt=0]
 				Command[instance=0, number=0, fate=LATE, millis=400]

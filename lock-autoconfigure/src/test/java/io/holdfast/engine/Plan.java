@@ -109,8 +109,6 @@ record Plan(Setup setup, List<Step> steps) {
 		 */
 		private final int passes;
 
-		private final int warm;
-
 		private final List<Step> steps = new ArrayList<>();
 
 		/** Each of them has a thread of its own, which takes its time. */
@@ -128,7 +126,6 @@ record Plan(Setup setup, List<Step> steps) {
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
 			this.passes = List.of(3, 0, HandOverLimits.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
-			this.warm = List.of(0, 30, 0, 150).get((int) Math.floorMod(seed / 12, 4L));
 			this.views = in(5);
 			this.rush = (this.workload != What.READ && this.passes > 0)
 					? List.of(0, 1, 0, 2).get((int) Math.floorMod(seed / 48, 4L)) : 0;
@@ -164,7 +161,7 @@ record Plan(Setup setup, List<Step> steps) {
 				// Last, so that all else is what it was before there was this.
 				rareTrouble();
 			}
-			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.passes, this.warm), this.steps);
+			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.passes), this.steps);
 		}
 
 		/** Only who asked for the same goes on with it. */
@@ -175,7 +172,7 @@ record Plan(Setup setup, List<Step> steps) {
 		/** Only who asked for the same lease goes on with it. */
 		private int lease() {
 			int lease = 100 + random(LONGEST_LEASE - 100);
-			return (this.passes > 0 || this.warm > 0) ? LONGEST_LEASE / 2 : lease;
+			return (this.passes > 0) ? LONGEST_LEASE / 2 : lease;
 		}
 
 		private Use use(int user, int instance) {

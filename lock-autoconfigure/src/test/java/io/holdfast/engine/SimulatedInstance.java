@@ -40,7 +40,7 @@ final class SimulatedInstance implements Scheduler {
 
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null, true,
 			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
-			Duration.ofMillis(100), 1000, 1000, HandOverLimits.NONE, HandOverLimits.NONE, Duration.ZERO);
+			Duration.ofMillis(100), 1000, 1000, HandOverLimits.NONE, HandOverLimits.NONE);
 
 	final Simulation simulation;
 
@@ -117,9 +117,8 @@ final class SimulatedInstance implements Scheduler {
 		}
 		this.randomNumber = (before != null) ? before.randomNumber : 0;
 		this.engine = new LeaseEngine(this.store,
-				SETTINGS.localHandOver(new HandOverLimits(simulation.plan.setup().passes(), PASSING))
-					.keepWarm(Duration.ofMillis(simulation.plan.setup().warm())),
-				this, (task) -> at(0, task), this::newId,
+				SETTINGS.localHandOver(new HandOverLimits(simulation.plan.setup().passes(), PASSING)), this,
+				(task) -> at(0, task), this::newId,
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
 		if (copy > 0) {

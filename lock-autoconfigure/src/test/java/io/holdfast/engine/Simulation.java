@@ -127,7 +127,7 @@ final class Simulation {
 
 	/** One in which nothing happens by itself. */
 	static Simulation idle(Duration handoffTimeout) {
-		return new Simulation(new Plan(new Step.Setup(0, 0, 0, false, 0, 0), List.of()), Mutant.NONE, false,
+		return new Simulation(new Plan(new Step.Setup(0, 0, 0, false, 0), List.of()), Mutant.NONE, false,
 				handoffTimeout);
 	}
 

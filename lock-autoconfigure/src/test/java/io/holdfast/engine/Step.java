@@ -21,27 +21,23 @@ sealed interface Step {
 	 * @param keys how many keys
 	 * @param jitter whether delays differ
 	 * @param passes how often what is held is passed on within an instance
-	 * @param warm for how long a lock is kept for the next request within an instance
 	 */
-	record Setup(long seed, int instances, int keys, boolean jitter, int passes, int warm) implements Step {
+	record Setup(long seed, int instances, int keys, boolean jitter, int passes) implements Step {
 
 		@Override
 		public List<Step> simpler() {
 			List<Step> simpler = new ArrayList<>();
 			if (this.jitter) {
-				simpler.add(with(false, this.passes, this.warm));
+				simpler.add(with(false, this.passes));
 			}
 			if (this.passes > 0) {
-				simpler.add(with(this.jitter, 0, this.warm));
-			}
-			if (this.warm > 0) {
-				simpler.add(with(this.jitter, this.passes, 0));
+				simpler.add(with(this.jitter, 0));
 			}
 			return simpler;
 		}
 
-		private Setup with(boolean otherJitter, int otherPasses, int otherWarm) {
-			return new Setup(this.seed, this.instances, this.keys, otherJitter, otherPasses, otherWarm);
+		private Setup with(boolean otherJitter, int otherPasses) {
+			return new Setup(this.seed, this.instances, this.keys, otherJitter, otherPasses);
 		}
 
 	}

@@ -32,6 +32,7 @@ import org.apache.commons.logging.LogFactory;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
 
 import org.springframework.boot.convert.DurationStyle;
@@ -46,6 +47,7 @@ import static org.awaitility.Awaitility.await;
  */
 @WithRedis
 @Isolated
+@Timeout(value = 1, unit = TimeUnit.DAYS)
 class SoakTests {
 
 	private static final Log logger = LogFactory.getLog(SoakTests.class);

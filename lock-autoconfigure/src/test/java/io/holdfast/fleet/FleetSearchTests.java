@@ -89,7 +89,7 @@ class FleetSearchTests {
 		return new EngineSettings(base.waitTime(), base.leaseTime(), base.maxHold(), base.lockFair(),
 				base.semaphoreWaitTime(), base.semaphoreLeaseTime(), base.semaphoreFair(), base.handoffTimeout(),
 				base.retryInterval(), Duration.ofSeconds(5), base.outagePatience(), base.maxWaiters(),
-				base.maxWaitersPerKey(), base.lockHandOver(), base.semaphoreHandOver(), base.keepWarm());
+				base.maxWaitersPerKey(), base.lockHandOver(), base.semaphoreHandOver());
 	}
 
 	private void populate(int count) {

@@ -135,7 +135,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		awaitTtl("renewed again", "F3", lease.toMillis() / 2, lease.toMillis());
 		assertThat(next.isDone()).as("the waiter's turn").isFalse();
 		assertThat(steady.release("F3")).isEqualTo(ReleaseResult.RELEASED);
-		next.lease().close();
+		next.lease().release();
 	}
 
 	@Slow

@@ -83,7 +83,7 @@ class PermitFaultTests extends WorkerFaultTestCase {
 		fleet.awaitWaitingForPermits("waiter", 2);
 		mortal.kill();
 		lease.release();
-		behind.lease(Fleet.PROMPT).close();
+		behind.lease(Fleet.PROMPT).release();
 	}
 
 	@Test

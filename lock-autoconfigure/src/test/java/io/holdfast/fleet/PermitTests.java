@@ -165,7 +165,7 @@ class PermitTests extends FleetTestCase {
 		PermitLease lease = first
 			.acquire(SemaphoreRequest.of(this.key, 1).leaseTime(LEASE.dividedBy(2)).maxHold(LEASE));
 		Attempt<PermitLease> next = Attempt.start(second, SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE));
-		next.lease().close();
+		next.lease().release();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 	}
 

@@ -82,7 +82,7 @@ class PlainClientTests extends FleetTestCase {
 		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("deleted").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("deleted", 1);
 		assertThat(plain.unlock("deleted", String.valueOf(token))).isTrue();
-		attempt.lease(Fleet.PROMPT).close();
+		attempt.lease(Fleet.PROMPT).release();
 	}
 
 	@Test
@@ -104,7 +104,7 @@ class PlainClientTests extends FleetTestCase {
 		fleet.awaitWaiting("passed on", 1);
 		lease.release();
 		assertThat(plain.tryLock("passed on", LONG)).isNull();
-		attempt.lease(Fleet.PROMPT).close();
+		attempt.lease(Fleet.PROMPT).release();
 	}
 
 	@Test

@@ -213,7 +213,7 @@ class QueueTests extends FleetTestCase {
 	private static void assertServed(Attempt<LockLease> attempt, LockLease lease) {
 		assertThat(attempt.isDone()).isFalse();
 		lease.release();
-		attempt.lease(Fleet.PROMPT).close();
+		attempt.lease(Fleet.PROMPT).release();
 	}
 
 }

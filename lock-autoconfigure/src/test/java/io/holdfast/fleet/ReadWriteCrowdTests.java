@@ -190,7 +190,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		crowd.add(1, () -> {
 			try {
 				first.close();
-				next.lease().close();
+				next.lease().release();
 			}
 			finally {
 				done.set(true);
@@ -215,7 +215,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		assertThat(next.isDone()).isFalse();
 		mine.ensureHeld();
 		mine.release();
-		next.lease(Fleet.PROMPT).close();
+		next.lease(Fleet.PROMPT).release();
 	}
 
 	@Test

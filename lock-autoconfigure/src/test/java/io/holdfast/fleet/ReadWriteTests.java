@@ -209,6 +209,7 @@ class ReadWriteTests extends FleetTestCase {
 			try (LockLease lease = first.acquire(request(mode))) {
 				assertThat(plain.tryLock(this.key, Duration.ofMinutes(1))).isNull();
 				lease.ensureHeld();
+				lease.release();
 			}
 			String token = plain.tryLock(this.key, Duration.ofMinutes(1));
 			assertThat(token).isNotNull();
@@ -216,7 +217,7 @@ class ReadWriteTests extends FleetTestCase {
 			Attempt<LockLease> attempt = Attempt.start(second, request(mode));
 			fleet.awaitWaiting(this.key, 1);
 			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
-			attempt.lease(Fleet.PROMPT).close();
+			attempt.lease(Fleet.PROMPT).release();
 		}
 	}
 

@@ -71,7 +71,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		assertThat(SemaphoreFigures.of(first.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, 4, true, 4, 4, 1));
 		leases.get(0).release();
-		attempts.get(2).lease(Fleet.PROMPT).close();
+		attempts.get(2).lease(Fleet.PROMPT).release();
 		leases.forEach(PermitLease::close);
 	}
 
@@ -139,7 +139,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 				Attempt.start(first, request.waitTime(Fleet.PATIENCE)));
 		fleet.awaitWaitingForPermits(this.key, 2);
 		assertThat(operator.admin().clearLimit(this.key)).isTrue();
-		attempts.forEach((attempt) -> attempt.lease(Fleet.PROMPT).close());
+		attempts.forEach((attempt) -> attempt.lease(Fleet.PROMPT).release());
 		assertThat(SemaphoreFigures.of(first.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, 3, false, 1, 1, 0));
 		lease.release();
@@ -185,7 +185,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		Attempt<PermitLease> fits = Attempt.start(second, six.permits(3));
 		fleet.awaitWaitingForPermits(this.key, 1);
 		lease.release();
-		fits.lease(Fleet.PROMPT).close();
+		fits.lease(Fleet.PROMPT).release();
 	}
 
 	@Test
@@ -198,7 +198,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		Attempt<PermitLease> small = Attempt.start(second, SemaphoreRequest.of(this.key, 4).waitTime(Fleet.PATIENCE));
 		fleet.awaitWaitingForPermits(this.key, 2);
 		operator.admin().setLimit(this.key, 3);
-		small.lease(Fleet.PROMPT).close();
+		small.lease(Fleet.PROMPT).release();
 		assertThat(big.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
 				(ex) -> assertThat(ex).hasMessageContaining("4 permits").hasMessageContaining("limit 3"));
 		lease.release();
@@ -236,8 +236,8 @@ class SemaphoreLimitTests extends FleetTestCase {
 		assertThat(List.of(waiting, behind)).as("served with 3 of 3 used, or before its turn")
 			.noneMatch(Attempt::isDone);
 		leases.get(2).release();
-		waiting.lease(Fleet.PROMPT).close();
-		behind.lease(Fleet.PROMPT).close();
+		waiting.lease(Fleet.PROMPT).release();
+		behind.lease(Fleet.PROMPT).release();
 		leases.forEach(PermitLease::close);
 	}
 
@@ -263,7 +263,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		assertThat(SemaphoreFigures.of(first.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, limit, false, limit, 1, 1));
 		whole.release();
-		one.lease(Fleet.PROMPT).close();
+		one.lease(Fleet.PROMPT).release();
 		assertRefused(() -> first.acquire(request.permits(limit + 1)));
 	}
 

@@ -166,7 +166,7 @@ class SeveralKeysTests extends FleetTestCase {
 		long killedAt = System.nanoTime();
 		Duration left = Duration.ofMillis(fleet.ttl("first"));
 		Attempt<LockLease> first = Attempt.start(contexts.get(1), LockRequest.of("first").waitTime(Fleet.PATIENCE));
-		first.lease().close();
+		first.lease().release();
 		assertThat(Duration.ofNanos(first.endedAt() - killedAt)).isBetween(left.minus(CLOCK), left.plus(Fleet.PROMPT));
 		mine.close();
 		contexts.get(1).acquire(LockRequest.of("second").waitTime(Fleet.PROMPT)).close();

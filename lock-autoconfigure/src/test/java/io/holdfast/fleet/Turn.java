@@ -60,7 +60,7 @@ interface Turn {
 
 			@Override
 			public void release() {
-				attempt.lease().close();
+				attempt.lease().release();
 			}
 
 			@Override

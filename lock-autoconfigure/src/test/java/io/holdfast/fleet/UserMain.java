@@ -65,8 +65,7 @@ final class UserMain {
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, true, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
 						Duration.ofSeconds(5), defaults.outagePatience(), defaults.maxWaiters(),
-						defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver(),
-						defaults.keepWarm()));
+						defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver()));
 	}
 
 }

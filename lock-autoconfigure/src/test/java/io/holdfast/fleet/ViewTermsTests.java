@@ -62,7 +62,7 @@ class ViewTermsTests extends FleetTestCase {
 	void releasedByItself() {
 		LockView view = first.asLock(this.key);
 		view.lock();
-		view.lease().close();
+		view.lease().release();
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock)
 			.withMessageContaining("was released by itself");
 		assertThat(view.getHoldCount()).isZero();

@@ -23,6 +23,7 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestDatabase;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -42,6 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * told otherwise. The figures go to {@code target/chaos/fence.txt}.
  */
 @Tag("fence")
+@Timeout(value = 1, unit = TimeUnit.DAYS)
 class FenceChaosTests {
 
 	private static final Duration TIME = Duration.parse(System.getProperty("holdfast.test.fence-time", "PT10S"));

@@ -90,6 +90,7 @@ final class FencedShop {
 
 	/** Start an application on another database. */
 	static FencedShop open(TestRedis redis, Kind kind, TestDatabase database, String... properties) {
+		database.assumeAvailable();
 		String[] all = Stream.concat(Stream.of(KIND + "=" + kind, DATABASE + "=" + database), Stream.of(properties))
 			.toArray(String[]::new);
 		return new FencedShop(redis, TestApplication.start(redis, Application.class, all));

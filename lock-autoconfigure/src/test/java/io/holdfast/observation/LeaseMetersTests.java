@@ -171,12 +171,6 @@ class LeaseMetersTests {
 	}
 
 	@Test
-	void permitsAreNeverHandedOverByBeingKept() {
-		assertThat(this.registry.find("holdfast.lock.hand.over").tag("kind", "kept").counter()).isNotNull();
-		assertThat(this.registry.find("holdfast.semaphore.hand.over").tag("kind", "kept").counter()).isNull();
-	}
-
-	@Test
 	void theLastLimitIsKeptWhileTheSemaphoreIsNotInUse() {
 		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api")).release();
 		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isNaN();

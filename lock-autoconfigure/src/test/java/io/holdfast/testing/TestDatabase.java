@@ -18,15 +18,29 @@ public enum TestDatabase {
 		HikariConfig create(String name) {
 			return config("jdbc:h2:mem:" + name, "sa", "");
 		}
+
+		@Override
+		public void assumeAvailable() {
+			// Always.
+		}
 	},
 
 	/** A server of this JVM. */
 	POSTGRESQL {
 		@Override
 		HikariConfig create(String name) {
+			return server().create(name);
+		}
+
+		@Override
+		public void assumeAvailable() {
+			server();
+		}
+
+		private DatabaseServer server() {
 			DatabaseServer server = DatabaseServer.postgresql();
 			assumeTrue(server != null, "There is no PostgreSQL, and no Docker to run it in");
-			return server.create(name);
+			return server;
 		}
 	},
 
@@ -34,9 +48,18 @@ public enum TestDatabase {
 	MARIADB {
 		@Override
 		HikariConfig create(String name) {
+			return server().create(name);
+		}
+
+		@Override
+		public void assumeAvailable() {
+			server();
+		}
+
+		private DatabaseServer server() {
 			DatabaseServer server = DatabaseServer.mariaDb();
 			assumeTrue(server != null, "There is no MariaDB, and no Docker to run it in");
-			return server.create(name);
+			return server;
 		}
 	};
 
@@ -59,6 +82,12 @@ public enum TestDatabase {
 		config.setPoolName(name());
 		return new HikariDataSource(config);
 	}
+
+	/**
+	 * Skip the test where there is no server. An application context that opens the
+	 * database would fail instead.
+	 */
+	public abstract void assumeAvailable();
 
 	abstract HikariConfig create(String name);
 

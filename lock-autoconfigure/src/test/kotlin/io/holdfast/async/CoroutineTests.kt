@@ -111,6 +111,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     @DisplayName("The minHold of a lock does not count for a function that fails or is cancelled, and counts for one that returns")
     fun minHold() = runBlocking<Unit> {
         assertThat(runCatching { shops[0].job { error("failed") } }.exceptionOrNull()).hasMessage("failed")
+        awaitFree("job")
         val begun = CompletableDeferred<Unit>()
         val running = async { shops[1].job { begun.complete(Unit); delay(Long.MAX_VALUE) } }
         begun.await()

@@ -4,18 +4,22 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 
 /**
- * The rules for a released hold: whether a waiter of this instance may take it over, and
- * whether it may be kept warm for a request that may come. They change nothing: the
- * coordinator decides and acts. Called in its events.
+ * The rules for a released hold: whether a waiter of this instance may take it over. They
+ * change nothing: the coordinator decides and acts. Called in its events.
  */
 public final class HandOverRules {
+
+	/**
+	 * Longest stay in this instance without asking the store, whose message that others
+	 * wait may be lost.
+	 */
+	private static final long LONGEST_STAY = TimeUnit.SECONDS.toNanos(1);
 
 	private final EngineContext context;
 
@@ -61,22 +65,6 @@ public final class HandOverRules {
 				|| 2 * (now - hold.history.grantedByStoreAt()) >= limits.maxTime().toNanos();
 	}
 
-	/** Return whether a released hold is worth keeping for a request that may come. */
-	public boolean canKeepWarm(Hold hold, long now) {
-		return isWantedHereOnly(hold, now) && hold.renewal.at() - now > 0 && isSound(hold, now);
-	}
-
-	/** Return from when on no request can take over a hold that is kept warm. */
-	public long warmUntil(Hold hold) {
-		long end = hold.history.grantedByStoreAt() + EngineSettings.LONGEST_KEPT.toNanos();
-		return (hold.renewal.at() - end < 0) ? hold.renewal.at() : end;
-	}
-
-	/** Return whether a request can take over a hold that was kept warm. */
-	public boolean canTakeOverKept(Hold hold, ResolvedRequest next, long now) {
-		return canKeepWarm(hold, now) && isLike(hold, next);
-	}
-
 	private HandOverLimits limits(Hold hold) {
 		return this.context.settings.localHandOver(hold.resource().kind());
 	}
@@ -92,7 +80,7 @@ public final class HandOverRules {
 
 	/** Return whether it may stay for longer than a turn if no other instance waits. */
 	private static boolean mayStay(Hold hold, long now) {
-		return hasFence(hold) && now - hold.history.grantedByStoreAt() < EngineSettings.LONGEST_KEPT.toNanos();
+		return hasFence(hold) && now - hold.history.grantedByStoreAt() < LONGEST_STAY;
 	}
 
 	/** Return whether a fence is left for the next one. Permits have no stride. */

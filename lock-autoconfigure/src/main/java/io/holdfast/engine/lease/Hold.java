@@ -394,7 +394,7 @@ public final class Hold extends TokenGrant {
 		/** Return whether a request waits here. Thread-safe. */
 		boolean isAwaited();
 
-		/** Release in the store what is kept warm or offered, if anything is. */
+		/** Release in the store what is offered, if anything is. */
 		void releaseUnused();
 
 	}

@@ -268,11 +268,10 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	private void giveWayToLastHolder() {
-		if (this.hold.history.handOvers() > 0 && this.hold.resource().kind() == Kind.LOCK
-				&& this.context.settings.keepWarm().isZero()) {
+		if (this.hold.history.handOvers() > 0 && this.hold.resource().kind() == Kind.LOCK) {
 			// Woken up on its processor, this thread may be ahead of the last holder's,
 			// which is about to ask again: without a request that waits, the lock would
-			// go to the store and back for each of the two, if it is not kept warm.
+			// go to the store and back for each of the two.
 			this.context.scheduler.giveWay(this.hold.coordinator::isAwaited, RETURN_NANOS);
 		}
 	}

@@ -130,7 +130,7 @@ public final class LeaseRenewer {
 		return this.drained;
 	}
 
-	/** Return the holds, without those that were released here and are kept warm. */
+	/** Return the holds, without those that were released here and are offered. */
 	public List<Hold> holds() {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
@@ -322,7 +322,7 @@ public final class LeaseRenewer {
 		}
 		lose(hold, why);
 		hold.coordinator.execute(() -> {
-			// Just handed over, or kept warm.
+			// Just handed over, or offered.
 			Hold next = this.holds.get(token);
 			if (next == null || next.fence >= nextFence) {
 				return;
@@ -354,7 +354,7 @@ public final class LeaseRenewer {
 				for (String token : tokens) {
 					Hold hold = this.holds.get(token);
 					if (hold != null && !lose(hold, why)) {
-						// Kept warm, or offered: not to be taken over.
+						// Offered: not to be taken over.
 						hold.markLost(why);
 					}
 				}

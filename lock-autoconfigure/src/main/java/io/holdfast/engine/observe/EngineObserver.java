@@ -137,9 +137,6 @@ public interface EngineObserver {
 		 */
 		BARGED,
 
-		/** Without any command: it had been kept here since its last release. */
-		KEPT,
-
 		/** One and the same command gave it back and took it, within this instance. */
 		PASSED_ON,
 

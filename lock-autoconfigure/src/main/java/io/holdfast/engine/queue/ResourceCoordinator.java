@@ -55,10 +55,10 @@ import org.jspecify.annotations.Nullable;
  * <b>Handing over.</b> With the last handle the hold ends. The coordinator decides what
  * becomes of it, within what {@link HandOverRules} allow. The next waiter of this
  * instance takes it over, without a command and with the next fencing token; while its
- * thread wakes up, requests that are not fair may barge ({@link Barging}). Or it is kept
- * warm for a request that may come. Or it keeps others out until its least time is over.
- * Or it goes back to the store, by a RELEASE that brings in the next waiter with the same
- * command. A turn of the instance is limited, so that others have theirs.
+ * thread wakes up, requests that are not fair may barge ({@link Barging}). Or it keeps
+ * others out until its least time is over. Or it goes back to the store, by a RELEASE
+ * that brings in the next waiter with the same command. A turn of the instance is
+ * limited, so that others have theirs.
  *
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
@@ -95,18 +95,8 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		// It makes no difference.
 	}
 
-	/** Return whether a released hold is kept here for a request that may come. */
-	boolean canKeepWarm(Hold hold, long now) {
-		return false;
-	}
-
-	/** Keep a released hold, which is not released in the store yet. */
-	void keepWarm(Hold hold, long now) {
-		throw new IllegalStateException("not kept");
-	}
-
 	@Override
-	public void releaseUnused() {
+	public final void releaseUnused() {
 		if (this.barging != null) {
 			this.barging.releaseOffered();
 		}
@@ -234,10 +224,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 				handOverOrOffer(hold, Objects.requireNonNull(next), now);
 				result.complete(ReleaseResult.RELEASED);
 			}
-			case KEEP_WARM -> {
-				keepWarm(hold, now);
-				result.complete(ReleaseResult.RELEASED);
-			}
 			case RELEASE -> releaseInStore(hold).whenComplete((reply, error) -> {
 				if (error == null) {
 					result.complete(held ? this.parts.losses().judgeRelease(hold, reply) : ReleaseResult.LOST);
@@ -263,11 +249,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		if (hold.isUsed() && hold.minHoldLeft(now) > 0) {
 			return AfterRelease.MIN_HOLD;
 		}
-		if (next != null) {
-			return AfterRelease.HAND_OVER;
-		}
-		return (hold.isUsed() && !this.context.isClosed() && canKeepWarm(hold, now)) ? AfterRelease.KEEP_WARM
-				: AfterRelease.RELEASE;
+		return (next != null) ? AfterRelease.HAND_OVER : AfterRelease.RELEASE;
 	}
 
 	@Override
@@ -381,9 +363,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 
 		/** The next waiter here goes on with it, or one that barges. */
 		HAND_OVER,
-
-		/** It stays here for a request that may come. */
-		KEEP_WARM,
 
 		/** It goes back to the store, which brings in the next waiter. */
 		RELEASE

@@ -29,33 +29,24 @@ import org.jspecify.annotations.Nullable;
  * @param maxWaitersPerKey how many of them for one key
  * @param lockHandOver how long a lock stays within this instance
  * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
- * @param keepWarm for how long an exclusive lock without waiters is kept here after its
- * release, for the next request; 0, not at all
  * @since 0.1.0
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, boolean lockFair,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, Duration outagePatience, int maxWaiters, int maxWaitersPerKey,
-		HandOverLimits lockHandOver, HandOverLimits semaphoreHandOver, Duration keepWarm) {
-
-	/**
-	 * How long a lock may be kept in all, and taken again, before the store is asked:
-	 * waiters of other instances have asked it, and what the store told may have been
-	 * lost.
-	 */
-	public static final Duration LONGEST_KEPT = Duration.ofSeconds(1);
+		HandOverLimits lockHandOver, HandOverLimits semaphoreHandOver) {
 
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
 	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s, outage
 	 * patience 3 s; 100,000 requests may wait, 10,000 of them for one key; locks and
-	 * permits are handed over locally, 16 times and for 5 ms at most; nothing is kept.
+	 * permits are handed over locally, 16 times and for 5 ms at most.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, true, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				Duration.ofSeconds(3), 100_000, 10_000, HandOverLimits.DEFAULT, HandOverLimits.DEFAULT, Duration.ZERO);
+				Duration.ofSeconds(3), 100_000, 10_000, HandOverLimits.DEFAULT, HandOverLimits.DEFAULT);
 	}
 
 	/**
@@ -67,19 +58,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
 				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, localHandOver,
-				localHandOver, this.keepWarm);
-	}
-
-	/**
-	 * Return the same with another time for which locks are kept.
-	 * @param keepWarm for how long
-	 * @return new settings
-	 */
-	public EngineSettings keepWarm(Duration keepWarm) {
-		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
-				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, this.lockHandOver,
-				this.semaphoreHandOver, keepWarm);
+				localHandOver);
 	}
 
 	/** Return how much may be handed over within an instance. */

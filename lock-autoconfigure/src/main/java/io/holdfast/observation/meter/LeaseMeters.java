@@ -44,10 +44,7 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 				renewals(kind, outcome);
 			}
 			for (HandOver way : HandOver.values()) {
-				// Permits are never kept.
-				if (kind == Kind.LOCK || way != HandOver.KEPT) {
-					handOvers(kind, way);
-				}
+				handOvers(kind, way);
 			}
 		}
 		for (Command command : Command.values()) {

@@ -323,23 +323,17 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsOfferedDoesNotEndWithTheTimeForWhichItWasKeptBefore() {
-		LeaseEngine warm = new LeaseEngine(this.store, settings().keepWarm(Duration.ofMillis(50)), this.store,
-				Runnable::run, () -> ID, () -> 1.0);
-		DefaultLockService service = new DefaultLockService(warm);
-		CompletableFuture<LockLease> kept = service.acquireAsync(UNFAIR);
-		this.store.last("acquire 1").granted(100, 30_000);
-		kept.join().releaseAsync();
-		LockLease held = service.acquireAsync(UNFAIR).join();
-		PendingAcquisition waiting = acquire(warm, ResolvedRequest.of(UNFAIR, settings()), new Thread(),
-				LeaseContext.empty());
-		waiting.markBlocked();
-		this.store.elapse(49);
-		held.releaseAsync();
-		this.store.elapse(1);
-		assertThat(this.store.sent()).containsExactly("acquire 1");
-		waiting.claimOffer();
-		assertThat(lease(waiting).fencingToken()).isEqualTo(102);
+	void whatIsReleasedByForceWhileItIsOfferedIsNotPassedOn() {
+		LockLease held = granted(UNFAIR, 100);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		held.release();
+		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":01"));
+		this.store.answerAtOnce("force 1", (command) -> {
+			waiting.claimOffer();
+			command.forced(true);
+		});
+		assertThat(this.service.forceRelease("k")).isTrue();
+		assertThat(waiting.result()).isNotDone();
 	}
 
 	@Test

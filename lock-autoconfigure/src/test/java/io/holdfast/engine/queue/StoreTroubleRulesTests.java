@@ -114,7 +114,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 				new EngineSettings(base.waitTime(), base.leaseTime(), null, true, base.semaphoreWaitTime(),
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
 						base.commandTimeout(), Duration.ZERO, base.maxWaiters(), base.maxWaitersPerKey(),
-						base.lockHandOver(), base.semaphoreHandOver(), base.keepWarm()),
+						base.lockHandOver(), base.semaphoreHandOver()),
 				this.store, Runnable::run, () -> ID, () -> 1.0);
 		this.store.loseConnection();
 		CompletableFuture<LockLease> answer = new DefaultLockService(impatient).acquireAsync(REQUEST);

@@ -54,7 +54,7 @@ class WaitersLimitTests {
 				new EngineSettings(base.waitTime(), base.leaseTime(), null, true, base.semaphoreWaitTime(),
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
 						base.commandTimeout(), base.outagePatience(), IN_ALL, PER_KEY, base.lockHandOver(),
-						base.semaphoreHandOver(), base.keepWarm()));
+						base.semaphoreHandOver()));
 	}
 
 	private CompletableFuture<? extends Lease> ask(Kind kind, String key) {

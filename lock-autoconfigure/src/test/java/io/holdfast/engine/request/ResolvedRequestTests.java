@@ -31,8 +31,7 @@ class ResolvedRequestTests {
 		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(), lockFair,
 				defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), semaphoreFair, defaults.handoffTimeout(),
 				defaults.retryInterval(), defaults.commandTimeout(), defaults.outagePatience(), defaults.maxWaiters(),
-				defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver(),
-				defaults.keepWarm());
+				defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver());
 	}
 
 	@ParameterizedTest
@@ -44,7 +43,7 @@ class ResolvedRequestTests {
 		assertThat(ResolvedRequest.of(LOCKS, forLocks)).extracting(ResolvedRequest::fair).containsExactly(fair, fair);
 		assertThat(ResolvedRequest.of(PERMIT, settings(!fair, fair)).fair()).isEqualTo(fair);
 		// So they stay, whatever else is changed.
-		EngineSettings changed = forLocks.localHandOver(HandOverLimits.NONE).keepWarm(HandOverLimits.DEFAULT.maxTime());
+		EngineSettings changed = forLocks.localHandOver(HandOverLimits.NONE);
 		assertThat(ResolvedRequest.of(LOCK, changed)).extracting(ResolvedRequest::fair).containsExactly(fair);
 	}
 
