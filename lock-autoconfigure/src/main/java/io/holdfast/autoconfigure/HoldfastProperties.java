@@ -224,7 +224,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		 * @param maxTime For how long a lock is passed on within an instance before
 		 * waiters of other instances get their turn
 		 */
-		public record HandOverLimits(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		public record HandOverLimits(@DefaultValue("63") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}
@@ -272,7 +272,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		 * @param maxTime For how long a permit is passed on within an instance before
 		 * waiters of other instances get their turn
 		 */
-		public record HandOverLimits(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		public record HandOverLimits(@DefaultValue("63") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}

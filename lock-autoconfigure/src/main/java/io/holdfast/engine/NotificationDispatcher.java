@@ -6,7 +6,6 @@ import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.queue.Contender;
 import io.holdfast.engine.queue.CoordinatorRegistry;
-import io.holdfast.engine.queue.ResourceCoordinator;
 import io.holdfast.engine.release.ForcedRelease;
 import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -105,20 +104,6 @@ final class NotificationDispatcher implements StoreNotifications {
 					this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
 				}
 			});
-		}
-	}
-
-	@Override
-	public void wanted(Resource resource, String token) {
-		ResourceCoordinator coordinator = this.coordinators.find(resource);
-		if (this.releases.isOver(token)) {
-			// A shut-down releases by itself.
-			if (!this.context.isClosed()) {
-				this.releases.releaseIfOver(resource, unknown(token));
-			}
-		}
-		else if (coordinator != null) {
-			coordinator.execute(() -> coordinator.onWanted(token));
 		}
 	}
 

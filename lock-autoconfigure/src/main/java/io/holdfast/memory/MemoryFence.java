@@ -12,12 +12,8 @@ final class MemoryFence {
 
 	private long last;
 
-	/** How many, the last one included, are lower than the next. */
-	private long room;
-
 	MemoryFence(long stride, long nowMicros) {
 		this.stride = stride;
-		this.room = stride;
 		this.forgotten = nowMicros - 1;
 	}
 
@@ -25,31 +21,17 @@ final class MemoryFence {
 	MemoryFence copy() {
 		MemoryFence copy = new MemoryFence(this.stride, this.forgotten + 1);
 		copy.last = this.last;
-		copy.room = this.room;
 		return copy;
 	}
 
 	/** Return the next fence, without taking it. */
 	long next(long nowMicros) {
-		return Math.max(this.last + this.room, nowMicros);
+		return Math.max(this.last + this.stride, nowMicros);
 	}
 
 	long advance(long nowMicros) {
 		this.last = next(nowMicros);
-		this.room = this.stride;
 		return this.last;
-	}
-
-	/**
-	 * Leave room for other than a stride.
-	 * @param fences how many, the last one included, are to be lower than the next
-	 */
-	void leave(int fences) {
-		this.room = fences;
-	}
-
-	int room() {
-		return (int) this.room;
 	}
 
 	/** Return the last one that was given out, 0 if none is remembered. */
@@ -64,7 +46,7 @@ final class MemoryFence {
 
 	/** Return whether the clock alone makes the next one greater. */
 	boolean isDispensable(long nowMicros) {
-		return this.last + this.room < nowMicros;
+		return this.last + this.stride < nowMicros;
 	}
 
 }

@@ -157,14 +157,6 @@ final class MemoryServer {
 		}
 	}
 
-	/** Tell an instance that others want what its token holds, after this command. */
-	void tellWanted(Resource resource, String token) {
-		ListeningInstance listener = listener(token);
-		if (listener != null && listener.reachable().getAsBoolean()) {
-			this.messages.add(() -> listener.notifications().wanted(resource, token));
-		}
-	}
-
 	private @Nullable ListeningInstance listener(String token) {
 		return this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
 	}

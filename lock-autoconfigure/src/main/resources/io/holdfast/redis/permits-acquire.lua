@@ -2,7 +2,7 @@
 --
 -- KEYS: holders, queue, state, limit of a semaphore. Only the server's time decides anything.
 -- ARGV: the key as its user named it; token, permits, limit, fair (0 or 1), lease, claim, mode, enqueue (0 or 1). Times in milliseconds.
--- Returns the fence, negative, alone if the permits were free; else what ask() of lib-permits says.
+-- Returns the fence alone if the permits were free; else what ask() of lib-permits says.
 --
 -- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
@@ -38,7 +38,7 @@ if waiting == 0 and grace == 0 and not said and (used and lastEnd or holders == 
       redis.call('PEXPIREAT', stateKey, lasting)
       redis.call('PEXPIREAT', holdersKey, lasting)
     end
-    return -fence
+    return fence
   end
 end
 

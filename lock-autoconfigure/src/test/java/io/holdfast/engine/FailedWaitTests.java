@@ -6,7 +6,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
@@ -125,11 +124,6 @@ class FailedWaitTests {
 		@Override
 		public Future<?> schedule(Runnable action, long delayNanos) {
 			return this.scheduler.schedule(action, delayNanos);
-		}
-
-		@Override
-		public void giveWay(BooleanSupplier done, long nanos) {
-			this.scheduler.giveWay(done, nanos);
 		}
 
 	}

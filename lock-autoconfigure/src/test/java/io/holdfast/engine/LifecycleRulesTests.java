@@ -192,7 +192,6 @@ class LifecycleRulesTests {
 		this.store.sent();
 		Resource lock = new Resource(Kind.LOCK, "k");
 		Objects.requireNonNull(this.store.wakeUps).granted(lock, token, 10, 30_000);
-		this.store.wakeUps.wanted(lock, token);
 		assertThat(this.store.sent()).isEmpty();
 	}
 

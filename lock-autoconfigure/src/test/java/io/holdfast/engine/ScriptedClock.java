@@ -4,7 +4,6 @@ import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 import io.holdfast.engine.context.Scheduler;
 
@@ -19,10 +18,6 @@ abstract class ScriptedClock implements Scheduler {
 
 	/** What happens, once, while a caller looks at the clock. */
 	public Runnable whileLookingAtTheClock = () -> {
-	};
-
-	/** What others do, once, while a caller gives way. */
-	public Runnable whileGivingWay = () -> {
 	};
 
 	public void elapse(long millis) {
@@ -52,16 +47,6 @@ abstract class ScriptedClock implements Scheduler {
 		};
 		action.run();
 		return this.now;
-	}
-
-	@Override
-	public void giveWay(BooleanSupplier done, long nanos) {
-		Runnable action = this.whileGivingWay;
-		this.whileGivingWay = () -> {
-		};
-		if (!done.getAsBoolean()) {
-			action.run();
-		}
 	}
 
 	@Override

@@ -46,10 +46,6 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	public Runnable whileStarting = () -> {
 	};
 
-	/** What happens, once, right after the store has told whether it listens. */
-	public Runnable onceToldThatItListens = () -> {
-	};
-
 	/** The keys that were asked for, as often as they were. */
 	public final List<String> asked = new CopyOnWriteArrayList<>();
 
@@ -141,12 +137,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	@Override
 	public boolean isListening() {
-		boolean told = this.listening;
-		Runnable then = this.onceToldThatItListens;
-		this.onceToldThatItListens = () -> {
-		};
-		then.run();
-		return told;
+		return this.listening;
 	}
 
 	@Override
@@ -293,10 +284,6 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		public void granted(long fence, long ttlMillis) {
 			Granted granted = new Granted(fence, ttlMillis);
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
-		}
-
-		public void granted(long fence, long ttlMillis, int fences) {
-			this.answer.complete(new Granted(fence, ttlMillis, fences));
 		}
 
 		public void busy(long ownerTtlMillis, long fence) {

@@ -109,11 +109,7 @@ final class SimulatedFleet {
 	}
 
 	private static String lease(SimulatedInstance instance, Entry hold) {
-		return Stream.of(false, true)
-			.map((told) -> instance.store.lease(Tokens.of(instance.id(), hold.number(), told)))
-			.filter(Objects::nonNull)
-			.findFirst()
-			.orElse("?");
+		return Objects.requireNonNullElse(instance.store.lease(Tokens.of(instance.id(), hold.number())), "?");
 	}
 
 	/** Have an instance release something by force. */

@@ -9,7 +9,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.context.Scheduler;
@@ -277,11 +276,6 @@ final class SimulatedInstance implements Scheduler {
 	@Override
 	public long nanoTime() {
 		return this.start + now() + now() * this.fast / MILLION;
-	}
-
-	@Override
-	public void giveWay(BooleanSupplier done, long nanos) {
-		// Other threads do not run before this one waits.
 	}
 
 	@Override

@@ -171,11 +171,6 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 			@Override
-			public void wanted(Resource resource, String token) {
-				SimulatedStore.this.connection.wakeUp(() -> wakeUps.wanted(resource, token));
-			}
-
-			@Override
 			public void reportWanted(String report) {
 				SimulatedStore.this.connection.wakeUp(() -> wakeUps.reportWanted(report));
 			}
@@ -289,8 +284,8 @@ final class SimulatedStore implements LeaseStore {
 		}
 		grantedAgain(command.token());
 		return switch (this.simulation.mutant) {
-			case OLD_FENCE -> new Granted(64, granted.ttlMillis(), granted.fences());
-			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), command.leaseMillis(), granted.fences());
+			case OLD_FENCE -> new Granted(64, granted.ttlMillis());
+			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), command.leaseMillis());
 			default -> reply;
 		};
 	}

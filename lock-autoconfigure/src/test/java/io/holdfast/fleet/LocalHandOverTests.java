@@ -136,42 +136,6 @@ class LocalHandOverTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("while no other instance waits, a permit stays here however often; who comes then has a turn")
-	void alone() throws Exception {
-		AtomicInteger inARow = new AtomicInteger();
-		AtomicInteger most = new AtomicInteger();
-		fleet.engine(first).observe(new EngineObserver() {
-
-			@Override
-			public void handedOver(Resource.Kind kind, HandOver way) {
-				int count = (way == HandOver.LOCAL) ? inARow.incrementAndGet() : inARow.getAndSet(0);
-				most.accumulateAndGet(count, Math::max);
-			}
-
-		});
-		SemaphoreRequest one = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
-		AtomicBoolean enough = new AtomicBoolean();
-		Crowd crowd = new Crowd();
-		crowd.add(4, () -> {
-			while (!enough.get()) {
-				fleet.semaphores(first).acquire(one).close();
-			}
-		});
-		crowd.add(1, () -> {
-			try {
-				await().atMost(Fleet.PATIENCE).until(() -> most.get() > 20 * COUNT);
-				for (int i = 0; i < 3; i++) {
-					fleet.semaphores(second).acquire(one).close();
-				}
-			}
-			finally {
-				enough.set(true);
-			}
-		});
-		crowd.run();
-	}
-
-	@Test
 	@DisplayName("a waiter has a turn, however many come again and again that are not fair")
 	void fairAmongOthers() throws Exception {
 		LockService instance = fleet.start(properties(COUNT, BRIEF.toMillis() + "ms"));

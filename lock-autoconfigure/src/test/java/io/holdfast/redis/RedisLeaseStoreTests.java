@@ -11,6 +11,8 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStoreContract;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.SharedStores;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -269,6 +271,23 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 		long second = busy(this.a.release("2", "3").next()).fence();
 		assertThat(second).isGreaterThan(first).isEqualTo(this.b.awaitWakeUp().fence());
 		assertThat(this.redis.template().getExpire(fenceKey())).isGreaterThan(90_000_000_000L);
+	}
+
+	@Test
+	@DisplayName("fences grow over one of the previous version, which a second number follows")
+	void growsOverFenceOfPreviousVersion() {
+		long ahead = 4_999_999_999_999_968L;
+		values().set(fenceKey(), ahead + " 1024");
+		long first = granted(this.a.acquire("1")).fence();
+		assertThat(first).isEqualTo(ahead + 64);
+		values().set(fenceKey(), first + " 1024");
+		long second = granted(this.a.release("1", "2").next()).fence();
+		assertThat(second).isEqualTo(first + 64);
+		this.a.release("2");
+		values().set(fenceKey(), second + " 1024");
+		Resource readWrite = new Resource(Kind.READ_WRITE, KEY);
+		AcquireCommand reader = new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, LEASE, CLAIM);
+		assertThat(granted(this.b.acquire(readWrite, reader)).fence()).isEqualTo(second + 64);
 	}
 
 	@Test

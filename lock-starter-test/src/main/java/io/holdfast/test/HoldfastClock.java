@@ -9,7 +9,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import java.util.function.BooleanSupplier;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.context.Scheduler;
@@ -234,11 +233,6 @@ public final class HoldfastClock {
 				timer.whenComplete((never, cancelled) -> cancel(added));
 				return timer;
 			}
-		}
-
-		@Override
-		public void giveWay(BooleanSupplier done, long nanos) {
-			HoldfastClock.this.threads.giveWay(done, nanos);
 		}
 
 		private void cancel(PendingAction action) {

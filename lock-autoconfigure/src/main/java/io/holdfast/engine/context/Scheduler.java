@@ -4,7 +4,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 
 import io.holdfast.async.BlockingWait;
 
@@ -42,13 +41,5 @@ public interface Scheduler {
 			throws InterruptedException, ExecutionException, TimeoutException {
 		return BlockingWait.get(future, until - nanoTime());
 	}
-
-	/**
-	 * Let other threads run until one of them has done something. For instants only: a
-	 * thread that falls asleep takes longer to be woken up.
-	 * @param done whether that is done; asked over and over
-	 * @param nanos for how many nanoseconds, more or less, at most
-	 */
-	void giveWay(BooleanSupplier done, long nanos);
 
 }

@@ -8,7 +8,6 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 import io.holdfast.async.DaemonThreads;
 
@@ -97,14 +96,6 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 		if (delayNanos > IN_FRONT_NANOS && this.inFrontUntil - now <= 0) {
 			this.inFrontUntil = now + IN_FRONT_NANOS;
 			this.executor.schedule(NOTHING, IN_FRONT_NANOS, TimeUnit.NANOSECONDS);
-		}
-	}
-
-	@Override
-	public void giveWay(BooleanSupplier done, long nanos) {
-		long until = System.nanoTime() + nanos;
-		while (!done.getAsBoolean() && System.nanoTime() - until < 0) {
-			Thread.yield();
 		}
 	}
 

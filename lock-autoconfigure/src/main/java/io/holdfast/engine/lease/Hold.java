@@ -41,11 +41,6 @@ public final class Hold extends TokenGrant {
 	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
 	private volatile boolean endedByShutDown;
 
-	/**
-	 * Whether others want it, as far as the store has told. Confined to the coordinator.
-	 */
-	private boolean wanted;
-
 	/** Number of extensions by hand beyond the lease time that have no answer. */
 	private volatile int extensions;
 
@@ -66,16 +61,13 @@ public final class Hold extends TokenGrant {
 	 * @param token by which the store knows it
 	 * @param doubtSince since which reconnect a command that named the token may run
 	 * late, or {@link #NO_DOUBT}
-	 * @param wanted whether others want it, as far as the store has told
 	 * @param granted the store's answer
 	 * @param sentAt when the command was sent
 	 * @param now the time
 	 */
-	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
-			long now) {
-		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, granted.fences(), 0, 0), now);
+	public Hold(HoldRequester requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
+		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, 0, 0), now);
 		this.coordinator = requester.coordinator();
-		this.wanted = wanted;
 		this.validUntil = sentAt + validity(granted.ttlMillis());
 		// Spread: holds granted together would be renewed together each time.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
@@ -89,7 +81,6 @@ public final class Hold extends TokenGrant {
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
 				before.doubtSince, before.history.plus(way), now);
 		this.coordinator = requester.coordinator();
-		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
 	}
@@ -228,16 +219,6 @@ public final class Hold extends TokenGrant {
 	/** Return whether a shut-down has lost it, and no release is to be sent. */
 	public boolean isEndedByShutDown() {
 		return this.endedByShutDown;
-	}
-
-	/** Note that other instances want it. */
-	public void onWanted() {
-		this.wanted = true;
-	}
-
-	/** Return whether other instances want it, as far as the store has told. */
-	public boolean isWanted() {
-		return this.wanted;
 	}
 
 	/**
@@ -390,9 +371,6 @@ public final class Hold extends TokenGrant {
 		 * not any more.
 		 */
 		void onHoldLost(Hold hold);
-
-		/** Return whether a request waits here. Thread-safe. */
-		boolean isAwaited();
 
 		/** Release in the store what is offered, if anything is. */
 		void releaseUnused();

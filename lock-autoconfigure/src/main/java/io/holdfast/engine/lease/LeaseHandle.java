@@ -32,9 +32,6 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
 
-	/** How long a thread takes to ask again for a lock that it has released. */
-	private static final long RETURN_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
-
 	final EngineContext context;
 
 	final LeaseRenewer renewer;
@@ -255,24 +252,13 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public ReleaseResult release() {
-		giveWayToLastHolder();
 		return awaitRelease(startBlockingRelease());
 	}
 
 	@Override
 	public void close() {
 		if (!isReleased()) {
-			giveWayToLastHolder();
 			this.context.awaitSent(sendRelease(), this.hold.resource());
-		}
-	}
-
-	private void giveWayToLastHolder() {
-		if (this.hold.history.handOvers() > 0 && this.hold.resource().kind() == Kind.LOCK) {
-			// Woken up on its processor, this thread may be ahead of the last holder's,
-			// which is about to ask again: without a request that waits, the lock would
-			// go to the store and back for each of the two.
-			this.context.scheduler.giveWay(this.hold.coordinator::isAwaited, RETURN_NANOS);
 		}
 	}
 

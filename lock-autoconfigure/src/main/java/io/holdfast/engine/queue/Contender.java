@@ -12,7 +12,6 @@ import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.queue.StoreAnswers.SentCommand;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -51,9 +50,6 @@ public final class Contender {
 	private final long halfClaim;
 
 	private final StoreAnswers answers;
-
-	/** Whether other instances want its grant, as far as the store has told. */
-	private boolean wanted;
 
 	/** When it is to ask again. */
 	private long askAt;
@@ -299,17 +295,6 @@ public final class Contender {
 		}
 	}
 
-	/**
-	 * Note that others want what its token holds, whether or not it knows of its grant.
-	 */
-	void onWanted() {
-		this.wanted = true;
-	}
-
-	boolean isWanted() {
-		return this.wanted;
-	}
-
 	private void onGranted(Granted granted, long sentAt, HandOver way) {
 		long now = this.context.scheduler.nanoTime();
 		if (this.answers.hasEnded(granted.fence())) {
@@ -388,10 +373,6 @@ public final class Contender {
 	/** Give the grant to the first waiter here that asks for the same. */
 	private void passGrant(Granted granted, long sentAt, HandOver way, long now) {
 		this.context.onAcquired(this.coordinator.resource().kind());
-		// If it had to wait, others may wait behind it, and the store tells of them no
-		// more.
-		this.wanted |= granted.fences() <= HandOverLimits.STRIDE
-				&& (this.answers.isBusy() || way != HandOver.ASKED_AGAIN);
 		this.waiter.onGranted(granted, sentAt, way, now);
 	}
 

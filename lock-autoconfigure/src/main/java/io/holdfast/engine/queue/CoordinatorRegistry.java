@@ -154,7 +154,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	@Override
 	public Contender addContender(ContenderHost coordinator, Waiter waiter) {
-		String token = Tokens.of(waiter.instanceId, waiter.number, false);
+		String token = Tokens.of(waiter.instanceId, waiter.number);
 		Contender contender = new Contender(coordinator, token, waiter);
 		this.contenders.put(token, contender);
 		return contender;

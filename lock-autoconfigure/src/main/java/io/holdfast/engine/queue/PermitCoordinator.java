@@ -4,7 +4,6 @@ import java.util.HashSet;
 import java.util.Set;
 
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.engine.handover.RemoteWaiterProbe;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
@@ -40,8 +39,6 @@ public final class PermitCoordinator extends ResourceCoordinator {
 
 	/** The highest number of a request that was answered, or has failed. */
 	private long lastAnswered;
-
-	private @Nullable RemoteWaiterProbe remoteWaiters;
 
 	/** The waiter that was the last to join the queue. */
 	private @Nullable Waiter lastQueued;
@@ -233,33 +230,10 @@ public final class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	void onHandOver(Hold hold, Waiter next, long now) {
-		if (rules().isLate(hold, now)) {
-			probeRemoteWaiters(next.request, now);
-		}
-	}
-
-	@Override
 	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		ResolvedRequest request = waiter.request;
-		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
 		boolean fits = hold.permits() == request.permits() && hold.request.limit() == request.limit();
-		return handsOver(request) && fits && rules().canTakeOver(hold, request, quiet, now);
-	}
-
-	private void probeRemoteWaiters(ResolvedRequest request, long now) {
-		int standing = 0;
-		for (Waiter waiter : this.contending) {
-			if (!waiter.contender().answers().isBusy()) {
-				// Whether it stands in the queue is not known.
-				return;
-			}
-			standing++;
-		}
-		if (this.remoteWaiters == null) {
-			this.remoteWaiters = new RemoteWaiterProbe(this.context, this.resource, this::execute, this.handOver, now);
-		}
-		this.remoteWaiters.askIfDue(standing, request.limit(), now);
+		return handsOver(request) && fits && rules().canTakeOver(hold, request, now);
 	}
 
 	/**

@@ -63,8 +63,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
- * {@link #waiters} and {@link #isAwaited} may be called from outside of its events, and
- * by the registry {@link #begin}, {@link #addUser} and {@link #removeUser}.
+ * {@link #waiters} may be called from outside of its events, and by the registry
+ * {@link #begin}, {@link #addUser} and {@link #removeUser}.
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
 
@@ -89,11 +89,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	 * {@code null}.
 	 */
 	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
-
-	/** Note that a released hold goes to a waiter here. */
-	void onHandOver(Hold hold, Waiter next, long now) {
-		// It makes no difference.
-	}
 
 	@Override
 	public final void releaseUnused() {
@@ -262,7 +257,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	}
 
 	private void handOverOrOffer(Hold hold, Waiter next, long now) {
-		onHandOver(hold, next, now);
 		if (!tryOffer(hold, next, now)) {
 			handOver(hold, next, now, HandOver.LOCAL);
 		}
@@ -321,19 +315,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		renewer().stopRenewing(hold);
 		detach(hold);
 		return outcome;
-	}
-
-	/** Note that others want what a token of this instance holds. */
-	public final void onWanted(String token) {
-		Hold hold = renewer().find(token);
-		if (hold != null) {
-			hold.onWanted();
-			releaseUnused();
-		}
-		Contender contender = this.parts.registry().contender(token);
-		if (contender != null) {
-			contender.onWanted();
-		}
 	}
 
 	final void detach(Hold hold) {

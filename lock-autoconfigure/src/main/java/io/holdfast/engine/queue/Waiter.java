@@ -211,7 +211,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	private void makeHold(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = contender();
 		long doubtSince = own.stop();
-		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
+		Hold hold = new Hold(this, own.token, doubtSince, granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.metOthersHere) {
 			this.context.observers.handedOver(this.coordinator.resource(), way, this.observation);
 		}

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * The half of a coordinator that coordinates waiters: it lets them queue in this
  * instance, contend in the store, and give up. The other half,
  * {@link ResourceCoordinator}, turns their grants into holds. Confined to the events of
- * the coordinator, but for {@link #execute}, {@link #waiters}, {@link #isAwaited},
- * {@link #addUser} and {@link #removeUser}.
+ * the coordinator, but for {@link #execute}, {@link #waiters}, {@link #addUser} and
+ * {@link #removeUser}.
  */
 abstract class WaiterCoordinator extends SerialExecutor implements Waiter.WaiterHost {
 
@@ -45,9 +45,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	/** Created for the first waiter: mostly there is none. */
 	Set<Waiter> queue = NO_WAITERS;
-
-	/** Whether the queue has a waiter. Changed by events only. */
-	private volatile boolean awaited;
 
 	/** Few: a list is small. */
 	final List<Waiter> contending = new ArrayList<>(1);
@@ -73,11 +70,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		this.context = parts.context();
 		this.parts = parts;
 		this.resource = resource;
-	}
-
-	@Override
-	public final boolean isAwaited() {
-		return this.awaited;
 	}
 
 	@Override
@@ -156,7 +148,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 			this.queue = new LinkedHashSet<>();
 		}
 		this.queue.add(waiter);
-		this.awaited = true;
 		this.parts.registry().addQueued(1);
 		boolean nothingKnown = !this.contending.isEmpty() && !this.contending.get(0).hasMetOthers();
 		if (nothingKnown && !waiter.hasMetOthers()) {
@@ -168,7 +159,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	final boolean dequeue(Waiter waiter) {
 		boolean waited = !this.queue.isEmpty() && this.queue.remove(waiter);
 		if (waited) {
-			this.awaited = !this.queue.isEmpty();
 			this.parts.registry().addQueued(-1);
 		}
 		return waited;

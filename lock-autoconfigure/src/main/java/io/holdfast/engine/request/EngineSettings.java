@@ -40,7 +40,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
 	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s, outage
 	 * patience 3 s; 100,000 requests may wait, 10,000 of them for one key; locks and
-	 * permits are handed over locally, 16 times and for 5 ms at most.
+	 * permits are handed over locally, 63 times and for 5 ms at most.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {

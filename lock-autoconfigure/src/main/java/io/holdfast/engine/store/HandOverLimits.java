@@ -28,7 +28,7 @@ public record HandOverLimits(int maxCount, Duration maxTime) {
 	}
 
 	/** Long enough to save most commands, too short to be noticed by other instances. */
-	public static final HandOverLimits DEFAULT = new HandOverLimits(16, Duration.ofMillis(5));
+	public static final HandOverLimits DEFAULT = new HandOverLimits(STRIDE - 1, Duration.ofMillis(5));
 
 	/** Every hold is granted by the store. */
 	public static final HandOverLimits NONE = new HandOverLimits(0, Duration.ofMillis(5));

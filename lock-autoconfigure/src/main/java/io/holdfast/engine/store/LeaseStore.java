@@ -284,21 +284,8 @@ public interface LeaseStore extends AutoCloseable {
 		 *
 		 * @param fence the fencing token of this grant
 		 * @param ttlMillis how long it holds it from now
-		 * @param fences how many fencing tokens, from that one on, are lower than that of
-		 * any later grant
 		 */
-		record Granted(long fence, long ttlMillis, int fences) implements AcquireReply {
-
-			/**
-			 * Create a grant with room for as many fencing tokens as all of exclusive
-			 * locks have.
-			 * @param fence the fencing token of this grant
-			 * @param ttlMillis how long the token holds it from now
-			 */
-			public Granted(long fence, long ttlMillis) {
-				this(fence, ttlMillis, HandOverLimits.STRIDE);
-			}
-
+		record Granted(long fence, long ttlMillis) implements AcquireReply {
 		}
 
 		/**

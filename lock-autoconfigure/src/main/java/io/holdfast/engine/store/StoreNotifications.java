@@ -40,15 +40,6 @@ public interface StoreNotifications {
 	}
 
 	/**
-	 * Others want what a token of this instance holds. Told of tokens with a number that
-	 * begins with 0 only, and whenever the first waiter asks.
-	 * @param resource what
-	 * @param token the token that holds it
-	 */
-	default void wanted(Resource resource, String token) {
-	}
-
-	/**
 	 * A report of what this instance holds and waits for is wanted; see
 	 * {@link InstanceStore#ask}.
 	 * @param report names the report

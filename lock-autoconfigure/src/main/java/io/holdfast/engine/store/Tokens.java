@@ -7,8 +7,7 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * The form of a token: {@code <instance id>:<number>}. With a number that begins with 0
- * the instance asks to be notified when other instances want what the token holds.
+ * The form of a token: {@code <instance id>:<number>}.
  *
  * @since 0.1.0
  */
@@ -17,9 +16,6 @@ public final class Tokens {
 	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]{1,18}");
 
 	private static final int ID_LENGTH = 32;
-
-	/** What the number begins with if the instance is to be notified. */
-	private static final char NOTIFIED = '0';
 
 	private static final int SHOWN_BYTES = 4;
 
@@ -30,16 +26,9 @@ public final class Tokens {
 	 * Return the token of a request.
 	 * @param instanceId whose
 	 * @param number which of its requests
-	 * @param notified whether the store is to notify the instance when others want what
-	 * the token holds
 	 */
-	public static String of(String instanceId, long number, boolean notified) {
-		return instanceId + (notified ? ":" + NOTIFIED : ":") + number;
-	}
-
-	/** Return whether the store notifies its instance when others want what it holds. */
-	public static boolean isNotifiedWhenWanted(String token) {
-		return token.charAt(ID_LENGTH + 1) == NOTIFIED;
+	public static String of(String instanceId, long number) {
+		return instanceId + ":" + number;
 	}
 
 	/** Return whether an owner's text is a token of some instance. */

@@ -18,9 +18,6 @@ final class NotificationText {
 	/** The next fence, and the tokens whose leases were released by force. */
 	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
 
-	/** That others want what a token holds, and its key. */
-	private static final Pattern WANTED = Pattern.compile("W (\\S+) (.+)", Pattern.DOTALL);
-
 	/** What another instance wants to have answered, by the name of the answer. */
 	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
 
@@ -36,7 +33,6 @@ final class NotificationText {
 			case 'L' -> tellGrant(text, Kind.LOCK, notifications);
 			case 'S' -> tellGrant(text, Kind.SEMAPHORE, notifications);
 			case 'E' -> tellEnded(text, notifications);
-			case 'W' -> tellWanted(text, notifications);
 			default -> tellReport(text, notifications);
 		};
 	}
@@ -60,15 +56,6 @@ final class NotificationText {
 		for (String token : ended.group(2).split(" ")) {
 			notifications.ended(token, nextFence);
 		}
-		return true;
-	}
-
-	private static boolean tellWanted(String text, StoreNotifications notifications) {
-		Matcher wanted = WANTED.matcher(text);
-		if (!wanted.matches()) {
-			return false;
-		}
-		notifications.wanted(new Resource(Kind.LOCK, wanted.group(2)), wanted.group(1));
 		return true;
 	}
 

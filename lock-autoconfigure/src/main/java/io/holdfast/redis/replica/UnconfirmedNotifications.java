@@ -27,11 +27,6 @@ public record UnconfirmedNotifications(StoreNotifications notifications) impleme
 	}
 
 	@Override
-	public void wanted(Resource resource, String token) {
-		this.notifications.wanted(resource, token);
-	}
-
-	@Override
 	public void reportWanted(String report) {
 		this.notifications.reportWanted(report);
 	}

@@ -61,7 +61,7 @@ public final class ScriptReplies {
 		if (reply.size() > 1) {
 			return acquired(resource, reply, 0);
 		}
-		return new AcquireReply.Granted(Math.abs(number(reply.get(0))), leaseMillis);
+		return new AcquireReply.Granted(number(reply.get(0)), leaseMillis);
 	}
 
 	/**

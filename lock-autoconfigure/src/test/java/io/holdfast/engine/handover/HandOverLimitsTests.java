@@ -5,11 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.lease.PendingAcquisition;
@@ -18,7 +20,6 @@ import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
 import org.junit.jupiter.api.Test;
 
-import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -41,11 +42,6 @@ class HandOverLimitsTests extends ScriptedEngine {
 		return waiting;
 	}
 
-	private LockLease wanted(LockLease lease) {
-		this.store.wakeUps.wanted(lock("k"), ID + ":01");
-		return lease;
-	}
-
 	@Test
 	void theNextHereGoesOnWithTheTokenAndAHigherFence() {
 		LockLease lease = granted(REQUEST, 100);
@@ -60,58 +56,8 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aHolderThatIsFasterThanTheLastOneLetsThatComeBackAndWait() {
-		LockLease first = granted(REQUEST, 100);
-		LockLease second = next(first);
-		List<CompletableFuture<LockLease>> third = new ArrayList<>();
-		this.store.whileGivingWay = () -> third.add(this.service.acquireAsync(REQUEST));
-		second.release();
-		assertThat(third.get(0).join().fencingToken()).isEqualTo(102);
-		assertThat(this.store.sent()).containsExactly("acquire 1");
-	}
-
-	@Test
-	void aHolderGivesNoWayThatHasItFromTheStore() {
-		this.store.whileGivingWay = () -> this.service.acquireAsync(REQUEST);
-		this.store.answerAtOnce("release 1", (command) -> command.released(true));
-		granted(REQUEST, 100).release();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
-	}
-
-	private LockLease next(LockLease before) {
-		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
-		before.release();
-		return next.join();
-	}
-
-	@Test
-	void itStaysHereWhileNoOtherInstanceWantsIt() {
-		LockLease first = granted(REQUEST, 100);
-		List<CompletableFuture<LockLease>> waiting = waiting(HandOverLimits.STRIDE, REQUEST);
-		this.store.elapse(500);
-		first.release();
-		for (int i = 0; i < HandOverLimits.STRIDE - 1; i++) {
-			assertThat(waiting.get(i).join().fencingToken()).isEqualTo(101 + i);
-			waiting.get(i).join().releaseAsync();
-		}
-		// No fences are left.
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 65");
-		this.store.last("release 1 next 65").granted(164, 30_000);
-		assertThat(waiting.get(HandOverLimits.STRIDE - 1).join().fencingToken()).isEqualTo(164);
-	}
-
-	@Test
-	void theStoreIsAskedAfterASecondAsMessagesGetLost() {
-		LockLease lease = granted(REQUEST, 100);
-		this.service.acquireAsync(REQUEST);
-		this.store.elapse(1000);
-		lease.releaseAsync();
-		assertThat(this.store.sent()).contains("release 1 next 2");
-	}
-
-	@Test
 	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
-		LockLease first = wanted(granted(REQUEST, 100));
+		LockLease first = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
 		first.release();
 		for (int i = 0; i < COUNT; i++) {
@@ -126,7 +72,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 
 	@Test
 	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
-		LockLease lease = wanted(granted(REQUEST, 100));
+		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
 		this.store.elapse(5);
 		lease.releaseAsync();
@@ -134,31 +80,30 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itStaysForATurnOnlyWhereNoMessageTellsThatOthersWantIt() {
-		this.store.listening = false;
-		LockLease lease = granted(REQUEST, 100);
-		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
-		lease.release();
-		for (int i = 0; i < COUNT; i++) {
-			waiting.get(i).join().releaseAsync();
+	void byDefaultSixtyThreeGoOnWithinFiveMilliseconds() {
+		LeaseEngine usual = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, Runnable::run, () -> ID,
+				() -> 1.0);
+		DefaultLockService locks = new DefaultLockService(usual);
+		CompletableFuture<LockLease> last = locks.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(100, 30_000);
+		List<CompletableFuture<LockLease>> waiting = Stream.generate(() -> locks.acquireAsync(REQUEST))
+			.limit(64)
+			.toList();
+		this.store.elapse(4);
+		for (CompletableFuture<LockLease> next : waiting.subList(0, 63)) {
+			last.join().releaseAsync();
+			assertThat(next).isCompleted();
+			last = next;
 		}
-		assertThat(waiting.get(COUNT)).isNotDone();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
-	}
-
-	@Test
-	void itIsNotForgottenIfMessagesBreakOffWhileItIsPassedOn() {
-		LockLease lease = granted(REQUEST, 100);
-		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
-		this.store.elapse(500);
-		this.store.onceToldThatItListens = () -> this.store.listening = false;
-		lease.releaseAsync();
-		assertThat(second).isCompletedWithValueMatching((next) -> next.fencingToken() == 101);
+		assertThat(last.join().fencingToken()).isEqualTo(163);
+		last.join().releaseAsync();
+		assertThat(waiting.get(63)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 65");
 	}
 
 	@Test
 	void theStoreIsAskedAgainAfterEachGrantOfIts() {
-		LockLease lease = wanted(granted(REQUEST, 100));
+		LockLease lease = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
 		this.store.elapse(5);
 		lease.releaseAsync();

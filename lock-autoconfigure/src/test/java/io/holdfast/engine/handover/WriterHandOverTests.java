@@ -12,7 +12,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
-import io.holdfast.engine.store.Resource;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -23,12 +22,14 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class WriterHandOverTests extends ScriptedEngine {
 
+	private static final int COUNT = 3;
+
 	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
 
 	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
 
 	WriterHandOverTests() {
-		super(EngineSettings.defaults().localHandOver(new HandOverLimits(3, Duration.ofMillis(5))));
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
 	@Test
@@ -60,6 +61,23 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.store.elapse(5);
 		first.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
+		LockLease last = granted(WRITE, 100);
+		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+		for (int i = 0; i <= COUNT; i++) {
+			waiting.add(this.service.acquireAsync(WRITE));
+		}
+		for (int i = 0; i < COUNT; i++) {
+			last.release();
+			last = waiting.get(i).join();
+		}
+		assertThat(last.fencingToken()).isEqualTo(100 + COUNT);
+		last.releaseAsync();
+		assertThat(waiting.get(COUNT)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next " + (COUNT + 2));
 	}
 
 	@Test

@@ -33,11 +33,6 @@ class LockBargingTests extends ScriptedEngine {
 		super(EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5))));
 	}
 
-	private LockLease wanted(LockLease lease) {
-		this.store.wakeUps.wanted(lock("k"), ID + ":01");
-		return lease;
-	}
-
 	/** A thread asks, and waits. */
 	private PendingAcquisition blocked(LockRequest request) {
 		PendingAcquisition acquisition = acquire(this.engine, ResolvedRequest.of(request, settings()), new Thread(),
@@ -120,7 +115,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void whoGoesFirstDoesNotCountAmongThoseThatItIsPassedOnTo() {
-		LockLease held = wanted(granted(UNFAIR, 100));
+		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		for (int i = 0; i < 20; i++) {
@@ -143,7 +138,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void itGoesToTheStoreWhenNoFencesAreLeft() {
-		LockLease held = wanted(granted(UNFAIR, 100));
+		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		LockLease before = null;
@@ -285,7 +280,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void whoComesAfterTheTurnOfItsInstanceStandsInTheStoresQueue() {
-		LockLease held = wanted(granted(UNFAIR, 100));
+		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.pause(6);
@@ -294,19 +289,6 @@ class LockBargingTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 		this.store.last("release 1 next 2").granted(164, 30_000);
 		assertThat(lease(waiting).fencingToken()).isEqualTo(164);
-	}
-
-	@Test
-	void whatIsOfferedGoesToTheStoreWhenOthersWantIt() {
-		LockLease held = granted(UNFAIR, 100);
-		PendingAcquisition waiting = blocked(UNFAIR);
-		held.release();
-		this.store.wakeUps.wanted(lock("k"), ID + ":01");
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
-		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
-		waiting.claimOffer();
-		this.store.last("release 1 next 2").granted(164, 30_000);
-		assertThat(waiting.result()).isCompleted();
 	}
 
 	@Test
@@ -327,7 +309,7 @@ class LockBargingTests extends ScriptedEngine {
 		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
-		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":01"));
+		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
 		this.store.answerAtOnce("force 1", (command) -> {
 			waiting.claimOffer();
 			command.forced(true);

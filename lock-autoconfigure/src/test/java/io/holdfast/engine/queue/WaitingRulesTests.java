@@ -268,21 +268,6 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aTokenThatIsOverAndThatOthersWantIsReleased() {
-		LockLease lease = granted(REQUEST, 10);
-		this.store.wakeUps.wanted(Locks.lock(lease.key()), ID + ":1");
-		assertThat(this.store.sent()).as("held").doesNotContain("release 1");
-		lease.releaseAsync();
-		this.store.wakeUps.wanted(Locks.lock(lease.key()), ID + ":1");
-		this.store.last("release 1").released(true);
-		assertThat(this.store.sent()).as("under way").containsExactly("release 1");
-		this.store.wakeUps.wanted(Locks.lock(lease.key()), ID + ":1");
-		assertThat(this.store.sent()).containsExactly("release 1");
-		this.store.wakeUps.wanted(Locks.lock(lease.key()), "fedcba9876543210fedcba9876543210:1");
-		assertThat(this.store.sent()).as("another instance's").isEmpty();
-	}
-
-	@Test
 	void aGrantThatIsToldLateIsReleasedAfterTheReleaseThatIsUnderWay() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.sent();

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ForcedReleaseRulesTests extends ScriptedEngine {
 
-	private static final String TOKEN = ID + ":01";
+	private static final String TOKEN = ID + ":1";
 
 	private static final LockRequest ATTEMPT = REQUEST.waitTime(Duration.ZERO);
 
@@ -70,7 +70,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 164);
 		this.store.wakeUps.ended(TOKEN, 164);
 		assertThat(lease.isHeld()).isTrue();
-		this.store.wakeUps.ended(ID + ":02", 500);
+		this.store.wakeUps.ended(ID + ":2", 500);
 		assertThat(lease.isHeld()).isTrue();
 		this.store.wakeUps.ended(TOKEN, 165);
 		assertThat(lease.isHeld()).isFalse();

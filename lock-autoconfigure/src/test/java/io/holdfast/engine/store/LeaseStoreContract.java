@@ -35,40 +35,6 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("an owner that wants to be told learns that others want the key, from the first of them")
-	void tellsOwnerThatOthersWantIt() {
-		granted(this.a.acquire("01"));
-		busy(this.b.attempt(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
-		await().until(() -> this.a.wanted.size() == 1);
-		busy(this.b.acquire("2"));
-		await().until(() -> this.a.wanted.size() == 2);
-		// Who is behind another does not tell it, the first does each time.
-		busy(this.b.acquire("3"));
-		busy(this.b.acquire("2"));
-		busy(this.b.acquire("2"));
-		await().until(() -> this.a.wanted.size() == 4);
-		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
-		this.a.release("01");
-		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
-	}
-
-	@Test
-	@DisplayName("an owner that does not want to be told is not, nor is one that is no instance")
-	void tellsNoOtherOwnerThatOthersWantIt() {
-		granted(this.a.acquire("10"));
-		busy(this.b.acquire("1"));
-		this.b.release("1");
-		this.a.release("10");
-		putForeign("foreign", "0123:01", Duration.ofMillis(LEASE));
-		AcquireCommand another = AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM);
-		assertThat(busy(this.b.acquire(lock("foreign"), another)).foreign()).isTrue();
-		granted(this.a.acquire("01"));
-		busy(this.b.acquire("3"));
-		await().until(() -> !this.a.wanted.isEmpty());
-		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
-	}
-
-	@Test
 	@DisplayName("a released key goes to those who wait, in their order, for a claim")
 	void handsOverInOrder() {
 		granted(this.a.acquire("1"));
@@ -116,7 +82,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		assertThat(force(this.c, this.b.token("1"))).as("a waiter").isFalse();
 		assertThat(force(this.c, this.a.token("1"))).isTrue();
 		WakeUp next = this.b.awaitWakeUp();
-		assertThat(this.a.awaitEnded("1")).isBetween(former.fence() + former.fences(), next.fence());
+		assertThat(this.a.awaitEnded("1")).isBetween(former.fence() + HandOverLimits.STRIDE, next.fence());
 		assertThat(next.ttlMillis()).isEqualTo(CLAIM);
 		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
 			.containsExactly(this.b.token("1"), 1);
@@ -131,15 +97,15 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@Test
 	@DisplayName("a key that is released by force is free if there are no waiters, or all of them are gone")
 	void isFreeWhenReleasedByForce() {
-		Granted many = granted(this.a.acquire("01"));
+		Granted last = granted(this.a.acquire("1"));
 		if (seesWhoIsGone()) {
 			busy(this.b.acquire("1"));
 			leave(this.b);
 		}
-		assertThat(force(this.a, this.a.token("01"))).as("by its own instance").isTrue();
+		assertThat(force(this.a, this.a.token("1"))).as("by its own instance").isTrue();
 		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
-		long next = this.a.awaitEnded("01");
-		assertThat(next).isGreaterThanOrEqualTo(many.fence() + many.fences());
+		long next = this.a.awaitEnded("1");
+		assertThat(next).isGreaterThanOrEqualTo(last.fence() + HandOverLimits.STRIDE);
 		assertThat(granted(this.c.acquire("1")).fence()).isGreaterThanOrEqualTo(next);
 	}
 

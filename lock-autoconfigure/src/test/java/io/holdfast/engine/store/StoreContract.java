@@ -156,9 +156,6 @@ public abstract class StoreContract {
 
 		public final List<WakeUp> wakeUps = new CopyOnWriteArrayList<>();
 
-		/** Keys and tokens that others want what they hold. */
-		public final List<String> wanted = new CopyOnWriteArrayList<>();
-
 		/** Tokens whose leases were released by force, and the next fence of each. */
 		public final Map<String, Long> ended = new ConcurrentHashMap<>();
 
@@ -265,11 +262,6 @@ public abstract class StoreContract {
 		public long awaitEnded(String n) {
 			await().pollDelay(Duration.ZERO).until(() -> this.ended.containsKey(token(n)));
 			return this.ended.get(token(n));
-		}
-
-		@Override
-		public void wanted(Resource resource, String token) {
-			this.wanted.add(resource.key() + " " + token);
 		}
 
 		@Override

@@ -170,6 +170,20 @@ class GrantNotificationTests {
 	}
 
 	@Test
+	@DisplayName("A message of a kind that this version does not know changes nothing, as the grant behind it shows")
+	void unknownMessages() throws Exception {
+		Resource lock = new Resource(Kind.LOCK, "key");
+		assertThat(acquire(lock, HERE + ":1")).isInstanceOf(Granted.class);
+		assertThat(acquire(lock, HERE + ":2")).isInstanceOf(Busy.class);
+		for (String unknown : List.of("W " + HERE + ":1 key", "Z", "", "L of another form")) {
+			publish("holdfast:wake:" + HERE, unknown);
+		}
+		release(lock, HERE + ":1");
+		assertThat(this.granted.poll(10, TimeUnit.SECONDS)).isEqualTo(HERE + ":2");
+		release(lock, HERE + ":2");
+	}
+
+	@Test
 	@DisplayName("nor does it make up for a subscription that is at a replica")
 	void patternsDoNotConfirmSubscription() {
 		RedisURI uri = RedisURI.create(this.master.host(), this.master.port());
