@@ -7,9 +7,8 @@
 local STRIDE = 64
 local millis = math.floor(now / 1000)
 
--- The last fence. Behind it, version 1 may have written how many from that one on are lower than the next.
-local digits, room = string.match(last or '', '^(%d+) ?(%d*)$')
-local fence = tonumber(digits) or 0
+-- The last fence. Version 1 may have written a second number behind it.
+local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
 local advanced = false
 
 -- Whether readers have been there; when the last of their leases ends, 0 if all have ended; and whether the lock key has to live
@@ -41,11 +40,11 @@ end
 
 -- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
 local function nextFence()
-  return math.max(fence + (tonumber(room) or STRIDE), now)
+  return math.max(fence + STRIDE, now)
 end
 
 local function advanceFence()
-  fence, room, advanced = nextFence(), nil, true
+  fence, advanced = nextFence(), true
 end
 
 -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of

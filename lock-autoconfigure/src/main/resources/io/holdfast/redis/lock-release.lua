@@ -42,8 +42,8 @@ local function replaceFence()
   if type(last) == 'table' then
     return
   end
-  local digits, room = string.match(last or '', '^(%d+) ?(%d*)$')
-  local least = digits and digits + (tonumber(room) or 64) or 0
+  local digits = string.match(last or '', '^(%d+) ?%d*$')
+  local least = digits and digits + 64 or 0
   if least > now then
     fence = string.format('%.0f', least)
     redis.call('SET', fenceKey, fence, 'PX', retention + math.ceil((least - now) / 1000))
