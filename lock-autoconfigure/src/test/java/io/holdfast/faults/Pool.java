@@ -44,10 +44,10 @@ enum Pool {
 				: "{" + fleet.lockKey(key) + "}:queue";
 	}
 
-	/** Where is written in Redis what was counted. */
+	/** Where is written in Redis what was counted, or a lock's last fence. */
 	String stateKey(Fleet fleet, String key) {
 		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state"
-				: "{" + fleet.lockKey(key) + "}:rw-state";
+				: "{" + fleet.lockKey(key) + "}:fence";
 	}
 
 	/** How many leases are held, for Redis. */

@@ -20,6 +20,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.data.redis.RedisSystemException;
+import org.springframework.data.redis.core.script.DefaultRedisScript;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -219,6 +222,37 @@ class ReadWriteTests extends FleetTestCase {
 			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
 			attempt.lease(Fleet.PROMPT).release();
 		}
+	}
+
+	@Test
+	@DisplayName("S3 the script of RedisLockRegistry, which reads the key first, is told WRONGTYPE by readers, and leaves them alone")
+	void redisLockRegistry() {
+		DefaultRedisScript<Boolean> obtain = new DefaultRedisScript<>("""
+				local lockClientId = redis.call('GET', KEYS[1])
+				if lockClientId == ARGV[1] then
+				  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+				  return true
+				elseif not lockClientId then
+				  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+				  return true
+				end
+				return false
+				""", Boolean.class);
+		List<String> keys = List.of(fleet.lockKey(this.key));
+		try (LockLease reader = first.acquire(read())) {
+			assertThatExceptionOfType(RedisSystemException.class)
+				.isThrownBy(() -> fleet.template().execute(obtain, keys, "registry", "60000"))
+				.havingRootCause()
+				.withMessageContaining("WRONGTYPE");
+			reader.ensureHeld();
+		}
+		LockLease owner = first.acquire(write());
+		assertThat(fleet.template().execute(obtain, keys, "registry", "60000")).isFalse();
+		assertThat(owner.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(fleet.template().execute(obtain, keys, "registry", "60000")).isTrue();
+		assertThat(second.tryAcquire(once(LockMode.READ))).isEmpty();
+		assertThat(second.status(this.key).owner()).isEqualTo(Owner.FOREIGN);
+		fleet.template().delete(keys);
 	}
 
 	@Test

@@ -25,7 +25,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Instances of the previous version and of this one share a Redis, as they do while a
- * deployment rolls, under load.
+ * deployment rolls, under load; those of version 1 of the protocol are refused.
  */
 @WithRedis
 @Slow
@@ -90,6 +90,26 @@ class SideBySideTests {
 			roll(way, fleet, redis.startCluster(3).properties(), all);
 		}
 		assertWithinLimits(all);
+	}
+
+	@ParameterizedTest(name = "{0}")
+	@EnumSource
+	@DisplayName("an instance of version 1 of the protocol and one of this version refuse each other at the start")
+	void refuses(Way way, TestRedis redis) throws Exception {
+		String version1 = PreviousVersion.ofProtocol1();
+		boolean upgrade = way == Way.UPGRADE;
+		try (Fleet fleet = new Fleet(redis)) {
+			Worker first = (upgrade ? fleet.startOther(version1) : fleet.startWorker()).awaitReady();
+			Worker second = upgrade ? fleet.startWorker() : fleet.startOther(version1);
+			assertThat(second.awaitRefusal()).contains("cannot share locks and semaphores")
+				.contains(upgrade
+						? "speaks version 1 of the protocol in Redis, and this one speaks 2, which needs 2 or newer"
+						: "speaks version 2 of the protocol in Redis, which needs 2 or newer, and this one speaks 1")
+				.contains(upgrade ? "stop all instances, wait for the longest lease time, and start them"
+						: "Start this application with a newer version of Holdfast");
+			first.acquire("lock", LOCK);
+			first.awaitGranted("lock");
+		}
 	}
 
 	private static void roll(Way way, Fleet fleet, List<String> where, List<Worker> all) throws Exception {

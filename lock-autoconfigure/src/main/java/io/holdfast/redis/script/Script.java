@@ -90,7 +90,8 @@ public final class Script {
 	static Script of(String beginning, String... files) {
 		StringBuilder text = new StringBuilder(beginning);
 		for (String file : files) {
-			text.append(FILES.computeIfAbsent(file, Script::read));
+			text.append(INCLUDED.matcher(textOf(file))
+				.replaceAll((library) -> Matcher.quoteReplacement(textOf(library.group(1) + ".lua"))));
 		}
 		return new Script(text.toString());
 	}
@@ -105,14 +106,16 @@ public final class Script {
 		return this.digest;
 	}
 
+	private static String textOf(String file) {
+		return FILES.computeIfAbsent(file, Script::read);
+	}
+
 	private static String read(String file) {
 		try (InputStream resource = Script.class.getResourceAsStream(FOLDER + file)) {
 			if (resource == null) {
 				throw new IllegalStateException("The script " + file + " is missing from the jar of Holdfast");
 			}
-			String text = new String(resource.readAllBytes(), StandardCharsets.UTF_8);
-			return INCLUDED.matcher(text)
-				.replaceAll((library) -> Matcher.quoteReplacement(read(library.group(1) + ".lua")));
+			return new String(resource.readAllBytes(), StandardCharsets.UTF_8);
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
