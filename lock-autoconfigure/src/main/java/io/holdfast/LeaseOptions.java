@@ -19,67 +19,60 @@ import org.jspecify.annotations.Nullable;
  * @param minHold how long others are kept out at least
  * @param autoRenew whether the lease is renewed
  * @param name what kind of thing it is, for events, or {@code null}
- * @param fair whether those who wait come first, or {@code null} for the service's
- * default
  * @param namespace what comes before the keys, which have it already, or {@code null} for
  * the application's
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair, @Nullable String namespace,
-		boolean forCode, boolean optional) {
+		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable String namespace, boolean forCode,
+		boolean optional) {
 
-	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, null,
-			false, false);
+	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, false,
+			false);
 
 	LeaseOptions withWaitTime(String of, Duration waitTime) {
 		return new LeaseOptions(RequestChecks.checkWait("waitTime" + of, waitTime), this.leaseTime, this.maxHold,
-				this.minHold, this.autoRenew, this.name, this.fair, this.namespace, this.forCode, this.optional);
+				this.minHold, this.autoRenew, this.name, this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withLeaseTime(String of, Duration leaseTime) {
 		RequestChecks.checkBounds("leaseTime" + of, leaseTime, RequestChecks.MIN_LEASE, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withMaxHold(String of, Duration maxHold) {
 		RequestChecks.checkBounds("maxHold" + of, maxHold, RequestChecks.MIN_LEASE, RequestChecks.FOREVER);
 		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withMinHold(String of, Duration minHold) {
 		RequestChecks.checkBounds("minHold" + of, minHold, Duration.ZERO, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withAutoRenew(boolean autoRenew) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, autoRenew, this.name,
-				this.fair, this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withName(String of, String name) {
 		RequestChecks.checkName("name" + of, name);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, name,
-				this.fair, this.namespace, this.forCode, this.optional);
-	}
-
-	LeaseOptions withFair(boolean fair) {
-		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				fair, this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional);
 	}
 
 	LeaseOptions withCode() {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, true, this.optional);
+				this.namespace, true, this.optional);
 	}
 
 	LeaseOptions asOptional() {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace, this.forCode, true);
+				this.namespace, this.forCode, true);
 	}
 
 	LeaseOptions withNamespace(String of, String namespace) {
@@ -101,7 +94,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 					+ "Use another character, such as '.'");
 		}
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, namespace, this.forCode, this.optional);
+				namespace, this.forCode, this.optional);
 	}
 
 	/** Return a key in the namespace. */
@@ -112,7 +105,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 
 	private List<?> asked() {
 		return Arrays.asList(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair, this.namespace);
+				this.namespace);
 	}
 
 	@Override
@@ -129,8 +122,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 	public String toString() {
 		return "waitTime=" + (RequestChecks.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime="
 				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", autoRenew="
-				+ this.autoRenew + ((this.name != null) ? ", name=" + SingleLine.of(this.name) : "") + ", fair="
-				+ this.fair;
+				+ this.autoRenew + ((this.name != null) ? ", name=" + SingleLine.of(this.name) : "");
 	}
 
 }

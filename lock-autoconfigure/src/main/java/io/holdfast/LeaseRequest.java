@@ -99,13 +99,6 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	public abstract R minHold(Duration minHold);
 
 	/**
-	 * Set whether those that wait are served in their order.
-	 * @param fair whether they are
-	 * @return the changed request
-	 */
-	public abstract R fair(boolean fair);
-
-	/**
 	 * Set the kind of thing that is requested, for {@linkplain LeaseLostEvent events} and
 	 * meters: one of few names, unlike the key.
 	 * @param name the name, not blank
@@ -170,14 +163,6 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public boolean isAutoRenew() {
 		return this.options.autoRenew();
-	}
-
-	/**
-	 * Return whether those that wait are served in their order.
-	 * @return whether it is fair, or {@code null} for the service's default
-	 */
-	public @Nullable Boolean fair() {
-		return this.options.fair();
 	}
 
 	/**

@@ -138,28 +138,6 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Set whether waiters for an exclusive lock in the same instance are served in their
-	 * order. If not, and with local hand-over, others may have what was released there
-	 * while a blocked thread that is next wakes up to go on with it, as with Java's own
-	 * locks that are not fair: a request that arrives in the instance and is not fair
-	 * either, for 1 ms at most for each thread that is woken up, and only as long as the
-	 * turn of the instance lasts. So no waiter of another instance is passed more often
-	 * than by local hand-over. No request passes one for several keys.
-	 * <p>
-	 * It is much faster where many threads want one key for a very short time, and makes
-	 * no difference where the lock is held for longer than a thread takes to wake up. It
-	 * has no effect on readers and writers, and in strict order.
-	 * @param fair {@code true} (the default) to be served in that order; {@code false} to
-	 * go before the threads of others that are not fair, and to let them go before this
-	 * one's
-	 * @return the changed request
-	 */
-	@Override
-	public LockRequest fair(boolean fair) {
-		return with(this.options.withFair(fair));
-	}
-
-	/**
 	 * Ask within a context: if it has a lease of the key that is still held, a nested
 	 * lease of that is granted at once. Calls that block ask within the context of their
 	 * thread if nothing else is said; asynchronous ones within none.

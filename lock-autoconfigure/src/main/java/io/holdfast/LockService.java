@@ -313,10 +313,10 @@ public interface LockService {
 
 	/**
 	 * Return a view of a key as a {@link java.util.concurrent.locks.Lock}, with the terms
-	 * of a request: mode, lease time, renewal, fairness and the others. If it has a wait
-	 * time, {@link LockView#lock()} and {@link LockView#lockInterruptibly()} wait for
-	 * that time at most; else without limit. Views of one key and mode count the holds of
-	 * a thread together, whatever their terms; views of equal requests are equal.
+	 * of a request: mode, lease time, renewal and the others. If it has a wait time,
+	 * {@link LockView#lock()} and {@link LockView#lockInterruptibly()} wait for that time
+	 * at most; else without limit. Views of one key and mode count the holds of a thread
+	 * together, whatever their terms; views of equal requests are equal.
 	 * @param request what to lock, and how: one key
 	 * @return the view
 	 * @throws IllegalArgumentException if the request is for several keys

@@ -24,11 +24,14 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 
 	private final int permits;
 
-	private SemaphoreRequest(String key, int limit, int permits, LeaseOptions options) {
+	private final @Nullable Boolean fair;
+
+	private SemaphoreRequest(String key, int limit, int permits, @Nullable Boolean fair, LeaseOptions options) {
 		super(options);
 		this.key = key;
 		this.limit = limit;
 		this.permits = permits;
+		this.fair = fair;
 	}
 
 	/**
@@ -42,7 +45,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	public static SemaphoreRequest of(String key, int limit) {
 		RequestChecks.check("semaphore", key);
 		RequestChecks.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
-		return new SemaphoreRequest(key, limit, 1, LeaseOptions.DEFAULTS);
+		return new SemaphoreRequest(key, limit, 1, null, LeaseOptions.DEFAULTS);
 	}
 
 	/**
@@ -55,7 +58,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static SemaphoreRequest of(String key) {
-		return new SemaphoreRequest(RequestChecks.check("semaphore", key), OPERATORS_LIMIT, 1, LeaseOptions.DEFAULTS);
+		return new SemaphoreRequest(RequestChecks.check("semaphore", key), OPERATORS_LIMIT, 1, null,
+				LeaseOptions.DEFAULTS);
 	}
 
 	/**
@@ -65,13 +69,15 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public SemaphoreRequest only(String key) {
-		return new SemaphoreRequest(this.options.inNamespace("semaphore", key), this.limit, this.permits, this.options);
+		return new SemaphoreRequest(this.options.inNamespace("semaphore", key), this.limit, this.permits, this.fair,
+				this.options);
 	}
 
 	@Override
 	public SemaphoreRequest namespace(String namespace) {
 		LeaseOptions changed = this.options.withNamespace(of(), namespace);
-		return new SemaphoreRequest(changed.inNamespace("semaphore", this.key), this.limit, this.permits, changed);
+		return new SemaphoreRequest(changed.inNamespace("semaphore", this.key), this.limit, this.permits, this.fair,
+				changed);
 	}
 
 	/**
@@ -83,7 +89,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 */
 	public SemaphoreRequest permits(int permits) {
 		RequestChecks.checkCount("permits" + of(), permits, 1, MAX_LIMIT);
-		return new SemaphoreRequest(this.key, this.limit, permits, this.options);
+		return new SemaphoreRequest(this.key, this.limit, permits, this.fair, this.options);
 	}
 
 	/**
@@ -104,19 +110,18 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * Set whether requests are served in their order.
 	 * @param fair {@code true} (the default) to be granted permits only when no other
 	 * request waits before, where instances may take turns; {@code false} to pass all
-	 * requests that wait if enough permits are free for this request, also one whose
-	 * thread is waking up for them: faster under load. Requests for many permits can
-	 * starve while others pass them
+	 * requests that wait if enough permits are free for this request. Requests for many
+	 * permits can starve while others pass them. Local hand-over passes nothing on to an
+	 * unfair request
 	 * @return the changed request
 	 */
-	@Override
 	public SemaphoreRequest fair(boolean fair) {
-		return with(this.options.withFair(fair));
+		return new SemaphoreRequest(this.key, this.limit, this.permits, fair, this.options);
 	}
 
 	@Override
 	SemaphoreRequest with(LeaseOptions changed) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, changed);
+		return new SemaphoreRequest(this.key, this.limit, this.permits, this.fair, changed);
 	}
 
 	@Override
@@ -148,22 +153,31 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 		return this.permits;
 	}
 
+	/**
+	 * Return whether requests are served in their order.
+	 * @return whether it is fair, or {@code null} for the service's default
+	 */
+	public @Nullable Boolean fair() {
+		return this.fair;
+	}
+
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof SemaphoreRequest that && this.key.equals(that.key) && this.limit == that.limit
-				&& this.permits == that.permits && this.options.equals(that.options);
+				&& this.permits == that.permits && Objects.equals(this.fair, that.fair)
+				&& this.options.equals(that.options);
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.key, this.limit, this.permits, this.options);
+		return Objects.hash(this.key, this.limit, this.permits, this.fair, this.options);
 	}
 
 	@Override
 	public String toString() {
 		return "SemaphoreRequest[" + SingleLine.of(this.key) + ", limit="
 				+ ((this.limit != OPERATORS_LIMIT) ? this.limit : "operator's") + ", permits=" + this.permits + ", "
-				+ this.options + "]";
+				+ this.options + ", fair=" + this.fair + "]";
 	}
 
 }

@@ -43,7 +43,6 @@ class LockRequestTests {
 		assertThat(REQUEST.minHold()).isZero();
 		assertThat(REQUEST.name()).isNull();
 		assertThat(REQUEST.context()).isNull();
-		assertThat(REQUEST.fair()).isNull();
 		assertThat(REQUEST.isAutoRenew()).isTrue();
 		assertThat(REQUEST.isReentrant()).isTrue();
 	}
@@ -57,7 +56,7 @@ class LockRequestTests {
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
-				Named.of("name", (request) -> request.name("stock")), Named.of("fair", (request) -> request.fair(true)),
+				Named.of("name", (request) -> request.name("stock")),
 				Named.of("within", (request) -> request.within(LeaseContext.empty())),
 				Named.of("only", (request) -> request.only("stock:2")));
 	}
@@ -108,7 +107,6 @@ class LockRequestTests {
 			.maxHold(Duration.ofSeconds(30))
 			.minHold(Duration.ofSeconds(40))
 			.name("full")
-			.fair(false)
 			.within(LeaseContext.empty());
 	}
 
@@ -126,14 +124,13 @@ class LockRequestTests {
 		assertThat(request.maxHold()).hasSeconds(30);
 		assertThat(request.minHold()).hasSeconds(40);
 		assertThat(request.name()).isEqualTo("full");
-		assertThat(request.fair()).isFalse();
 		assertThat(request.context()).isSameAs(LeaseContext.empty());
 		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request.isReentrant()).isFalse();
 		assertThat(request).hasToString("LockRequest[stock:1, mode=READ, waitTime=PT10S, leaseTime=PT20S, "
-				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, fair=false, reentrant=false]");
+				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, reentrant=false]");
 		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
-				+ "leaseTime=null, maxHold=null, minHold=PT0S, autoRenew=true, fair=null, reentrant=true]");
+				+ "leaseTime=null, maxHold=null, minHold=PT0S, autoRenew=true, reentrant=true]");
 	}
 
 	static Stream<Arguments> bounds() {
@@ -260,9 +257,8 @@ class LockRequestTests {
 	@Test
 	@DisplayName("The request for one of the keys is as the request for all otherwise")
 	void only() {
-		LockRequest all = LockRequest.ofAll(List.of("a", "b")).waitForever().name("both").fair(false).reentrant(false);
-		assertThat(all.only("b"))
-			.isEqualTo(LockRequest.of("b").waitForever().name("both").fair(false).reentrant(false));
+		LockRequest all = LockRequest.ofAll(List.of("a", "b")).waitForever().name("both").reentrant(false);
+		assertThat(all.only("b")).isEqualTo(LockRequest.of("b").waitForever().name("both").reentrant(false));
 	}
 
 	@Test

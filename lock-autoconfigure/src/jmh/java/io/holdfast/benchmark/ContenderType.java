@@ -75,9 +75,6 @@ enum ContenderType {
 	HOLDFAST_STRICT("Holdfast, strict order", "bench:", Set.of(),
 			(redis, lease) -> holdfast(strictApplication(redis, lease))),
 
-	HOLDFAST_UNFAIR("Holdfast, not fair", "bench:", Set.of(),
-			(redis, lease) -> holdfast(application(redis, lease, "holdfast.lock.fair=false"))),
-
 	R_LOCK("RLock", "", Set.of(), (redis, lease) -> {
 		RedissonClient client = redisson(redis, lease);
 		return redissonLocks(client, client::getLock);

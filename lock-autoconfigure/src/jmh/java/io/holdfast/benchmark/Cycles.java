@@ -61,8 +61,8 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 		return new Cycles("one-key-" + ((jvms == 1) ? threads : jvms + "x" + threads),
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, all want one key",
 				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_WITH_LOCK, ContenderType.HOLDFAST_STRICT,
-						ContenderType.HOLDFAST_UNFAIR, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
-						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
+						ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN,
+						ContenderType.REGISTRY_PUBSUB),
 				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1, 0, false);
 	}
 

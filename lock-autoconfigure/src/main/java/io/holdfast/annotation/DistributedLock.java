@@ -153,17 +153,6 @@ public @interface DistributedLock {
 	boolean autoRenew() default true;
 
 	/**
-	 * Set whether waiters for an exclusive lock in the same instance are served in their
-	 * order. {@link Fairness#UNFAIR} lets other calls that are not fair go before a
-	 * blocked thread that wakes up to go on with what was released, for 1 ms at most, and
-	 * only as long as the turn of the instance lasts: see
-	 * {@link io.holdfast.LockRequest#fair(boolean)}. It has no effect on readers and
-	 * writers, and in strict order; no call passes one with several keys.
-	 * @return the order
-	 */
-	Fairness fairness() default Fairness.DEFAULT;
-
-	/**
 	 * The longest time that a renewed lease may be held in all: after that its renewal
 	 * stops, and the lease ends with what is left of its lease time; a longer default
 	 * lease time is shortened to it. A guard against methods that hang. Written like

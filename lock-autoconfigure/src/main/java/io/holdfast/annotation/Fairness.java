@@ -1,23 +1,22 @@
 package io.holdfast.annotation;
 
 /**
- * The order in which waiters of one instance are served. Across instances, waiters stand
- * in a queue in any case.
+ * The order in which requests for permits are served.
  *
  * @since 0.1.0
  */
 public enum Fairness {
 
 	/**
-	 * The default of the application: {@code holdfast.lock.fair} or
-	 * {@code holdfast.semaphore.fair}, which is {@link #FAIR} unless it is set.
+	 * The default of the application: {@code holdfast.semaphore.fair}, which is
+	 * {@link #FAIR} unless it is set.
 	 */
 	DEFAULT,
 
 	/** First come, first served. */
 	FAIR,
 
-	/** A call may pass waiters that came before, for more throughput. */
+	/** A call passes waiters that came before, if enough permits are free for it. */
 	UNFAIR
 
 }

@@ -132,7 +132,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public EngineSettings engineSettings() {
 		check();
-		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(), this.lock.fair(),
+		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
 				this.redis.outagePatience(), this.limits.waiters(), this.limits.waitersPerKey(),
@@ -188,8 +188,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * while the holder lives, it is renewed
 	 * @param maxHold How long a lock is renewed in all, as a guard against holders that
 	 * hang, not shorter than the lease time; without limit by default
-	 * @param fair Whether those who wait for an exclusive lock in one instance are served
-	 * in their order; if not, others of the instance may go before a thread that wakes up
 	 * @param healMissingTtl Expiry to give to a lock key that another client left without
 	 * one, 100ms at least; by default such keys are left alone
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
@@ -199,9 +197,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * be asked for: throw, or fallback for methods that have one which takes it
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
-			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @DefaultValue("true") boolean fair,
-			@Nullable Duration healMissingTtl, @DefaultValue("24h") Duration fenceRetention,
-			@DefaultValue HandOverLimits localHandOver, @DefaultValue("throw") OnStoreFailure onStoreFailure) {
+			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
+			@DefaultValue("24h") Duration fenceRetention, @DefaultValue HandOverLimits localHandOver,
+			@DefaultValue("throw") OnStoreFailure onStoreFailure) {
 
 		/** Outcome of a call whose lock cannot be asked for. */
 		public enum OnStoreFailure {

@@ -17,6 +17,8 @@ final class RemovedProperties {
 
 	/** The removed properties by name, with the advice to users. */
 	private static final Map<String, String> ADVICE = Map.ofEntries( //
+			Map.entry("holdfast.lock.fair",
+					"Delete it: locks are always served in order, and local hand-over makes up for the speed"),
 			Map.entry("holdfast.lock.keep-warm",
 					"Delete it: as close() does not wait for Redis, a lock costs one round trip without it"));
 

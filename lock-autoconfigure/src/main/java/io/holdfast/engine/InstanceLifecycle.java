@@ -105,7 +105,7 @@ final class InstanceLifecycle {
 	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore) {
 		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
 			if (isCurrent(resumptionsBefore)) {
-				coordinator.close(this.context.instanceId());
+				coordinator.endWaits(this.context.instanceId());
 			}
 		});
 	}
@@ -243,7 +243,7 @@ final class InstanceLifecycle {
 		if (this.context.isStarted()) {
 			String before = this.context.instanceId();
 			this.coordinators.coordinators()
-				.forEach((coordinator) -> coordinator.execute(() -> coordinator.close(before)));
+				.forEach((coordinator) -> coordinator.execute(() -> coordinator.endWaits(before)));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

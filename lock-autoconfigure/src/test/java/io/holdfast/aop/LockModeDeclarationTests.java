@@ -5,12 +5,10 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.List;
-import java.util.Map;
 
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.Fairness;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -19,8 +17,7 @@ import org.springframework.core.annotation.AliasFor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The mode that {@link DistributedLock @DistributedLock} asks for, and whether it is
- * fair.
+ * The mode that {@link DistributedLock @DistributedLock} asks for.
  */
 class LockModeDeclarationTests {
 
@@ -59,24 +56,6 @@ class LockModeDeclarationTests {
 			reader.write();
 			assertThat(context.locks().requests()).containsExactly(LockRequest.of("r").name("r").mode(LockMode.READ),
 					LockRequest.of("r").name("r").mode(LockMode.EXCLUSIVE));
-		}
-	}
-
-	@Test
-	@DisplayName("Whether it is fair is in the request, also of several keys, and left to the service otherwise")
-	void fair() {
-		try (LockedContext context = LockedContext.of(FairnessBean.class)) {
-			FairnessBean fairness = context.bean(FairnessBean.class);
-			fairness.fair();
-			fairness.unfair();
-			fairness.usual();
-			fairness.several(List.of("a", "b"));
-			fairness.composed();
-			fairness.composedUnfair();
-			LockRequest request = LockRequest.of("f").name("f");
-			assertThat(context.locks().requests()).containsExactly(request.fair(true), request.fair(false), request,
-					LockRequest.ofAll(List.of("f:a", "f:b")).name("f").fair(false), request.fair(true),
-					request.fair(false));
 		}
 	}
 
@@ -126,44 +105,6 @@ class LockModeDeclarationTests {
 
 		@DistributedLock(name = "r", mode = LockMode.EXCLUSIVE)
 		public void write() {
-		}
-
-	}
-
-	@Target(ElementType.METHOD)
-	@Retention(RetentionPolicy.RUNTIME)
-	@DistributedLock(name = "f")
-	@interface FairLock {
-
-		@AliasFor(annotation = DistributedLock.class, attribute = "fairness")
-		Fairness value() default Fairness.FAIR;
-
-	}
-
-	static class FairnessBean {
-
-		@DistributedLock(name = "f", fairness = Fairness.FAIR)
-		void fair() {
-		}
-
-		@DistributedLock(name = "f", fairness = Fairness.UNFAIR)
-		void unfair() {
-		}
-
-		@DistributedLock(name = "f")
-		void usual() {
-		}
-
-		@DistributedLock(name = "f", key = "#keys", fairness = Fairness.UNFAIR)
-		void several(List<String> keys) {
-		}
-
-		@FairLock
-		void composed() {
-		}
-
-		@FairLock(Fairness.UNFAIR)
-		void composedUnfair() {
 		}
 
 	}

@@ -149,19 +149,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	void isFairUnlessToldOtherwise() throws IOException {
-		this.runner.withPropertyValues("holdfast.lock.fair=false").run((context) -> {
-			EngineSettings settings = context.getBean(HoldfastProperties.class).engineSettings();
-			assertThat(settings.lockFair()).isFalse();
-			assertThat(settings.semaphoreFair()).isTrue();
-		});
-		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
-			.getContentAsString(StandardCharsets.UTF_8);
-		List<Object> defaults = JsonPath.read(metadata, "$.properties[?(@.name == 'holdfast.lock.fair')].defaultValue");
-		assertThat(defaults).containsExactly(true);
-	}
-
-	@Test
 	void waitsWithoutLimitByDefaultIfToldSo() {
 		this.runner.withPropertyValues("holdfast.lock.wait-time=-1").run((context) -> {
 			LockService locks = context.getBean(LockService.class);

@@ -88,7 +88,7 @@ class SeveralRedisTests extends TwoRedisTestCase {
 	void excludesInEach() {
 		ConfigurableApplicationContext one = start(Orders.class, "holdfast.wake-up.handoff-timeout=60s");
 		ConfigurableApplicationContext two = start(Orders.class, "holdfast.wake-up.handoff-timeout=60s");
-		locks(one).acquire("warm-up").close();
+		locks(one).acquire("warm-up").release();
 		await("subscriptions").atMost(SOON)
 			.until(() -> subscriptions(this.first) == 2 && subscriptions(this.second) == 2);
 		for (String service : List.of("holdfastLockService", "ordersLocks")) {

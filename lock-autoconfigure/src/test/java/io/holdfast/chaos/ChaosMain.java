@@ -25,11 +25,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.Idleness;
-import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Event;
-import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
 import io.holdfast.observation.HoldfastObservationDocumentation;
@@ -91,15 +87,6 @@ final class ChaosMain {
 		LockService locks = context.getBean(LockService.class);
 		SemaphoreService semaphores = context.getBean(SemaphoreService.class);
 		warmUp(locks, semaphores);
-		context.getBean(LeaseEngine.class).observe(new EngineObserver() {
-			@Override
-			public void handedOver(Kind kind, HandOver way) {
-				if (way == HandOver.BARGED) {
-					Mode mode = (kind == Kind.SEMAPHORE) ? Mode.PERMITS : Mode.EXCLUSIVE;
-					history.write(Event.of(System.nanoTime(), Type.BARGED, name).of(mode, ""));
-				}
-			}
-		});
 		AtomicBoolean goesOn = new AtomicBoolean(true);
 		new Stalls(() -> {
 		}, (from, until) -> history.write(Event.of(from, Type.PAUSED, name).until(until))).start();
@@ -146,9 +133,9 @@ final class ChaosMain {
 		while (!warm) {
 			try {
 				for (LockMode mode : LockMode.values()) {
-					locks.acquire(LockRequest.of("warm-up").mode(mode)).close();
+					locks.acquire(LockRequest.of("warm-up").mode(mode)).release();
 				}
-				semaphores.acquire(SemaphoreRequest.of("warm-up", Wish.LIMIT)).close();
+				semaphores.acquire(SemaphoreRequest.of("warm-up", Wish.LIMIT)).release();
 				warm = true;
 			}
 			catch (HoldfastException ex) {

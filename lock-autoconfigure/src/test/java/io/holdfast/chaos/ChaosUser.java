@@ -77,10 +77,7 @@ final class ChaosUser implements Runnable {
 	public void run() {
 		while (this.goesOn.getAsBoolean()) {
 			LockSupport.parkNanos(this.random.nextInt(MOMENT));
-			Wish wish = Wish.random(this.random);
-			for (int i = 0; i < wish.times() && this.goesOn.getAsBoolean(); i++) {
-				use(wish, null);
-			}
+			use(Wish.random(this.random), null);
 		}
 	}
 

@@ -9,7 +9,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.history.Event;
-import io.holdfast.history.Event.Mode;
 
 /**
  * What all rounds come to.
@@ -23,8 +22,6 @@ final class Figures {
 	private long granted;
 
 	private long passedOn;
-
-	private final Map<Mode, Long> barged = new EnumMap<>(Mode.class);
 
 	private final Map<String, Long> refused = new TreeMap<>();
 
@@ -52,7 +49,6 @@ final class Figures {
 					before = event.at();
 				}
 				case PASSED_ON -> this.passedOn++;
-				case BARGED -> this.barged.merge(event.mode(), 1L, Long::sum);
 				case REFUSED -> this.refused.merge(event.why(), 1L, Long::sum);
 				case LOST -> this.lost++;
 				case CRASHED -> this.killed++;
@@ -72,9 +68,9 @@ final class Figures {
 		return this.granted;
 	}
 
-	/** How often a request went before a thread woken up for something of a mode. */
-	long barged(Mode mode) {
-		return this.barged.getOrDefault(mode, 0L);
+	/** How many of these leases were passed on within an instance. */
+	long passedOn() {
+		return this.passedOn;
 	}
 
 	/** How many of a kind went wrong. */
@@ -87,15 +83,15 @@ final class Figures {
 		return """
 				rounds               %d
 				asked                %d
-				granted              %d, of which passed on within an instance %d, before a thread that woke up %s
+				granted              %d, of which passed on within an instance %d
 				refused              %s
 				lost                 %d
 				killed               %d
 				faults               %d %s
 				violations           %d
 				longest without any grant, in ms: %d
-				""".formatted(this.rounds, this.asked, this.granted, this.passedOn, this.barged, this.refused,
-				this.lost, this.killed, this.faults.values().stream().mapToLong(Long::longValue).sum(), this.faults,
+				""".formatted(this.rounds, this.asked, this.granted, this.passedOn, this.refused, this.lost,
+				this.killed, this.faults.values().stream().mapToLong(Long::longValue).sum(), this.faults,
 				this.violations, TimeUnit.NANOSECONDS.toMillis(this.withoutGrant));
 	}
 

@@ -15,7 +15,7 @@ import io.holdfast.history.Event.Mode;
  * @param mode as what to acquire
  * @param keys the keys, more than one only for locks
  * @param permits how many permits, of semaphores
- * @param fair whether to stand in line
+ * @param fair whether to stand in line, of semaphores
  * @param face by which calls
  * @param waitMillis how long to wait for it
  * @param leaseMillis how long a lease lasts
@@ -23,39 +23,20 @@ import io.holdfast.history.Event.Mode;
  * @param holdMillis how long to hold it
  * @param cancelMillis when to give up waiting, if that is by the face
  * @param nested whether to acquire the same once more while it is held
- * @param times how often to do all of that, without a break
  */
 record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, int waitMillis, int leaseMillis,
-		boolean renewal, int holdMillis, int cancelMillis, boolean nested, int times) {
+		boolean renewal, int holdMillis, int cancelMillis, boolean nested) {
 
 	static final Duration LONGEST_LEASE = Duration.ofSeconds(4);
 
 	/** Of each semaphore. */
 	static final int LIMIT = 4;
 
-	/** How often each thread of a crowd comes again. */
-	private static final int CROWD = 60;
-
 	static final List<String> LOCKS = List.of("a", "b", "c");
 
 	static final List<String> SEMAPHORES = List.of("s", "t");
 
 	static Wish random(Random random) {
-		return oneIn(6, random) ? inACrowd(random) : alone(random);
-	}
-
-	/**
-	 * As many others of the instance want it again and again: while the thread of one
-	 * wakes up, others may go before it.
-	 */
-	private static Wish inACrowd(Random random) {
-		Mode mode = random.nextBoolean() ? Mode.EXCLUSIVE : Mode.PERMITS;
-		List<String> keys = ((mode == Mode.PERMITS) ? SEMAPHORES : LOCKS).subList(0, 1);
-		return new Wish(mode, keys, LIMIT / 2, false, Face.BLOCKING, (int) LONGEST_LEASE.toMillis(),
-				(int) LONGEST_LEASE.toMillis(), true, 0, 0, false, CROWD);
-	}
-
-	private static Wish alone(Random random) {
 		// Only what is wanted for equally long is passed on.
 		int leaseMillis = oneIn(3, random) ? 2500 : (int) LONGEST_LEASE.toMillis();
 		int waitMillis = oneIn(5, random) ? 0 : 100 + random.nextInt(4000);
@@ -68,7 +49,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 			keys = LOCKS.subList(0, 2);
 		}
 		return new Wish(mode, keys, 1 + random.nextInt(2), !oneIn(4, random), face, waitMillis, leaseMillis,
-				!oneIn(5, random), holdMillis, random.nextInt(1000), oneIn(10, random), 1);
+				!oneIn(5, random), holdMillis, random.nextInt(1000), oneIn(10, random));
 	}
 
 	private static boolean oneIn(int count, Random random) {
@@ -82,7 +63,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 	/** The same within itself, for a short while. */
 	Wish again() {
 		return new Wish(this.mode, this.keys, this.permits, this.fair, Face.BLOCKING, this.waitMillis, this.leaseMillis,
-				this.renewal, 5, 0, false, 1);
+				this.renewal, 5, 0, false);
 	}
 
 	boolean canNest() {
@@ -94,7 +75,6 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 			case READ -> LockMode.READ;
 			default -> LockMode.EXCLUSIVE;
 		})
-			.fair(this.fair)
 			.waitTime(Duration.ofMillis(this.waitMillis))
 			.leaseTime(Duration.ofMillis(this.leaseMillis))
 			.autoRenew(this.renewal);

@@ -76,7 +76,6 @@ final class Asking {
 			.leaseTime(Duration.ofMillis(use.lease()))
 			.autoRenew(use.renewal())
 			.maxHold(MAX_HOLD)
-			.fair(use.fair())
 			.within(context);
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
@@ -130,11 +129,6 @@ final class Asking {
 	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
 		Future<?> overdue = this.instance.schedule(acquisition::endOverdue,
 				acquisition.endsAt() - this.instance.nanoTime() + OVERDUE);
-		if (acquisition.markBlocked() != acquisition.result()) {
-			// A thread takes its time to wake up.
-			long delay = this.use.hold() % 3 * Simulation.MILLI;
-			acquisition.markBlocked().whenComplete((called, error) -> this.instance.at(delay, () -> come(acquisition)));
-		}
 		acquisition.result().whenComplete((lease, error) -> overdue.cancel(false));
 		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> {
 			RequestObservation observation = acquisition.observation();
@@ -148,15 +142,6 @@ final class Asking {
 				acquisition.interrupt(new InterruptedException());
 			}
 		};
-	}
-
-	private void come(PendingAcquisition acquisition) {
-		if (!acquisition.result().isDone()) {
-			acquisition.claimOffer();
-			if (!acquisition.result().isDone()) {
-				this.instance.simulation.cameInVain.merge(this.requests.get(0).resource().kind(), 1, Integer::sum);
-			}
-		}
 	}
 
 	/** What a thread does indeed. */

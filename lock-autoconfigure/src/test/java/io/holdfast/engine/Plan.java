@@ -115,10 +115,10 @@ record Plan(Setup setup, List<Step> steps) {
 		private final boolean views;
 
 		/**
-		 * How many permits of one semaphore, or that of one lock, all want again and
-		 * again, and are not fair; 0, as they come.
+		 * The number of permits of one semaphore, or of one lock, that all want again and
+		 * again; 0, as they come.
 		 */
-		private final int rush;
+		private final int crowd;
 
 		Author(long seed) {
 			this.seed = seed;
@@ -127,7 +127,7 @@ record Plan(Setup setup, List<Step> steps) {
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
 			this.passes = List.of(3, 0, HandOverLimits.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.views = in(5);
-			this.rush = (this.workload != What.READ && this.passes > 0)
+			this.crowd = (this.workload != What.READ && this.passes > 0)
 					? List.of(0, 1, 0, 2).get((int) Math.floorMod(seed / 48, 4L)) : 0;
 		}
 
@@ -139,7 +139,7 @@ record Plan(Setup setup, List<Step> steps) {
 				int uses = 1 + random(5);
 				for (int i = 0; i < uses; i++) {
 					Use use = use(user, instance);
-					this.steps.add((this.rush > 0) ? use.inRush(this.rush) : use);
+					this.steps.add((this.crowd > 0) ? use.inCrowd(this.crowd) : use);
 				}
 			}
 			if (!calm) {

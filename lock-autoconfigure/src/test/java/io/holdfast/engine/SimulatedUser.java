@@ -161,7 +161,7 @@ final class SimulatedUser {
 				after.run();
 			}
 		};
-		boolean inTurn = within == null && ids.size() == 1 && use.fair() && use.waiting() != 0;
+		boolean inTurn = within == null && ids.size() == 1 && requests.get(0).fair() && use.waiting() != 0;
 		if (inTurn) {
 			record(Type.IN_TURN, id, (event) -> event.why(isServedHere(use) ? "HERE" : "STORE"));
 		}

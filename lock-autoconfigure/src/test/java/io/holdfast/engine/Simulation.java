@@ -111,9 +111,6 @@ final class Simulation {
 
 	int lost;
 
-	/** How often a thread that was called for something came too late for it. */
-	final Map<Kind, Integer> cameInVain = new EnumMap<>(Kind.class);
-
 	/** How often what was held was passed on within an instance. */
 	final Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
 
@@ -147,7 +144,7 @@ final class Simulation {
 			simulation.threads.forEach(SimulatedThread::giveBack);
 		}
 		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost,
-				simulation.cameInVain, simulation.passedOn);
+				simulation.passedOn);
 	}
 
 	private void run() {
@@ -431,11 +428,10 @@ final class Simulation {
 	 * @param granted how many requests were granted
 	 * @param refused how many were not
 	 * @param lost how many leases were lost
-	 * @param cameInVain how often a thread that was called came too late
 	 * @param passedOn how often what was held was passed on within an instance
 	 */
 	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost,
-			Map<Kind, Integer> cameInVain, Map<Kind, Integer> passedOn) {
+			Map<Kind, Integer> passedOn) {
 	}
 
 }

@@ -52,7 +52,7 @@ sealed interface Step {
 	 * @param mode as what
 	 * @param key which key, -1 for all
 	 * @param permits how many permits
-	 * @param fair whether it waits behind others
+	 * @param fair whether a request for permits waits behind others
 	 * @param waiting how long it waits, -1 for ever
 	 * @param lease for how long a lease is
 	 * @param renewal whether it is renewed
@@ -77,12 +77,12 @@ sealed interface Step {
 				.toList();
 		}
 
-		/** The same without fairness, for the first key, and shorter. */
-		Use inRush(int permits) {
+		/** The same for the first key, and shorter. */
+		Use inCrowd(int permits) {
 			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
 			int wanted = (this.mode == What.PERMITS) ? permits : 1;
-			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, false, this.waiting,
-					this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
+			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, this.fair,
+					this.waiting, this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
 		}
 
 		/** Whether code runs under the lease, as under that of an annotated method. */

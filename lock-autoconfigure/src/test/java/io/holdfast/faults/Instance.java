@@ -82,6 +82,7 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 	void warmUp() {
 		try (LockLease lease = acquire("warm-up")) {
 			lease.extend(Duration.ofSeconds(40));
+			lease.release();
 		}
 	}
 

@@ -74,6 +74,7 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 	void warmUp(Instance instance) {
 		try (Lease lease = new PoolRequest(this.pool, "warm-up").acquire(instance)) {
 			lease.extend(Duration.ofMinutes(2));
+			lease.release();
 		}
 	}
 

@@ -20,18 +20,15 @@ final class RequestLine {
 	}
 
 	static String of(LockRequest request) {
-		return "lock %s %s %s %s %s %d %s".formatted(String.join(",", request.keys()), request.mode(),
+		return "lock %s %s %s %s %s %d".formatted(String.join(",", request.keys()), request.mode(),
 				millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew(),
-				request.minHold().toMillis(), fair(request.fair()));
+				request.minHold().toMillis());
 	}
 
 	static String of(SemaphoreRequest request) {
-		return "semaphore %s %d %d %s %s %s %s".formatted(request.key(), request.limit(), request.permits(),
-				fair(request.fair()), millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew());
-	}
-
-	private static String fair(@Nullable Boolean fair) {
-		return (fair != null) ? fair.toString() : DEFAULT;
+		String fair = (request.fair() != null) ? request.fair().toString() : DEFAULT;
+		return "semaphore %s %d %d %s %s %s %s".formatted(request.key(), request.limit(), request.permits(), fair,
+				millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew());
 	}
 
 	private static String millis(@Nullable Duration time) {
@@ -47,7 +44,6 @@ final class RequestLine {
 			.mode(LockMode.valueOf(words.get(2)))
 			.autoRenew(Boolean.parseBoolean(words.get(5)))
 			.minHold(time(words.get(6)));
-		request = isSaid(words.get(7)) ? request.fair(Boolean.parseBoolean(words.get(7))) : request;
 		request = isSaid(words.get(3)) ? request.waitTime(time(words.get(3))) : request;
 		return isSaid(words.get(4)) ? request.leaseTime(time(words.get(4))) : request;
 	}

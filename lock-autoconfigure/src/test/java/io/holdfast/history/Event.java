@@ -175,12 +175,6 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		GRANTED,
 
-		/**
-		 * Something was passed on within an instance to a request that came before a
-		 * thread that woke up for it: by, mode.
-		 */
-		BARGED,
-
 		/** A grant of an instance was not confirmed in time: by. */
 		UNCONFIRMED,
 

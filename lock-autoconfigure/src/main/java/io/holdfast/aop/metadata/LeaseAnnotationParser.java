@@ -15,6 +15,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Fairness;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
@@ -118,8 +119,10 @@ public final class LeaseAnnotationParser {
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
 		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		SemaphoreRequest plain = SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes));
+		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
 		SemaphoreRequest example = terms(times, isSkip(attributes),
-				SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
+				(fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
 		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
 				(keys) -> example.only(keys.get(0)), false);
 	}

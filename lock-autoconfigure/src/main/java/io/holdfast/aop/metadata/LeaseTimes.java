@@ -6,7 +6,6 @@ import java.util.function.Supplier;
 
 import io.holdfast.LeaseRequest;
 import io.holdfast.LockRequest;
-import io.holdfast.annotation.Fairness;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
@@ -22,10 +21,9 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
  * @param maxHold how long a renewed lease may be held in all
  * @param minHold how long others are kept out at least
  * @param autoRenew whether the lease is renewed
- * @param fair whether waiters come first
  */
 record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		@Nullable Duration minHold, boolean autoRenew, @Nullable Boolean fair) {
+		@Nullable Duration minHold, boolean autoRenew) {
 
 	/** Longer than any wait: a request takes it as without limit. */
 	private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
@@ -48,8 +46,7 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 		Duration minHold = bounded(attributes, "minHold", LockRequest::minHold,
 				"Write a time up to 365d, or leave it out for none");
 		LeaseTimes times = new LeaseTimes(wait(attributes), leaseTime, maxHold, minHold,
-				attributes.plain().getBoolean("autoRenew"),
-				fair(attributes.plain().getEnum("fairness", Fairness.class)));
+				attributes.plain().getBoolean("autoRenew"));
 		times.check(attributes);
 		if (leaseTime != null) {
 			checkLongest(attributes, leaseTime, longestLease.get());
@@ -73,7 +70,6 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
 		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
 		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
-		result = (this.fair != null) ? result.fair(this.fair) : result;
 		return (this.minHold != null) ? result.minHold(this.minHold) : result;
 	}
 
@@ -102,10 +98,6 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 							+ bound + " = \"" + attributes.resolve(bound) + "\"" + why,
 					"Lower minHold, or raise " + bound, null);
 		}
-	}
-
-	private static @Nullable Boolean fair(Fairness fairness) {
-		return (fairness != Fairness.DEFAULT) ? fairness == Fairness.FAIR : null;
 	}
 
 	private static @Nullable Duration wait(AnnotationValues attributes) {

@@ -115,7 +115,7 @@ public class SerialExecutor {
 	 * others may run already. Called by events only.
 	 * @param action what takes longer than an event should, and needs no protection
 	 */
-	public final void later(Runnable action) {
+	protected final void later(Runnable action) {
 		Runnable before = this.later;
 		if (before instanceof SeveralActions several) {
 			several.actions.add(action);

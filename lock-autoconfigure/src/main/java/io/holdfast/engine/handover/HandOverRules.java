@@ -32,7 +32,7 @@ public final class HandOverRules {
 
 	private boolean isWithinLimits(Hold hold, long now) {
 		HandOverLimits limits = this.context.settings.localHandOver(hold.resource().kind());
-		return hold.history.turns() < limits.maxCount()
+		return hold.history.handOvers() < limits.maxCount()
 				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos() && hasFence(hold);
 	}
 
@@ -51,7 +51,7 @@ public final class HandOverRules {
 	 */
 	private static boolean isSound(Hold hold, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.request.renewal() && !hold.isLost() && !hold.renewal.isFailing() && !hold.isExtending()
+		return hold.request.renewal() && !hold.renewal.isFailing() && !hold.isExtending()
 				&& left > hold.request.claimMillis() / 2 && left <= hold.request.leaseMillis();
 	}
 

@@ -6,7 +6,6 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
@@ -66,7 +65,7 @@ public final class Hold extends TokenGrant {
 	 * @param now the time
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
-		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, 0, 0), now);
+		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, 0), now);
 		this.coordinator = requester.coordinator();
 		this.validUntil = sentAt + validity(granted.ttlMillis());
 		// Spread: holds granted together would be renewed together each time.
@@ -76,10 +75,10 @@ public final class Hold extends TokenGrant {
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
-	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
+	public Hold(HoldRequester requester, Hold before, long now) {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
-				before.doubtSince, before.history.plus(way), now);
+				before.doubtSince, before.history.plusOne(), now);
 		this.coordinator = requester.coordinator();
 		this.validUntil = before.validUntil;
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
@@ -372,8 +371,6 @@ public final class Hold extends TokenGrant {
 		 */
 		void onHoldLost(Hold hold);
 
-		/** Release in the store what is offered, if anything is. */
-		void releaseUnused();
 
 	}
 

@@ -130,7 +130,7 @@ public final class LeaseRenewer {
 		return this.drained;
 	}
 
-	/** Return the holds, without those that were released here and are offered. */
+	/** Return the holds that have not ended. */
 	public List<Hold> holds() {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
@@ -322,15 +322,9 @@ public final class LeaseRenewer {
 		}
 		lose(hold, why);
 		hold.coordinator.execute(() -> {
-			// Just handed over, or offered.
+			// It may have been handed over just before.
 			Hold next = this.holds.get(token);
-			if (next == null || next.fence >= nextFence) {
-				return;
-			}
-			if (next.hasEnded()) {
-				hold.coordinator.releaseUnused();
-			}
-			else {
+			if (next != null && next.fence < nextFence) {
 				lose(next, why);
 			}
 		});
@@ -353,9 +347,8 @@ public final class LeaseRenewer {
 			try {
 				for (String token : tokens) {
 					Hold hold = this.holds.get(token);
-					if (hold != null && !lose(hold, why)) {
-						// Offered: not to be taken over.
-						hold.markLost(why);
+					if (hold != null) {
+						lose(hold, why);
 					}
 				}
 			}

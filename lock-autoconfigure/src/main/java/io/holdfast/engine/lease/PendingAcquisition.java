@@ -14,20 +14,6 @@ public interface PendingAcquisition {
 	CompletableFuture<? extends EngineLease> result();
 
 	/**
-	 * Note that its thread is about to block. If the request is not fair, the thread may
-	 * be woken from then on, to {@link #claimOffer claim} what is offered.
-	 * @return what the thread is to wait for first: to be woken, or the result
-	 */
-	default CompletableFuture<?> markBlocked() {
-		return result();
-	}
-
-	/** Claim what is offered, by the thread that was woken; the result tells. */
-	default void claimOffer() {
-		// No thread is woken for an offer.
-	}
-
-	/**
 	 * Return the observation, or {@code null}. The thread that takes the result tells the
 	 * observers first.
 	 */

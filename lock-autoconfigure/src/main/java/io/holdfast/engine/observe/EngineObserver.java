@@ -131,12 +131,6 @@ public interface EngineObserver {
 		/** Without any command, within this instance. */
 		LOCAL,
 
-		/**
-		 * Without any command, within this instance, before a thread that wakes up for
-		 * it.
-		 */
-		BARGED,
-
 		/** One and the same command gave it back and took it, within this instance. */
 		PASSED_ON,
 

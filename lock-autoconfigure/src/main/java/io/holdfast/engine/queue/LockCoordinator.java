@@ -57,13 +57,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		else if (own != null) {
 			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
 		}
-		else {
-			waitOrAsk(waiter);
-		}
-	}
-
-	private void waitOrAsk(Waiter waiter) {
-		if (waiter.request.waits() && isFull()) {
+		else if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
@@ -186,8 +180,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		return true;
 	}
 
-	@Override
-	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
+	private boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		return rules().canTakeOver(hold, waiter.request, now);
 	}
 

@@ -40,8 +40,6 @@ public final class PermitCoordinator extends ResourceCoordinator {
 	/** The highest number of a request that was answered, or has failed. */
 	private long lastAnswered;
 
-	/** The waiter that was the last to join the queue. */
-	private @Nullable Waiter lastQueued;
 
 	PermitCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
@@ -54,30 +52,14 @@ public final class PermitCoordinator extends ResourceCoordinator {
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
-		else if (!tryBarge(waiter)) {
-			waitOrAsk(waiter);
-		}
-	}
-
-	private void waitOrAsk(Waiter waiter) {
-		ResolvedRequest request = waiter.request;
-		if (request.waits() && isFull()) {
+		else if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
-			return;
 		}
-		if (!request.fair()) {
-			forgetLastQueuedIfGone();
-		}
-		boolean first = isFirst(request);
-		if (first && request.waits() && !isRefusedByLimit(request)) {
-			askForHead();
-		}
-		if (first && (!request.waits() || admits(waiter) || mayPassQueue())) {
+		else if (isFirst(waiter.request) && (!waiter.request.waits() || admits(waiter))) {
 			contend(waiter).sendAcquire();
 		}
-		else if (request.waits()) {
+		else if (waiter.request.waits()) {
 			enqueue(waiter);
-			this.lastQueued = waiter;
 		}
 		else {
 			// Others wait here already.
@@ -86,24 +68,11 @@ public final class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	/**
-	 * Have the first waiter in the queue ask before a request that passes the queue. It
-	 * would contend only once fewer of its like do, and might be passed again and again.
+	 * Return whether no waiter here comes before a request. None does for an unfair one:
+	 * the store alone knows whether it may pass.
 	 */
-	private void askForHead() {
-		Waiter head = head();
-		if (head != null && handsOver(head.request) && hasRoomForContender()) {
-			contend(head).sendAcquire();
-		}
-	}
-
-	/** Return whether no waiter here comes before it. */
 	private boolean isFirst(ResolvedRequest request) {
-		if (this.queue.isEmpty() || isRefusedByLimit(request)) {
-			return true;
-		}
-		// Behind its like even if it is not fair: whatever is free for it is so for them.
-		boolean behindItsLike = handsOver(request) && isLikeLastQueued(request);
-		return !request.fair() && !behindItsLike;
+		return this.queue.isEmpty() || !request.fair() || isRefusedByLimit(request);
 	}
 
 	/**
@@ -114,26 +83,8 @@ public final class PermitCoordinator extends ResourceCoordinator {
 		return request.isAboveLimit(request.permits());
 	}
 
-	/**
-	 * Return whether a request that is not fair may contend at once, past the queue:
-	 * behind others the store would not see it.
-	 */
-	private boolean mayPassQueue() {
-		return !this.queue.isEmpty() && hasRoomForContender();
-	}
-
 	private boolean hasRoomForContender() {
 		return this.contending.size() < MAX_CONTENDERS;
-	}
-
-	private boolean isLikeLastQueued(ResolvedRequest request) {
-		return this.lastQueued != null && this.lastQueued.request.isLike(request);
-	}
-
-	private void forgetLastQueuedIfGone() {
-		if (this.lastQueued != null && !this.queue.contains(this.lastQueued)) {
-			this.lastQueued = this.queue.stream().reduce((one, next) -> next).orElse(null);
-		}
 	}
 
 	@Override
@@ -163,10 +114,11 @@ public final class PermitCoordinator extends ResourceCoordinator {
 
 	/**
 	 * Return whether such requests hand over to each other here what they were granted.
-	 * Any other request has a place of its own in the store.
+	 * Any other request has a place of its own in the store, such as an unfair one, which
+	 * may pass others there.
 	 */
 	private boolean handsOver(ResolvedRequest request) {
-		return this.handOver.isOn() && request.waits() && request.renewal();
+		return this.handOver.isOn() && request.waits() && request.renewal() && request.fair();
 	}
 
 	/**
@@ -174,7 +126,7 @@ public final class PermitCoordinator extends ResourceCoordinator {
 	 * and one more could not be granted beside them and what is held.
 	 */
 	private boolean needNotContend(ResolvedRequest request, int released) {
-		long wanted = this.held + offered() - released + request.permits();
+		long wanted = this.held - released + request.permits();
 		boolean follows = false;
 		for (Waiter waiter : this.contending) {
 			if (waiter.request.isLike(request)) {
@@ -229,26 +181,20 @@ public final class PermitCoordinator extends ResourceCoordinator {
 		return (first != null && canTakeOver(hold, first, now)) ? first : null;
 	}
 
-	@Override
-	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
+	private boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		ResolvedRequest request = waiter.request;
 		boolean fits = hold.permits() == request.permits() && hold.request.limit() == request.limit();
 		return handsOver(request) && fits && rules().canTakeOver(hold, request, now);
 	}
 
-	/**
-	 * Return the waiter that asked first; one that is being woken, and so comes by
-	 * itself, only if there is no other.
-	 */
+	/** Return the waiter that asked first. */
 	private @Nullable Waiter first() {
-		Waiter waking = waking();
 		for (Waiter waiter : this.contending) {
-			if (waiter.request.waits() && waiter != waking) {
+			if (waiter.request.waits()) {
 				return waiter;
 			}
 		}
-		Waiter head = head();
-		return (head != null) ? head : waking;
+		return head();
 	}
 
 	@Override

@@ -52,14 +52,6 @@ abstract class RequestWait implements PendingAcquisition {
 	/** The lease, or why there is none. Completed by the first outcome. */
 	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
 
-	/** Completed when its thread is woken for an offer; there once that is blocked. */
-	private volatile @Nullable CompletableFuture<@Nullable Void> wakeUp;
-
-	/**
-	 * Whether its thread was woken for an offer: once only. Confined to the coordinator.
-	 */
-	private boolean woken;
-
 	/**
 	 * The count of answers when it came, if it stands behind the first question; or -1.
 	 */
@@ -94,9 +86,6 @@ abstract class RequestWait implements PendingAcquisition {
 	public final boolean isPart() {
 		return this.part;
 	}
-
-	/** Run an action once the event of the coordinator is over. */
-	abstract void later(Runnable action);
 
 	/** Have the coordinator end the wait, as its caller does not wait any more. */
 	abstract void giveUp();
@@ -165,27 +154,6 @@ abstract class RequestWait implements PendingAcquisition {
 		return this.request.reentrant() ? this.thread : null;
 	}
 
-	/**
-	 * Return whether its thread is blocked, and can be woken for an offer.
-	 */
-	boolean isBlocked() {
-		return this.wakeUp != null;
-	}
-
-	/**
-	 * Wake its thread for an offer, once the event that runs is over.
-	 * @return whether it comes for it
-	 */
-	boolean tryWake() {
-		CompletableFuture<@Nullable Void> waiting = this.wakeUp;
-		if (waiting == null || this.woken) {
-			return false;
-		}
-		this.woken = true;
-		later(() -> waiting.complete(null));
-		return true;
-	}
-
 	/** Tell the observation that the request begins, as it is not a nested one. */
 	final void tellBegin() {
 		RequestObservation observing = this.observation;
@@ -219,21 +187,6 @@ abstract class RequestWait implements PendingAcquisition {
 	@Override
 	public CompletableFuture<LeaseHandle> result() {
 		return this.result;
-	}
-
-	@Override
-	public CompletableFuture<?> markBlocked() {
-		CompletableFuture<@Nullable Void> waiting = this.wakeUp;
-		if (waiting == null) {
-			if (this.request.fair() || this.result.isDone()) {
-				return this.result;
-			}
-			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
-			this.result.whenComplete((lease, error) -> made.complete(null));
-			this.wakeUp = made;
-			waiting = made;
-		}
-		return waiting;
 	}
 
 	@Override

@@ -10,7 +10,6 @@ import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.lease.LeaseTerms;
-import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
@@ -40,8 +39,7 @@ import org.jspecify.annotations.Nullable;
  * time differs ({@link #admits}): one for an exclusive lock, several for permits and for
  * readers. The contender asks again until it is answered, so lost messages cost time
  * only. The end of a contender or of a hold lets the next waiter contend
- * ({@link #advance}). Whenever a request stands in the queue there is one of these, or a
- * released hold that is offered.
+ * ({@link #advance}). Whenever a request stands in the queue there is one of these.
  *
  * <p>
  * <b>Holding.</b> A grant makes a {@link Hold} of a contender. It may come as the answer
@@ -54,8 +52,7 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Handing over.</b> With the last handle the hold ends. The coordinator decides what
  * becomes of it, within what {@link HandOverRules} allow. The next waiter of this
- * instance takes it over, without a command and with the next fencing token; while its
- * thread wakes up, requests that are not fair may barge ({@link Barging}). Or it keeps
+ * instance takes it over, without a command and with the next fencing token. Or it keeps
  * others out until its least time is over. Or it goes back to the store, by a RELEASE
  * that brings in the next waiter with the same command. A turn of the instance is
  * limited, so that others have theirs.
@@ -66,10 +63,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #waiters} may be called from outside of its events, and by the registry
  * {@link #begin}, {@link #addUser} and {@link #removeUser}.
  */
-public abstract class ResourceCoordinator extends WaiterCoordinator implements BargingHost {
-
-	/** Created when a thread is woken for an offer for the first time: mostly none is. */
-	private @Nullable Barging barging;
+public abstract class ResourceCoordinator extends WaiterCoordinator {
 
 	ResourceCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
@@ -90,19 +84,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 	 */
 	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
 
-	@Override
-	public final void releaseUnused() {
-		if (this.barging != null) {
-			this.barging.releaseOffered();
-		}
-	}
-
-	@Override
-	final void beforeAdvance() {
-		if (this.barging != null) {
-			this.barging.discardIfWaiterGone();
-		}
-	}
 
 	// Events, and what they consist of
 
@@ -143,11 +124,11 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		advance();
 	}
 
-	@Override
-	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
+	/** Have a waiter go on with a released hold. */
+	private void handOver(Hold hold, Waiter heir, long now) {
 		dequeue(heir);
 		boolean mustReleaseOwnToken = stopContending(heir) && !tryPassPlace(heir);
-		Hold next = heir.takeOver(hold, now, way);
+		Hold next = heir.takeOver(hold, now);
 		onHoldBegun(next);
 		LeaseHandle lease = open(heir, next, now);
 		renewer().replace(hold, next);
@@ -216,7 +197,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 				advance();
 			}
 			case HAND_OVER -> {
-				handOverOrOffer(hold, Objects.requireNonNull(next), now);
+				handOver(hold, next, now);
 				result.complete(ReleaseResult.RELEASED);
 			}
 			case RELEASE -> releaseInStore(hold).whenComplete((reply, error) -> {
@@ -247,32 +228,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		return (next != null) ? AfterRelease.HAND_OVER : AfterRelease.RELEASE;
 	}
 
-	@Override
-	public final boolean tryHandOver(Hold hold, long now) {
-		Waiter next = nextWaiter(hold, now);
-		if (next != null) {
-			handOverOrOffer(hold, next, now);
-		}
-		return next != null;
-	}
-
-	private void handOverOrOffer(Hold hold, Waiter next, long now) {
-		if (!tryOffer(hold, next, now)) {
-			handOver(hold, next, now, HandOver.LOCAL);
-		}
-	}
-
-	/**
-	 * Offer a released hold to the request that comes first: the next waiter, whose
-	 * thread is woken for it, or another one.
-	 */
-	private boolean tryOffer(Hold hold, Waiter next, long now) {
-		if (this.barging == null && next.isBlocked()) {
-			this.barging = new Barging(this);
-		}
-		return this.barging != null && this.barging.tryOffer(hold, next, now);
-	}
-
 	/** Return the rules for released holds. */
 	final HandOverRules rules() {
 		return this.parts.rules();
@@ -283,32 +238,8 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		return this.parts.renewer();
 	}
 
-	/** Let a request that arrives take what is offered, if it may barge. */
-	final boolean tryBarge(Waiter waiter) {
-		return this.barging != null && this.barging.tryBarge(waiter, this.context.scheduler.nanoTime());
-	}
-
-	/** Return how many permits are offered, and so are neither held nor free. */
-	final int offered() {
-		return (this.barging != null) ? this.barging.offered() : 0;
-	}
-
-	/**
-	 * Return the waiter whose thread is being woken for what is offered.
-	 */
-	final @Nullable Waiter waking() {
-		return (this.barging != null) ? this.barging.waking() : null;
-	}
-
-	@Override
-	public final void claimOffer(Waiter waiter) {
-		if (this.barging != null) {
-			this.barging.claimOffer(waiter);
-		}
-	}
-
-	@Override
-	public final CompletableFuture<ReleaseReply> releaseInStore(Hold hold) {
+	/** Release in the store a hold that was released here. */
+	final CompletableFuture<ReleaseReply> releaseInStore(Hold hold) {
 		CompletableFuture<ReleaseReply> outcome = releaseToken(hold.toCommand(this.context.scheduler.nanoTime()),
 				hold.doubtSince, hold.request.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
@@ -323,16 +254,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		}
 	}
 
-	/**
-	 * End all waits of an instance id, and release what is kept warm or offered.
-	 * @param instanceId of which waiters
-	 */
-	public final void close(String instanceId) {
-		endWaits((waiter) -> waiter.isOf(instanceId));
-		// After the waits, as a release brings in the next waiter.
-		releaseUnused();
-	}
-
 	/** The decision on a hold whose last lease was released. */
 	private enum AfterRelease {
 
@@ -342,7 +263,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator implements B
 		/** It keeps others out until its least time is over. */
 		MIN_HOLD,
 
-		/** The next waiter here goes on with it, or one that barges. */
+		/** The next waiter here goes on with it. */
 		HAND_OVER,
 
 		/** It goes back to the store, which brings in the next waiter. */

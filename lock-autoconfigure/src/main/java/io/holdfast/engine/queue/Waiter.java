@@ -14,7 +14,6 @@ import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
@@ -25,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * It owns its {@link Contender}, once it contends; the timer of its deadline, once it has
  * stood in the queue; and the handle that it was granted. Confined to the coordinator but
- * for the constructor, {@link RequestWait}, {@link #claimOffer}, {@link #hasMetOthers}
- * and {@link #numberInStore}.
+ * for the constructor, {@link RequestWait}, {@link #hasMetOthers} and
+ * {@link #numberInStore}.
  */
 public final class Waiter extends RequestWait implements ContendingWaiter, Hold.HoldRequester {
 
@@ -81,11 +80,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	/** Return whether it came while the instance had an id. */
 	public boolean isOf(String instance) {
 		return this.instanceId.equals(instance);
-	}
-
-	@Override
-	void later(Runnable action) {
-		this.coordinator.later(action);
 	}
 
 	@Override
@@ -234,7 +228,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	}
 
 	/** Go on with what another one here has released: nothing to ask for. */
-	Hold takeOver(Hold before, long now, HandOver way) {
+	Hold takeOver(Hold before, long now) {
 		tellBegin();
 		disarm();
 		if (this.state == WaitState.CONTENDING) {
@@ -242,8 +236,8 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		}
 		this.metOthersHere = true;
 		this.state = WaitState.GRANTED;
-		this.context.observers.handedOver(this.coordinator.resource(), way, this.observation);
-		return new Hold(this, before, way, now);
+		this.context.observers.handedOver(this.coordinator.resource(), HandOver.LOCAL, this.observation);
+		return new Hold(this, before, now);
 	}
 
 	/** Note that it is nested in a hold of the same thread: nothing to ask for. */
@@ -264,11 +258,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	/** End the wait with a lease, unless it has ended. */
 	boolean complete(LeaseHandle lease) {
 		return (this.whole == null || this.whole.add(lease)) && succeed(lease);
-	}
-
-	@Override
-	public void claimOffer() {
-		this.coordinator.execute(() -> this.coordinator.claimOffer(this));
 	}
 
 	@Override
@@ -328,9 +317,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		@Override
 		void execute(Runnable event);
 
-		/** Run something when the event that runs is over. */
-		void later(Runnable action);
-
 		/**
 		 * Return which waiter is to have what the store grants to the contender of
 		 * another one: the first of those that ask for the same.
@@ -339,9 +325,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 		/** Begin a hold that the store has granted to a waiter. */
 		void beginHold(Waiter waiter, Hold hold, long now);
-
-		/** Give what is offered to a waiter whose thread was woken for it. */
-		void claimOffer(Waiter waiter);
 
 		/** End a wait, as its caller does not wait any more. */
 		void giveUp(Waiter waiter);

@@ -120,9 +120,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		return waiter;
 	}
 
-	/** Settle what concerns a waiter that is being woken, before others contend. */
-	abstract void beforeAdvance();
-
 	// Waiting and contending
 
 	/**
@@ -192,7 +189,6 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	/** Let the waiters contend that may. */
 	final void advance() {
-		beforeAdvance();
 		for (Waiter head = head(); head != null && admits(head); head = head()) {
 			contend(head).sendAcquire();
 		}
@@ -364,8 +360,12 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		this.parts.releases().releaseIfOver(this.resource, ended);
 	}
 
-	/** End waits, as nothing is granted any more. */
-	final void endWaits(Predicate<Waiter> ended) {
+	/**
+	 * End all waits of an instance id, as nothing is granted any more.
+	 * @param instanceId of which waiters
+	 */
+	public final void endWaits(String instanceId) {
+		Predicate<Waiter> ended = (waiter) -> waiter.isOf(instanceId);
 		endQueued(ended, (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
 		for (Waiter waiter : List.copyOf(this.contending)) {
 			if (ended.test(waiter)) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param permits how many permits; of a lock 1 to read, else {@link Resource#ALL}
  * @param limit how many there are in all, as far as the request knows; 0 if only an
  * operator's limit counts
- * @param fair whether waiters come first
+ * @param fair whether waiters come first; false only for permits
  * @param waits whether to queue for it; if not, one answer decides
  * @param waitNanos how long until the caller is answered, whatever happens
  * @param leaseMillis how long a lease lasts when it is not renewed
@@ -55,9 +55,8 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		LockMode mode = request.mode();
 		Resource resource = new Resource(Kind.LOCK, key);
 		int permits = (mode == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
-		boolean fair = mode != LockMode.EXCLUSIVE || or(request.fair(), settings.lockFair());
 		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
-		return of(request, resource, permits, Resource.ALL, fair, settings.waitTime(), settings.leaseTime(), maxHold,
+		return of(request, resource, permits, Resource.ALL, true, settings.waitTime(), settings.leaseTime(), maxHold,
 				request.isReentrant(), settings);
 	}
 

@@ -208,12 +208,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private void awaitEnd(PendingAcquisition acquisition) throws InterruptedException {
 		try {
-			long until = acquisition.endsAt() + SLACK;
-			this.context.scheduler.waitUntil(acquisition.markBlocked(), until);
-			if (!acquisition.result().isDone()) {
-				acquisition.claimOffer();
-				this.context.scheduler.waitUntil(acquisition.result(), until);
-			}
+			this.context.scheduler.waitUntil(acquisition.result(), acquisition.endsAt() + SLACK);
 		}
 		catch (ExecutionException ex) {
 			// The outcome tells.

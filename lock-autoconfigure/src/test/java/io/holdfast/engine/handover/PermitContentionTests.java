@@ -154,61 +154,37 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void anUnfairRequestWaitsHereOnlyBehindItsLike() {
+	void anUnfairRequestAsksAtOnceAlthoughOthersWaitHere() {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();
 		ask(2, ONE.fair(false));
 		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
-		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 6", "acquire 8 at once");
+		assertThat(this.store.sent()).containsExactly("acquire 6", "acquire 7", "acquire 8 at once");
 	}
 
 	@Test
-	void whoPassesThoseThatWaitHereHasTheFirstOfThemAskBefore() {
-		SemaphoreRequest unfair = ONE.fair(false);
-		all(unfair);
-		ask(4, unfair);
-		ask(ONE);
-		assertThat(this.store.sent()).containsExactly("acquire 4");
-		ask(2, unfair);
-		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 9", "acquire 6", "acquire 10");
-		ask(2, unfair);
-		assertThat(this.store.sent()).containsExactly("acquire 7", "acquire 11", "acquire 8");
-	}
-
-	@Test
-	void whoOnlyTriesHasNoWaiterAsk() {
-		all(ONE);
-		ask(2, ONE);
+	void unfairRequestsTakeNoPlaceOfThoseThatWaitHere() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
+		ask(2, ONE.fair(false));
 		this.store.sent();
-		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
-		assertThat(this.store.sent()).containsExactly("acquire 6 at once");
-	}
-
-	@Test
-	void anUnfairRequestWaitsHereBehindItsLikeAlsoIfTheLastOneHasGivenUp() {
-		SemaphoreRequest unfair = ONE.fair(false);
-		all(unfair);
-		List<CompletableFuture<PermitLease>> waiting = ask(4, unfair);
-		this.store.sent();
-		waiting.get(3).cancel(false);
-		waiting.get(2).cancel(false);
-		ask(2, unfair);
-		assertThat(this.store.sent()).isEmpty();
-		ask(ONE).cancel(false);
-		ask(unfair);
-		assertThat(this.store.sent()).isEmpty();
-	}
-
-	@Test
-	void unfairRequestsOfOneKindWaitHereAsOthersDo() {
-		SemaphoreRequest unfair = ONE.fair(false);
-		List<PermitLease> held = all(unfair);
-		List<CompletableFuture<PermitLease>> waiting = ask(3, unfair);
-		assertThat(this.store.sent()).containsExactly("acquire 4");
 		held.get(0).release();
 		assertThat(waiting.get(0)).isCompleted();
 		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(1)).as("at the place of the first").isCompleted();
+	}
+
+	@Test
+	void noUnfairRequestIsHandedAPermit() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		List<PermitLease> held = all(unfair);
+		List<CompletableFuture<PermitLease>> waiting = ask(2, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
+		held.get(0).releaseAsync();
+		assertThat(waiting).noneMatch(CompletableFuture::isDone);
+		assertThat(this.store.sent()).containsExactly("release 1");
 	}
 
 	@Test

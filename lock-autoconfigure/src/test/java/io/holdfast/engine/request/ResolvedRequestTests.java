@@ -26,9 +26,9 @@ class ResolvedRequestTests {
 
 	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of("k", 2);
 
-	private static EngineSettings settings(boolean lockFair, boolean semaphoreFair) {
+	private static EngineSettings settings(boolean semaphoreFair) {
 		EngineSettings defaults = EngineSettings.defaults();
-		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(), lockFair,
+		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(),
 				defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), semaphoreFair, defaults.handoffTimeout(),
 				defaults.retryInterval(), defaults.commandTimeout(), defaults.outagePatience(), defaults.maxWaiters(),
 				defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver());
@@ -36,36 +36,29 @@ class ResolvedRequestTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("A request that does not say whether it is fair is as the settings for its kind")
+	@DisplayName("A request for permits that does not say whether it is fair is as the settings")
 	void fairBySettings(boolean fair) {
-		EngineSettings forLocks = settings(fair, !fair);
-		assertThat(ResolvedRequest.of(LOCK, forLocks)).extracting(ResolvedRequest::fair).containsExactly(fair);
-		assertThat(ResolvedRequest.of(LOCKS, forLocks)).extracting(ResolvedRequest::fair).containsExactly(fair, fair);
-		assertThat(ResolvedRequest.of(PERMIT, settings(!fair, fair)).fair()).isEqualTo(fair);
-		// So they stay, whatever else is changed.
-		EngineSettings changed = forLocks.localHandOver(HandOverLimits.NONE);
-		assertThat(ResolvedRequest.of(LOCK, changed)).extracting(ResolvedRequest::fair).containsExactly(fair);
+		EngineSettings settings = settings(fair);
+		assertThat(ResolvedRequest.of(PERMIT, settings).fair()).isEqualTo(fair);
+		// So it stays, whatever else is changed.
+		EngineSettings changed = settings.localHandOver(HandOverLimits.NONE);
+		assertThat(ResolvedRequest.of(PERMIT, changed).fair()).isEqualTo(fair);
 	}
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@DisplayName("What a request says about that comes first")
 	void fairByRequest(boolean fair) {
-		EngineSettings otherwise = settings(!fair, !fair);
-		assertThat(ResolvedRequest.of(LOCK.fair(fair), otherwise)).extracting(ResolvedRequest::fair)
-			.containsExactly(fair);
-		assertThat(ResolvedRequest.of(LOCKS.fair(fair), otherwise)).extracting(ResolvedRequest::fair)
-			.containsExactly(fair, fair);
-		assertThat(ResolvedRequest.of(PERMIT.fair(fair), otherwise).fair()).isEqualTo(fair);
+		assertThat(ResolvedRequest.of(PERMIT.fair(fair), settings(!fair)).fair()).isEqualTo(fair);
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = "READ")
-	@DisplayName("Readers are fair, whatever is said")
-	void readers(LockMode mode) {
-		EngineSettings unfair = settings(false, false);
+	@EnumSource
+	@DisplayName("Locks are fair, whatever the settings say of permits")
+	void locks(LockMode mode) {
+		EngineSettings unfair = settings(false);
 		assertThat(ResolvedRequest.of(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
-		assertThat(ResolvedRequest.of(LOCKS.mode(mode).fair(false), unfair)).extracting(ResolvedRequest::fair)
+		assertThat(ResolvedRequest.of(LOCKS.mode(mode), unfair)).extracting(ResolvedRequest::fair)
 			.containsExactly(true, true);
 	}
 
@@ -87,11 +80,9 @@ class ResolvedRequestTests {
 	}
 
 	@Test
-	@DisplayName("All are fair by default")
+	@DisplayName("Permits are fair by default")
 	void defaults() {
-		EngineSettings defaults = EngineSettings.defaults();
-		assertThat(ResolvedRequest.of(LOCK, defaults)).extracting(ResolvedRequest::fair).containsExactly(true);
-		assertThat(ResolvedRequest.of(PERMIT, defaults).fair()).isTrue();
+		assertThat(ResolvedRequest.of(PERMIT, EngineSettings.defaults()).fair()).isTrue();
 	}
 
 }
