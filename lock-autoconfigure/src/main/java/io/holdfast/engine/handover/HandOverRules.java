@@ -6,7 +6,6 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
-import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * The rules for a released hold: whether a waiter of this instance may take it over. They
@@ -24,7 +23,7 @@ public final class HandOverRules {
 	/**
 	 * Return whether a request can take over a released hold: within the limits of local
 	 * hand-over, renewal on, the same lease time, enough validity left, no failing
-	 * renewal, an unused fencing token.
+	 * renewal. The limits leave a fencing token for each.
 	 */
 	public boolean canTakeOver(Hold hold, ResolvedRequest next, long now) {
 		return isWithinLimits(hold, now) && isSound(hold, now) && isLike(hold, next);
@@ -33,12 +32,7 @@ public final class HandOverRules {
 	private boolean isWithinLimits(Hold hold, long now) {
 		HandOverLimits limits = this.context.settings.localHandOver(hold.resource().kind());
 		return hold.history.handOvers() < limits.maxCount()
-				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos() && hasFence(hold);
-	}
-
-	/** Return whether a fence is left for the next one. Permits have no stride. */
-	private static boolean hasFence(Hold hold) {
-		return hold.resource().kind() == Kind.SEMAPHORE || hold.history.handOvers() < HandOverLimits.STRIDE - 1;
+				&& now - hold.history.grantedByStoreAt() < limits.maxTime().toNanos();
 	}
 
 	private static boolean isLike(Hold hold, ResolvedRequest other) {

@@ -371,7 +371,6 @@ public final class Hold extends TokenGrant {
 		 */
 		void onHoldLost(Hold hold);
 
-
 	}
 
 	/** The request that a hold is granted to. */

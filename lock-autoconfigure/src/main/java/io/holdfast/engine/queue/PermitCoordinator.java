@@ -40,7 +40,6 @@ public final class PermitCoordinator extends ResourceCoordinator {
 	/** The highest number of a request that was answered, or has failed. */
 	private long lastAnswered;
 
-
 	PermitCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
 		this.handOver = this.context.settings.localHandOver(resource.kind());

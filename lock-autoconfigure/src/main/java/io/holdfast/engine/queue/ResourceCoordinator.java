@@ -182,7 +182,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 			renewer().lose(hold, hold.whyExpired(now));
 		}
 		onHoldEnded(hold);
-		// Once: what the store tells of its messages may change at any time.
 		Waiter next = nextWaiter(hold, now);
 		switch (afterRelease(hold, held, next, now)) {
 			case LEFT_TO_SHUT_DOWN -> {
@@ -197,7 +196,7 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 				advance();
 			}
 			case HAND_OVER -> {
-				handOver(hold, next, now);
+				handOver(hold, Objects.requireNonNull(next), now);
 				result.complete(ReleaseResult.RELEASED);
 			}
 			case RELEASE -> releaseInStore(hold).whenComplete((reply, error) -> {
