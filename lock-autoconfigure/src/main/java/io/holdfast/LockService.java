@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Grants leased locks on keys, exclusive or for readers and writers, over all instances
- * that share a store. Thread-safe.
+ * Grants leased locks on keys, exclusive or for readers, over all instances that share a
+ * store. Thread-safe.
  *
  * <p>
  * {@code acquire} waits, for the request's wait time or the default one, and throws if

@@ -129,7 +129,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		Resource resource = lease.resource();
 		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> lock.retain(lease.token(), lease.permits() == 1, lease.leaseMillis()))
+				? this.leases.lock(resource.key(),
+						(lock) -> lock.retain(lease.token(), lease.permits() == 1, lease.leaseMillis()))
 				: this.leases.permits(resource, (permits) -> permits.retain(lease.token(), lease.leaseMillis())));
 	}
 

@@ -116,8 +116,10 @@ local function lengthen(token, lease)
     local ends = endOfReader(token)
     ttl = ends and ends - millis
     if ttl and ttl < lease then
+      readUntil, ttl = math.max(readUntil, millis + lease), lease
+      -- This write comes first, as Redis allows it when its memory is full.
+      redis.call('PEXPIREAT', lockKey, integer(readUntil))
       redis.call('ZADD', lockKey, integer(millis + lease), token .. ':r')
-      readUntil, lengthened, ttl = math.max(readUntil, millis + lease), true, lease
     end
   end
   if ttl and fence == 0 then
@@ -155,6 +157,9 @@ end
 local function leaveQueue(entry)
   redis.call('ZREM', queueKey, entry)
   waiting = waiting - 1
+  if read and not string.find(entry, ':r[sp]$') then
+    redis.call('DEL', seenKey)
+  end
 end
 
 -- How long a waiter counts as alive without asking again, in milliseconds: four times the longest time after which it asks.

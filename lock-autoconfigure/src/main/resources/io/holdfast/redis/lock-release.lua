@@ -107,9 +107,10 @@ end
 -- The removal is the first write, whether or not there is anything to remove: Redis allows it when its memory is full, and then the
 -- rest of the script as well.
 local entry, place = find(token, ARGV[2], ARGV[3])
-redis.call('ZREM', queueKey, entry or '')
 if entry then
-  waiting = waiting - 1
+  leaveQueue(entry)
+else
+  redis.call('ZREM', queueKey, '')
 end
 local released = endHold(token)
 

@@ -40,14 +40,12 @@ enum Pool {
 
 	/** Where those stand in Redis that wait. */
 	String queueKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:queue"
-				: "{" + fleet.lockKey(key) + "}:queue";
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:queue" : "{" + fleet.lockKey(key) + "}:queue";
 	}
 
 	/** Where is written in Redis what was counted, or a lock's last fence. */
 	String stateKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state"
-				: "{" + fleet.lockKey(key) + "}:fence";
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state" : "{" + fleet.lockKey(key) + "}:fence";
 	}
 
 	/** How many leases are held, for Redis. */

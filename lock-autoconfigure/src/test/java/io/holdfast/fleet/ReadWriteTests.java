@@ -259,8 +259,8 @@ class ReadWriteTests extends FleetTestCase {
 	@DisplayName("The fences of a key grow over contexts and modes")
 	void fences() {
 		long last = 0;
-		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.EXCLUSIVE, LockMode.READ, LockMode.EXCLUSIVE, LockMode.READ,
-				LockMode.EXCLUSIVE, LockMode.EXCLUSIVE)) {
+		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.EXCLUSIVE, LockMode.READ, LockMode.EXCLUSIVE,
+				LockMode.READ, LockMode.EXCLUSIVE, LockMode.EXCLUSIVE)) {
 			for (LockService locks : List.of(first, second, third)) {
 				try (LockLease lease = locks.acquire(request(mode))) {
 					assertThat(lease.fencingToken()).as("fence in mode %s", mode).isGreaterThan(last);

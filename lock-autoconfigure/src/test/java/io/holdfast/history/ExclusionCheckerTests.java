@@ -52,8 +52,8 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	@Test
 	@DisplayName("1: who enters what another user has, or another key, or what is over, is refused")
 	void entered() {
-		String[] outer = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u lease=300", "10 GRANTED id=1 fence=1 until=300",
-				"40 RELEASING id=1" };
+		String[] outer = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u lease=300",
+				"10 GRANTED id=1 fence=1 until=300", "40 RELEASING id=1" };
 		String in = "20 GRANTED id=2 fence=1 until=300 why=1";
 		String end = "30 RELEASING id=2";
 		accepts(and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", in, end));
@@ -64,8 +64,8 @@ class ExclusionCheckerTests extends CheckerTestCase {
 		accepts(and(outer, "15 ASKED by=a id=2 mode=READ key=k user=u", in, end));
 		refuses(1, "0 ASKED by=a id=1 mode=READ key=k user=u lease=300", "10 GRANTED id=1 fence=1 until=300",
 				"40 RELEASING id=1", "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", in, end);
-		refuses(1, and(outer, "45 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", "50 GRANTED id=2 fence=1 until=300 why=1",
-				"60 RELEASING id=2"));
+		refuses(1, and(outer, "45 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u",
+				"50 GRANTED id=2 fence=1 until=300 why=1", "60 RELEASING id=2"));
 		accepts(and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", in, "70 RELEASING id=2",
 				"45 ASKED by=a id=3 mode=EXCLUSIVE key=k user=u", "50 GRANTED id=3 fence=1 until=300 why=1",
 				"60 RELEASING id=3"));

@@ -83,8 +83,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	@ValueSource(strings = { "1", "1000000000" })
 	@DisplayName("the set of its readers, or of its writer, is busy until its key ends")
 	void setOfHolders(String permits) {
-		this.redis.opsForZSet()
-			.add(this.keys.lock(), GONE + ":7:" + permits, System.currentTimeMillis() + SHORT / 2.0);
+		this.redis.opsForZSet().add(this.keys.lock(), GONE + ":7:" + permits, System.currentTimeMillis() + SHORT / 2.0);
 		this.redis.expire(this.keys.lock(), Duration.ofMillis(SHORT));
 		assertBusy();
 	}

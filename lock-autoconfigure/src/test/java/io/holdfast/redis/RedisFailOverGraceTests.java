@@ -163,10 +163,13 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 			Resource resource = new Resource(kind, KEY);
 			AcquireCommand held = new AcquireCommand(this.a.token("1"), Resource.ALL, Resource.ALL, true, GRACE, GRACE);
 			granted(this.a.acquire(resource, held));
-			AcquireCommand tooLong = new AcquireCommand(this.a.token("2"), Resource.ALL, Resource.ALL, true, GRACE + 1, GRACE);
+			AcquireCommand tooLong = new AcquireCommand(this.a.token("2"), Resource.ALL, Resource.ALL, true, GRACE + 1,
+					GRACE);
 			assertThat(this.a.release(resource, held, tooLong)).isEqualTo(new ReleaseReply(true, null));
-			granted(this.b.acquire(resource, new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE)));
-			this.b.release(resource, new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE));
+			granted(this.b.acquire(resource,
+					new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE)));
+			this.b.release(resource,
+					new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE));
 		}
 	}
 

@@ -104,8 +104,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("renewal finds its permits without the state, and leaves no key to outlive or die before the others")
 	void renewsWithoutState() {
-		granted(this.a.acquire(SEMAPHORE,
-				new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 2 * LEASE, CLAIM)));
 		granted(acquire(this.a, "2", 3));
 		this.redis.delete(keys(SEMAPHORE).state());
 		assertThat(renew(this.a, SEMAPHORE, "2", 3, LEASE)).isTrue();
@@ -138,8 +137,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("a wait keeps its keys also when the state is gone")
 	void waitsKeepKeysWithoutState() {
-		granted(this.a.acquire(SEMAPHORE,
-				new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, 3000, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, 3000, CLAIM)));
 		busy(acquire(this.c, "1", 1));
 		this.redis.delete(keys(SEMAPHORE).state());
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
@@ -181,8 +179,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 			.matches((failure) -> !failure.isTemporary());
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> this.a.release(SEMAPHORE, ask(this.a, "1", 2)));
-		assertThatExceptionOfType(StoreCommandException.class)
-			.isThrownBy(() -> get(this.a.store.limit(SEMAPHORE, 1)));
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> get(this.a.store.limit(SEMAPHORE, 1)));
 		if (which.equals("holders")) {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.permits(SEMAPHORE));
 		}

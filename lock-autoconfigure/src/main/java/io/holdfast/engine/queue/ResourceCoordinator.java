@@ -84,7 +84,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 	 */
 	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
 
-
 	// Events, and what they consist of
 
 	/**

@@ -85,8 +85,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	@Test
 	void aReaderThatDoesNotWaitIsRefusedBesideAnExclusiveHolderOfItsInstance() {
 		granted(WRITE, "acquire 1", 10);
-		assertThat(this.service.tryAcquireAsync(READ.waitTime(Duration.ZERO)))
-			.isCompletedWithValue(Optional.empty());
+		assertThat(this.service.tryAcquireAsync(READ.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 

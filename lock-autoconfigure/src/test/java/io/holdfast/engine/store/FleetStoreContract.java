@@ -44,8 +44,7 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	/** As long as it takes to look at much on a busy machine. */
 	private static AcquireCommand lasting(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), 20 * LEASE,
-				ask.claimMillis());
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), 20 * LEASE, ask.claimMillis());
 	}
 
 	private static AcquireCommand reader(Instance instance, String n) {
@@ -128,8 +127,8 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing.fence()).isEqualTo(fence);
 		assertThat(places(standing.holders(), this.a)).containsExactly(this.a.token("11") + " LOCK " + Resource.ALL);
 		assertThat(standing.holders().get(0).ttlMillis()).isBetween(LEASE - 5000, LEASE);
-		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.b.token("12") + " LOCK " + Resource.ALL,
-				this.c.token("13") + " LOCK " + Resource.ALL);
+		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(
+				this.b.token("12") + " LOCK " + Resource.ALL, this.c.token("13") + " LOCK " + Resource.ALL);
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 2);
 	}
 
@@ -143,8 +142,8 @@ public abstract class FleetStoreContract extends StoreContract {
 		Standing standing = look(Family.LOCKS, KEY);
 		assertThat(standing.resource()).isEqualTo(lock(KEY));
 		assertThat(standing.fence()).isEqualTo(fence);
-		assertThat(places(standing.holders(), this.a, this.b))
-			.containsExactlyInAnyOrder(this.a.token("1") + " LOCK 1", this.b.token("2") + " LOCK 1");
+		assertThat(places(standing.holders(), this.a, this.b)).containsExactlyInAnyOrder(this.a.token("1") + " LOCK 1",
+				this.b.token("2") + " LOCK 1");
 		assertThat(standing.holders()).extracting(Place::ttlMillis)
 			.allSatisfy((ttl) -> assertThat(ttl).isBetween(LEASE - 5000, LEASE));
 		assertThat(places(standing.queue(), this.a, this.c))
@@ -228,8 +227,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	void forgetsWhatHasEnded() {
 		granted(this.a.acquireBriefly("1"));
 		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
-		granted(this.a.acquire(new Resource(Kind.LOCK, "another"),
-				PermitHoldingContract.brief(writer(this.a, "3"))));
+		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitHoldingContract.brief(writer(this.a, "3"))));
 		busy(this.b.acquire("4"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		Standing standing = look(Family.LOCKS, KEY);

@@ -96,8 +96,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	@Test
 	@DisplayName("while a key is read nobody owns it exclusively, until the last reader ends")
 	void readersExcludeOwners() {
-		Granted shared = granted(
-				this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
+		Granted shared = granted(this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
 		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
 		Busy busy = busy(this.c.acquire("1"));
 		assertThat(busy.fence()).isGreaterThan(shared.fence());
@@ -404,8 +403,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		WakeUp told = this.b.awaitWakeUp();
 		assertThat(told).extracting(WakeUp::token, WakeUp::ttlMillis).containsExactly(this.b.token("1"), CLAIM);
 		assertThat(this.a.awaitEnded("1")).isLessThanOrEqualTo(told.fence());
-		assertThat(get(this.a.store.force(LOCK,
-				List.of(this.b.token("1"), this.b.token("2"), this.b.token("3")))))
+		assertThat(get(this.a.store.force(LOCK, List.of(this.b.token("1"), this.b.token("2"), this.b.token("3")))))
 			.containsExactly(true, true, false);
 		WakeUp woken = this.c.awaitWakeUp();
 		assertThat(woken.token()).isEqualTo(this.c.token("1"));

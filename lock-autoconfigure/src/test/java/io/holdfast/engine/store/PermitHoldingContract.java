@@ -42,8 +42,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	protected static AcquireCommand unfair(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, ask.leaseMillis(),
-				ask.claimMillis());
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, ask.leaseMillis(), ask.claimMillis());
 	}
 
 	/** The same for a short time. */
@@ -118,8 +117,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
 		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(state().used()).isEqualTo(2);
-		granted(this.a.acquire(SEMAPHORE,
-				new AcquireCommand(this.a.token("1"), 2, LIMIT, true, 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, LIMIT, true, 2 * LEASE, CLAIM)));
 		assertThat(state().holders().get(0).ttlMillis()).isGreaterThan(LEASE);
 		assertThat(release(this.a, "1", 2)).isTrue();
 		assertThat(state().used()).isZero();
@@ -131,7 +129,8 @@ abstract class PermitHoldingContract extends StoreContract {
 		granted(acquire(this.a, "1", LIMIT));
 		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), ask(this.b, "1", LIMIT)));
 		granted(this.c.acquire("1"));
-		granted(this.b.acquire(new Resource(Kind.LOCK, "another"), AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM)));
+		granted(this.b.acquire(new Resource(Kind.LOCK, "another"),
+				AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM)));
 	}
 
 	@Test

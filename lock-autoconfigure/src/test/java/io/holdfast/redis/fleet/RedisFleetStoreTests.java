@@ -80,8 +80,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("fences and states, which say nothing of who holds or waits, are not even looked at")
 	void leavesOutWhatSaysNothing() {
 		Resource readWrite = new Resource(Kind.LOCK, "another");
-		granted(this.a.acquire(readWrite,
-				new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, LEASE, CLAIM)));
+		granted(this.a.acquire(readWrite, new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, LEASE, CLAIM)));
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, LEASE, CLAIM)));
 		granted(this.a.acquire("3"));
 		this.a.release("3");
@@ -266,8 +265,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(join(next, this.b.id)).contains(
 				"instance " + InstanceStore.shown(this.a.id) + " (shop, process 1 on host)",
 				"speaks version 1 of the protocol in Redis, and this one speaks 3, which needs 2 or newer. Stop that"
-						+ " instance, or restart it with a newer version of Holdfast; see UPGRADING.md. One that was"
-						+ " killed is forgotten after 60 s");
+						+ " instance, or restart it with a newer version of Holdfast. To change the version of all,"
+						+ " stop all instances, wait for the longest lease time, and start them with the new version;"
+						+ " see UPGRADING.md. One that was killed is forgotten after 60 s");
 		assertThat(join(old, this.a.id)).as("the one that was there").isNull();
 		assertThat(get(old.members(Duration.ofMinutes(1), 10))).hasSize(1);
 		get(old.leave(this.a.id));

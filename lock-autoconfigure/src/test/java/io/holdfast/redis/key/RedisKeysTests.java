@@ -54,16 +54,15 @@ class RedisKeysTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:seen",
-			"{a}:holders", "lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
+	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:seen", "{a}:holders",
+			"lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
 	@DisplayName("a lock key that is, or has, the companion of another one is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
 				.withMessageContaining("'" + lock + "'")
 				.matches((failure) -> !failure.isTemporary());
-			assertThatExceptionOfType(StoreCommandException.class)
-				.isThrownBy(() -> PermitKeys.of(lock, cluster));
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> PermitKeys.of(lock, cluster));
 		}
 	}
 
@@ -80,8 +79,7 @@ class RedisKeysTests {
 				for (int j = 0, rest = i; j < length; j++, rest /= letters.length()) {
 					lock.append(letters.charAt(rest % letters.length()));
 				}
-				for (String suffix : List.of("", ":queue", ":fence", ":seen", ":holders", ":state",
-						":limit")) {
+				for (String suffix : List.of("", ":queue", ":fence", ":seen", ":holders", ":state", ":limit")) {
 					claim(owners, lock + suffix, (name) -> keysOfLock(name, cluster));
 					claim(semaphores, lock + suffix, (name) -> keysOfSemaphore(name, cluster));
 				}
