@@ -298,6 +298,7 @@ class WithLockTests {
 			assertThat(runs).hasValue(0);
 			assertThat(lease.isHeld()).isTrue();
 		}
+		awaitFree();
 		LeasedResult<Integer> result = locks
 			.tryWithLockAsync(LockRequest.of(this.key), () -> CompletableFuture.completedFuture(runs.incrementAndGet()))
 			.get(10, TimeUnit.SECONDS);

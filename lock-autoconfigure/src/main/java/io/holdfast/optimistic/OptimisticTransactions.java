@@ -11,10 +11,10 @@ import io.holdfast.async.DaemonThreads;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.OptimisticTransactionException;
 import io.holdfast.redis.driver.Drivers;
+import io.holdfast.redis.driver.SessionConnections;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanClassLoaderAware;
-import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
@@ -55,7 +55,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 
 	private final RedisConnectionFactory factory;
 
-	private final Supplier<RedisConnection> connector;
+	private final Supplier<SessionConnections> sessions;
 
 	private final DaemonThreads threads;
 
@@ -79,18 +79,16 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	 * @throws IllegalStateException if it is a factory of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory, Options options) {
-		this(connectionFactory, new DaemonThreads(), options);
+		this.factory = connectionFactory;
+		this.threads = new DaemonThreads();
+		this.sessions = Drivers.watching(connectionFactory, this.threads);
+		this.options = options;
 	}
 
-	private OptimisticTransactions(RedisConnectionFactory factory, DaemonThreads threads, Options options) {
-		this(factory, Drivers.watching(factory, threads), threads, options);
-	}
-
-	private OptimisticTransactions(RedisConnectionFactory factory, Supplier<RedisConnection> connector,
-			DaemonThreads threads, Options options) {
-		this.factory = factory;
-		this.connector = connector;
-		this.threads = threads;
+	private OptimisticTransactions(OptimisticTransactions other, Options options) {
+		this.factory = other.factory;
+		this.sessions = other.sessions;
+		this.threads = other.threads;
 		this.options = options;
 	}
 
@@ -109,7 +107,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	 * @return transactions on the same Redis
 	 */
 	public OptimisticTransactions with(Options options) {
-		return new OptimisticTransactions(this.factory, this.connector, this.threads, options);
+		return new OptimisticTransactions(this, options);
 	}
 
 	/**
@@ -141,12 +139,12 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		BackOffExecution backOff = this.options.exponential().start();
 		long start = System.nanoTime();
 		int attempts = 0;
-		try (WatchSession session = new WatchSession(new UnboundConnections(this.factory, this.connector), watched)) {
+		try {
 			while (!Thread.interrupted()) {
-				QueuedTransaction transaction = session.watch(attempts > 0);
+				WatchSession<T> session = new WatchSession<>(this.sessions.get(), watched, attempt, attempts > 0);
 				attempts++;
-				T result = session.read(transaction, attempt);
-				if (transaction.isReadOnly() || session.commit(transaction)) {
+				T result = session.run();
+				if (session.isComplete()) {
 					return result;
 				}
 				changed.addAll(session.changedKeys());

@@ -1,190 +1,207 @@
 package io.holdfast.optimistic;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.optimistic.OptimisticTransaction.Attempt;
 import io.holdfast.redis.driver.Drivers;
-import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.driver.SessionConnections;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.dao.DataAccessException;
-import org.springframework.data.redis.connection.RedisConnection;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.core.RedisConnectionUtils;
+import org.springframework.dao.QueryTimeoutException;
+import org.springframework.data.redis.connection.RedisTxCommands;
+import org.springframework.data.redis.core.RedisOperations;
+import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
 /**
- * The connection of one transaction, on which all its attempts watch, read and write. For
- * one thread, to which the connection is bound.
+ * One attempt of a transaction, in a session of its own: Spring binds a connection to the
+ * thread, and its end leaves nothing watched or queued. For one thread.
+ *
+ * @param <T> the result of the attempt
  */
-final class WatchSession implements AutoCloseable {
+final class WatchSession<T extends @Nullable Object> implements OptimisticTransaction, SessionCallback<T> {
 
-	/** Values are compared while all others wait for Redis: not big ones. */
-	private static final String MAX_COMPARED_BYTES = "65536";
-
-	@SuppressWarnings("rawtypes")
-	private static final RedisScript<List> FINGERPRINTS = RedisScript
-		.of(new String(Script.FINGERPRINTS.text(), StandardCharsets.UTF_8), List.class);
-
-	private final List<String> keys;
-
-	private final RedisConnectionFactory connections;
+	private final SessionConnections connections;
 
 	private final StringRedisTemplate template;
 
-	private final RedisConnection connection;
+	private final List<String> keys;
 
-	private List<?> fingerprints = List.of();
+	private final Attempt<T> attempt;
 
-	private boolean watching;
+	private final boolean comparable;
 
-	/** Whether it is not known what the connection watches, or has queued. */
-	private boolean dubious;
+	private final List<Consumer<RedisOperations<String, String>>> writers = new ArrayList<>();
 
-	WatchSession(UnboundConnections connections, List<String> keys) {
-		this.keys = keys;
+	/** State of the transaction if Redis fails now; null while the user's code runs. */
+	private @Nullable String course = "was not begun";
+
+	private boolean over;
+
+	private boolean complete;
+
+	private List<String> changedKeys = List.of();
+
+	/**
+	 * Create the session of an attempt.
+	 * @param connections the connections of this session
+	 * @param keys the keys to watch
+	 * @param attempt the code
+	 * @param comparable whether to find out which keys were changed
+	 */
+	WatchSession(SessionConnections connections, List<String> keys, Attempt<T> attempt, boolean comparable) {
 		this.connections = connections;
 		this.template = new StringRedisTemplate(connections);
-		try {
-			this.connection = RedisConnectionUtils.bindConnection(connections);
-		}
-		catch (RuntimeException ex) {
-			throw trouble("was not begun", ex);
-		}
+		this.keys = keys;
+		this.attempt = attempt;
+		this.comparable = comparable && keys.size() > 1;
+	}
+
+	/** Return whether the writes were made, or none was noted. */
+	boolean isComplete() {
+		return this.complete;
+	}
+
+	/** Return the keys that were seen to be changed by others. */
+	List<String> changedKeys() {
+		return this.changedKeys;
 	}
 
 	/**
-	 * Begin an attempt.
-	 * @param comparable whether it should be possible to tell later which keys changed
-	 * @return to note its writes
+	 * Run the attempt.
+	 * @return its result, of no use unless it is complete
 	 */
-	QueuedTransaction watch(boolean comparable) {
+	T run() {
 		try {
-			this.connection.watch(this.keys.stream().map(RedisKeys::bytes).toArray(byte[][]::new));
+			return this.template.execute(this);
 		}
 		catch (RuntimeException ex) {
-			throw trouble("was not begun", ex);
+			if (this.course == null) {
+				throw ex;
+			}
+			throw new LeaseStoreException(String.join(", ", this.keys),
+					"The optimistic transaction on " + this.keys + " " + this.course + ": " + RedisFailures.deepest(ex),
+					ex);
 		}
-		this.watching = true;
-		this.fingerprints = (comparable && this.keys.size() > 1) ? fingerprints() : List.of();
-		return new QueuedTransaction(this.template);
 	}
 
-	<T extends @Nullable Object> T read(QueuedTransaction transaction, Attempt<T> attempt) {
-		try {
-			return transaction.run(attempt);
+	@Override
+	public <K, V> T execute(RedisOperations<K, V> session) {
+		this.template.watch(this.keys);
+		List<?> before = this.comparable ? fingerprints() : List.of();
+		T result = call(() -> this.attempt.run(this), this.template::unwatch);
+		if (this.writers.isEmpty()) {
+			this.complete = true;
+			end(this.template::unwatch);
+			return result;
 		}
-		catch (DataAccessException ex) {
+		this.course = "was not run, and nothing written";
+		this.template.multi();
+		// Where nothing was queued, EXEC answers Spring as if a key had changed.
+		this.template.hasKey(this.keys.get(0));
+		call(() -> {
+			this.writers.forEach((writer) -> writer.accept(this.template));
+			return true;
+		}, this.template::discard);
+		this.complete = exec();
+		if (!this.complete) {
+			this.changedKeys = (this.keys.size() == 1) ? this.keys : changedSince(before);
+		}
+		return result;
+	}
+
+	/** Call the user's code, whose exceptions come out as they are. */
+	private <R extends @Nullable Object> R call(Supplier<R> code, Runnable end) {
+		this.course = null;
+		try {
+			return code.get();
+		}
+		catch (RuntimeException | Error ex) {
 			// If Redis is silent, it need not be waited for once more.
-			this.dubious = true;
+			if (!(ex instanceof QueryTimeoutException)) {
+				end(end);
+			}
+			throw ex;
+		}
+		finally {
+			this.over = true;
+		}
+	}
+
+	/** End the watching or queueing. If that fails, the connection is not used again. */
+	private void end(Runnable command) {
+		try {
+			command.run();
+			this.connections.ended();
+		}
+		catch (RuntimeException ex) {
+			// The result, or another exception, stands.
+		}
+	}
+
+	private boolean exec() {
+		try {
+			// Not the template's exec(): it converts the results, and may fail at that.
+			boolean written = this.template.execute(RedisTxCommands::exec) != null;
+			this.connections.ended();
+			return written;
+		}
+		catch (RuntimeException ex) {
+			this.course = course(ex);
 			throw ex;
 		}
 	}
 
-	/**
-	 * Write what was noted.
-	 * @return whether it was written, rather than a key changed
-	 */
-	boolean commit(QueuedTransaction transaction) {
-		try {
-			this.connection.multi();
-			// Where nothing was queued, EXEC answers Spring as if a key had changed.
-			this.connection.keyCommands().exists(RedisKeys.bytes(this.keys.get(0)));
-		}
-		catch (RuntimeException ex) {
-			throw trouble("was not run, and nothing written", ex);
-		}
-		transaction.queueWrites();
-		try {
-			boolean written = this.connection.exec() != null;
-			this.watching = false;
-			return written;
-		}
-		catch (RuntimeException ex) {
-			throw failure(ex);
-		}
+	@Override
+	public RedisOperations<String, String> read() {
+		return this.template;
 	}
 
-	private LeaseStoreException failure(RuntimeException error) {
+	@Override
+	public void write(Consumer<RedisOperations<String, String>> writer) {
+		if (this.over) {
+			throw new IllegalStateException("This attempt of the optimistic transaction is over, so this write"
+					+ " would be lost: call write(…) before the attempt returns");
+		}
+		this.writers.add(writer);
+	}
+
+	private static String course(RuntimeException error) {
 		if (!Drivers.isAnswer(error)) {
-			return trouble("was given to Redis, which did not answer: it is not known whether it was run", error);
+			return "was given to Redis, which did not answer: it is not known whether it was run";
 		}
-		if (RedisFailures.isAborted(error)) {
-			return trouble("was not run, and nothing written, as Redis refused one of its commands", error);
-		}
-		return trouble("was run, except for a command that failed; Redis does not roll the others back", error);
+		return RedisFailures.isAborted(error) ? "was not run, and nothing written, as Redis refused one of its commands"
+				: "was run, except for a command that failed; Redis does not roll the others back";
 	}
 
-	private LeaseStoreException trouble(String course, RuntimeException error) {
-		this.dubious = true;
-		return new LeaseStoreException(String.join(", ", this.keys),
-				"The optimistic transaction on " + this.keys + " " + course + ": " + RedisFailures.deepest(error),
-				error);
-	}
-
-	/**
-	 * Those of the keys that are not what they were when the last attempt began.
-	 * @return the keys, none if it cannot be told
-	 */
-	List<String> changedKeys() {
-		if (this.keys.size() == 1) {
-			return this.keys;
-		}
-		List<?> before = this.fingerprints;
+	private List<String> changedSince(List<?> before) {
 		List<?> after = before.isEmpty() ? before : fingerprints();
 		return IntStream.range(0, after.size())
-			.filter((i) -> isKnown(before.get(i)) && isKnown(after.get(i)))
-			.filter((i) -> !Objects.equals(before.get(i), after.get(i)))
+			.filter((i) -> !before.get(i).equals("") && !after.get(i).equals(""))
+			.filter((i) -> !before.get(i).equals(after.get(i)))
 			.mapToObj(this.keys::get)
 			.toList();
 	}
 
-	private static boolean isKnown(Object fingerprint) {
-		return !"".equals(fingerprint);
-	}
-
 	private List<?> fingerprints() {
+		String script = new String(Script.FINGERPRINTS.text(), StandardCharsets.UTF_8);
 		try {
-			return Objects.requireNonNullElse(this.template.execute(FINGERPRINTS, this.keys, MAX_COMPARED_BYTES),
+			return Objects.requireNonNullElse(this.template.execute(RedisScript.of(script, List.class), this.keys),
 					List.of());
 		}
 		catch (DataAccessException ex) {
 			// No right to do so, say. It is only for the message.
 			return List.of();
-		}
-	}
-
-	@Override
-	public void close() {
-		try {
-			leaveNothing();
-		}
-		finally {
-			RedisConnectionUtils.unbindConnection(this.connections);
-		}
-	}
-
-	private void leaveNothing() {
-		try {
-			if (this.dubious && Drivers.abandon(this.connection)) {
-				return;
-			}
-			if (this.connection.isQueueing()) {
-				this.connection.discard();
-			}
-			else if (this.watching) {
-				this.connection.unwatch();
-			}
-		}
-		catch (RuntimeException ex) {
-			Drivers.abandon(this.connection);
 		}
 	}
 

@@ -1,7 +1,10 @@
 -- Tells whether keys are still what they were, by texts to compare. Changes nothing.
 --
--- KEYS: any keys. ARGV: the most bytes that a value may take up to be looked at.
+-- KEYS: any keys.
 -- Returns one text per key: another one if its value or expiry is another, empty if it cannot be told.
+
+-- The size up to which a value is looked at, as all others wait for Redis.
+local MOST_BYTES = 65536
 
 -- When a key expires, empty if it does not. Before Redis 7 that is known by what is left of it, if both are asked for
 -- within one millisecond.
@@ -25,7 +28,7 @@ local function fingerprint(key)
   if not size then
     return 'none'
   end
-  if type(size) == 'table' or size > tonumber(ARGV[1]) then
+  if type(size) == 'table' or size > MOST_BYTES then
     return ''
   end
   local value = redis.pcall('DUMP', key)

@@ -1,10 +1,17 @@
 package io.holdfast.fleet;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -74,6 +81,30 @@ class ProtocolTests {
 					+ " speaks 2. Start this application with a newer version of Holdfast")
 			.withMessageContaining("stop all instances, wait for the longest lease time, and start them")
 			.withMessageNotContaining(OTHER);
+		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
+	}
+
+	@Test
+	@DisplayName("one that is found after a start without Redis has a waiting request refused, by the same words")
+	void tooOldLater() {
+		tell(SEPARATOR + "7" + SEPARATOR + "5");
+		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
+			proxy.down();
+			try (ConfigurableApplicationContext context = TestApplication.start(proxy.host(), proxy.port(),
+					this.redis.keyPrefix(), List.of("spring.application.name=shop"))) {
+				CompletableFuture<LockLease> lease = context.getBean(LockService.class)
+					.acquireAsync(LockRequest.of("key").waitTime(Duration.ofSeconds(10)));
+				assertThat(lease).isNotDone();
+				proxy.up();
+				assertThat(lease).failsWithin(Duration.ofSeconds(10))
+					.withThrowableOfType(ExecutionException.class)
+					.havingCause()
+					.isInstanceOf(LeaseStoreException.class)
+					.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this"
+							+ " one speaks 2. Start this application with a newer version of Holdfast");
+				assertThat(context.getBean(LeaseEngine.class).condition().refusal()).contains("cannot share locks");
+			}
+		}
 		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
 	}
 

@@ -48,7 +48,6 @@ import org.junit.platform.launcher.core.LauncherFactory;
 import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.core.RedisCallback;
-import org.springframework.data.redis.core.script.DefaultRedisScript;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -355,12 +354,6 @@ class ScriptMutantTests {
 			byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
 			field(script, "text").set(script, bytes);
 			field(script, "digest").set(script, DigestUtils.sha1DigestAsHex(text).getBytes(StandardCharsets.US_ASCII));
-			if (script == Script.FINGERPRINTS) {
-				// The only one that is run by Spring.
-				Field springs = Class.forName("io.holdfast.optimistic.WatchSession").getDeclaredField("FINGERPRINTS");
-				springs.setAccessible(true);
-				((DefaultRedisScript<?>) springs.get(null)).setScriptText(text);
-			}
 		}
 		catch (ReflectiveOperationException ex) {
 			throw new IllegalStateException(ex);

@@ -295,6 +295,30 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			.withMessageContainingAll("was not begun", "NOPERM", "watch");
 	}
 
+	@Test
+	@DisplayName("A connection on which Redis refuses to end a transaction is not used again")
+	void mayNotDiscard() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory connections = connect(server.host(), server.port());
+		StringRedisTemplate admin = new StringRedisTemplate(connections);
+		acl(admin, "SETUSER", "default", "-discard", "-unwatch");
+		OptimisticTransactions through = new OptimisticTransactions(connections);
+		IllegalStateException failure = new IllegalStateException("in vain");
+		for (int i = 0; i < 3; i++) {
+			assertThatExceptionOfType(IllegalStateException.class)
+				.isThrownBy(() -> through.execute(List.of(this.a), (tx) -> {
+					tx.write((writer) -> {
+						throw failure;
+					});
+					return null;
+				}))
+				.isSameAs(failure);
+			assertThat(through.<String>execute(List.of(this.b), (tx) -> "read")).isEqualTo("read");
+			increment(through);
+		}
+		assertThat(admin.opsForValue().get(this.a)).isEqualTo("3");
+	}
+
 	private static void acl(StringRedisTemplate admin, String... words) {
 		byte[][] arguments = List.of(words)
 			.stream()

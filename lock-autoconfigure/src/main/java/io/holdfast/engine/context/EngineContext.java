@@ -2,16 +2,13 @@ package io.holdfast.engine.context;
 
 import java.time.Duration;
 import java.util.Objects;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
@@ -83,12 +80,6 @@ public final class EngineContext {
 	/** Without it leases may be asked for. */
 	private volatile @Nullable Admission admission;
 
-	/** What goes on, in this order, once leases may be asked for, or may not. */
-	private final Queue<Consumer<@Nullable Throwable>> deferred = new ConcurrentLinkedQueue<>();
-
-	/** Whether a request for a lease was sent since the last start. */
-	private volatile boolean hasSentRequests;
-
 	/** Drawn at each start; {@code null} before the first one. */
 	private volatile @Nullable String instanceId;
 
@@ -156,8 +147,6 @@ public final class EngineContext {
 		if (listener != null) {
 			this.store.start(id, listener);
 		}
-		// Not before, as what the former one has asked for may be released until then.
-		this.hasSentRequests = false;
 		this.instanceId = id;
 		this.refusals.clear();
 	}
@@ -192,23 +181,25 @@ public final class EngineContext {
 		this.closed = closed;
 	}
 
-	/** Have requests for leases wait for an admission. */
+	/** Set the admission that requests for leases need. */
 	public void admitBy(Admission admission) {
 		this.admission = admission;
-	}
-
-	/**
-	 * Return whether the store may have a token. It has none of this instance while all
-	 * requests for leases still wait until they may be sent.
-	 */
-	public boolean mayBeInStore(String token) {
-		return this.hasSentRequests || !isOwn(token) || isAdmitted();
 	}
 
 	/** Return whether the instance is admitted to the fleet, as far as is known. */
 	public boolean isAdmitted() {
 		Admission current = this.admission;
 		return current == null || current.isAdmitted(this.scheduler.nanoTime());
+	}
+
+	/**
+	 * Request the admission to the fleet, unless the instance has it.
+	 * @param now the time
+	 * @return the answer; {@code null} if leases may be asked for
+	 */
+	public @Nullable CompletableFuture<@Nullable Void> requestAdmission(long now) {
+		Admission current = this.admission;
+		return (current == null || current.isAdmitted(now)) ? null : current.requestAdmission();
 	}
 
 	/** Note that the store has granted a lease. */
@@ -242,14 +233,11 @@ public final class EngineContext {
 	// Commands
 
 	/**
-	 * Ask the store for a lease, as soon as leases may be asked for. The sender tells the
+	 * Ask the store for a lease. The instance is admitted; the sender tells the
 	 * observers.
-	 * @param now the time
 	 */
-	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue,
-			long now) {
-		ensureStarted();
-		return sendOnceAdmitted(() -> this.store.acquire(resource, command, enqueue), now);
+	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
+		return sendUnobserved(() -> this.store.acquire(resource, command, enqueue));
 	}
 
 	/**
@@ -270,11 +258,12 @@ public final class EngineContext {
 		});
 	}
 
-	/** Set a limit in the store, as soon as leases may be asked for. */
+	/** Set a limit in the store, once the instance is admitted. */
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		ensureStarted();
-		return this.observers.follow(Command.LIMIT,
-				sendOnceAdmitted(() -> this.store.limit(resource, limit), this.scheduler.nanoTime()));
+		CompletableFuture<@Nullable Void> admission = requestAdmission(this.scheduler.nanoTime());
+		return send(Command.LIMIT, () -> (admission == null) ? this.store.limit(resource, limit)
+				: admission.thenCompose((admitted) -> this.store.limit(resource, limit)));
 	}
 
 	/**
@@ -284,39 +273,6 @@ public final class EngineContext {
 	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
 		ensureStarted();
 		return this.observers.follow(command, sendUnobserved(way));
-	}
-
-	private <T> CompletableFuture<T> sendOnceAdmitted(Supplier<CompletableFuture<T>> way, long now) {
-		Admission current = this.admission;
-		if (current == null || this.deferred.isEmpty() && current.isAdmitted(now)) {
-			return sendRequest(way);
-		}
-		DeferredCommand<T> command = new DeferredCommand<>();
-		CompletableFuture<@Nullable Void> answer = current.requestAdmission();
-		this.deferred.add((error) -> {
-			if (error != null) {
-				command.completeExceptionally(error);
-			}
-			else {
-				command.send(() -> sendRequest(way));
-			}
-		});
-		// A future tells first what came to it last; whichever is told goes on with all.
-		answer.whenComplete((done, error) -> settleDeferred(error));
-		return command;
-	}
-
-	private void settleDeferred(@Nullable Throwable error) {
-		for (Consumer<@Nullable Throwable> next = this.deferred.poll(); next != null; next = this.deferred.poll()) {
-			next.accept(error);
-		}
-	}
-
-	private <T> CompletableFuture<T> sendRequest(Supplier<CompletableFuture<T>> way) {
-		if (!this.hasSentRequests) {
-			this.hasSentRequests = true;
-		}
-		return sendUnobserved(way);
 	}
 
 	/**
@@ -487,8 +443,7 @@ public final class EngineContext {
 		boolean isAdmitted(long now);
 
 		/**
-		 * Ask for the admission again, if it is too old or was refused for no lasting
-		 * reason.
+		 * Have the versions of the fleet compared, or join the comparison under way.
 		 * @return completed once leases may be asked for; fails if they may not
 		 */
 		CompletableFuture<@Nullable Void> requestAdmission();

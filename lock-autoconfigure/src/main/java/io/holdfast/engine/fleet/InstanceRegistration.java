@@ -1,11 +1,14 @@
 package io.holdfast.engine.fleet;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
+import io.holdfast.async.CallResult;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -17,9 +20,10 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps an instance among those that the store knows to be there, in the background. No
- * lease is asked for before the store has said that the others which are there fit it.
- * What else goes wrong with that matters to nothing else. Thread-safe.
+ * The registration of an instance in the store, kept up in the background. Each
+ * registration compares the versions of the fleet, and no lease is asked for before the
+ * first comparison. Other failures of the registration have no effect on leases.
+ * Thread-safe.
  *
  * @since 0.1.0
  */
@@ -57,14 +61,17 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	private boolean warned;
 
-	/** Done once leases may be asked for; failed while they may not. */
-	private volatile CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
+	/** Whether a comparison of the versions is due or under way. */
+	private boolean comparing;
 
-	/** Until when the store counts this instance in, whatever becomes of it. */
+	/** Requests for the admission that the comparison under way answers, in order. */
+	private List<CompletableFuture<@Nullable Void>> requests = new ArrayList<>();
+
+	/** End of the admission, written before {@link #admitted}. */
 	private volatile long admittedUntil;
 
-	/** Whether the store has counted this instance in since it joined. */
-	private boolean admitted;
+	/** Whether the last comparison since the start that was answered found no misfit. */
+	private volatile boolean admitted;
 
 	/** Why others that are there do not fit this instance, or {@code null}. */
 	private volatile @Nullable String misfit;
@@ -80,34 +87,40 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		context.admitBy(this);
 	}
 
+	/**
+	 * Return whether the versions were compared, so lately that the store has not
+	 * forgotten this instance.
+	 */
 	@Override
 	public boolean isAdmitted(long now) {
-		return isOpen(this.admission, now);
+		return this.admitted && now - this.admittedUntil < 0;
 	}
 
 	/**
-	 * Ask for leave to ask for leases. An instance that was silent for so long that the
-	 * store may have forgotten it has to join again first, which this begins.
-	 * @return completed once they may be asked for; fails if others do not fit this
-	 * instance, or if that cannot be found out now
+	 * Have the versions compared, or join the comparison under way.
+	 * @return completed once leases may be asked for; fails if others do not fit this
+	 * instance, or if the comparison fails
 	 */
 	@Override
-	public CompletableFuture<@Nullable Void> requestAdmission() {
-		CompletableFuture<@Nullable Void> current = this.admission;
-		return isOpen(current, this.context.scheduler.nanoTime()) ? current : rejoin();
-	}
-
-	private boolean isOpen(CompletableFuture<?> current, long now) {
-		return current.isDone() && !current.isCompletedExceptionally() && now - this.admittedUntil < 0;
-	}
-
-	private synchronized CompletableFuture<@Nullable Void> rejoin() {
-		if (this.joined && this.misfit == null && this.admission.isDone()
-				&& !isOpen(this.admission, this.context.scheduler.nanoTime())) {
-			this.admission = new CompletableFuture<>();
-			refreshAfter(0);
+	public synchronized CompletableFuture<@Nullable Void> requestAdmission() {
+		if (isAdmitted(this.context.scheduler.nanoTime())) {
+			return CompletableFuture.completedFuture(null);
 		}
-		return this.admission;
+		String reason = this.misfit;
+		if (reason != null) {
+			return CompletableFuture.failedFuture(StoreCommandException.incompatible(reason));
+		}
+		CompletableFuture<@Nullable Void> request = new CompletableFuture<>();
+		this.requests.add(request);
+		if (this.joined && !this.comparing) {
+			compare();
+		}
+		return request;
+	}
+
+	private void compare() {
+		this.comparing = true;
+		refreshAfter(0);
 	}
 
 	@Override
@@ -123,7 +136,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	/** Be there, from now on. */
 	synchronized void join() {
 		this.joined = true;
-		refreshAfter(0);
+		compare();
 	}
 
 	private void refreshAfter(long nanos) {
@@ -135,6 +148,12 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	}
 
 	private void refresh() {
+		synchronized (this) {
+			if (!this.joined) {
+				return;
+			}
+			this.comparing = true;
+		}
 		InstanceInfo current = this.info;
 		if (current == null) {
 			try {
@@ -161,46 +180,53 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	}
 
 	private void onJoined(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
-		// Not under a lock: those that wait for the admission go on by that.
-		settle(id, sentAt, misfit, error).run();
+		List<CompletableFuture<@Nullable Void>> answered;
+		Throwable refusal;
+		synchronized (this) {
+			if (!this.joined || !id.equals(this.context.instanceId())) {
+				return;
+			}
+			this.comparing = false;
+			goOn(misfit != null, error);
+			refusal = settle(sentAt, misfit, error);
+			answered = this.requests;
+			this.requests = new ArrayList<>();
+		}
+		// Not under the lock, as requests for leases go on here.
+		answered.forEach((request) -> {
+			if (refusal != null) {
+				request.completeExceptionally(refusal);
+			}
+			else {
+				request.complete(null);
+			}
+		});
 	}
 
-	/** Return what tells those that wait for the admission. */
-	private synchronized Runnable settle(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
-		CompletableFuture<@Nullable Void> asked = this.admission;
-		if (!this.joined || !id.equals(this.context.instanceId())) {
-			return () -> {
-			};
-		}
-		goOn(misfit != null, error);
-		if (error != null && EngineExceptions.isTemporary(error)) {
+	/** Return why leases may not be asked for now, or {@code null}. */
+	private @Nullable Throwable settle(long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+		if (error != null && CallResult.cause(error) instanceof StoreCommandException failure
+				&& failure.isTemporary()) {
 			if (!this.admitted) {
-				return () -> asked.completeExceptionally(error);
+				return StoreCommandException.notCompared(failure);
 			}
 			// The key of the fleet may be away alone, as in a cluster.
 			this.admittedUntil = this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY);
-			return () -> asked.complete(null);
+			return null;
 		}
 		boolean wasKeptOut = this.misfit != null;
 		this.misfit = misfit;
-		this.admitted = misfit == null;
 		if (misfit != null) {
+			this.admitted = false;
 			if (!wasKeptOut) {
 				logger.error(SingleLine.of(misfit));
 			}
-			Throwable refusal = StoreCommandException.incompatible(misfit);
-			if (asked.isDone()) {
-				this.admission = CompletableFuture.failedFuture(refusal);
-			}
-			return () -> asked.completeExceptionally(refusal);
+			return StoreCommandException.incompatible(misfit);
 		}
-		// Also if that cannot be found out for want of a right: leases do not depend on
-		// it.
+		// Also without the right to compare: leases do not depend on it.
 		this.admittedUntil = sentAt + RETENTION.toNanos();
-		if (asked.isCompletedExceptionally()) {
-			this.admission = CompletableFuture.completedFuture(null);
-		}
-		return () -> asked.complete(null);
+		this.admitted = true;
+		return null;
 	}
 
 	private void goOn(boolean misfit, @Nullable Throwable error) {
@@ -227,12 +253,9 @@ public final class InstanceRegistration implements EngineContext.Admission {
 			return left;
 		}
 		this.joined = false;
+		this.comparing = false;
 		this.misfit = null;
 		this.admitted = false;
-		if (this.admission.isDone()) {
-			// The one that comes after this one has to ask for itself.
-			this.admission = new CompletableFuture<>();
-		}
 		// It may be another one when this is sent.
 		String id = this.context.instanceId();
 		if (this.timer != null) {

@@ -135,9 +135,13 @@ public final class Contender {
 	 */
 	private @Nullable Throwable lastingOutage() {
 		boolean keptBack = this.waiter.request().waits() && !this.context.isReached();
-		Throwable outage = keptBack ? StoreCommandException.unreached(this.context.settings.outagePatience())
-				: this.answers.inheritedTrouble();
+		Throwable outage = keptBack ? unreached() : this.answers.inheritedTrouble();
 		return (outage != null && !this.waiter.isWorthWaiting(outage)) ? outage : null;
+	}
+
+	private Throwable unreached() {
+		StoreCommandException unreached = StoreCommandException.unreached(this.context.settings.outagePatience());
+		return this.context.isAdmitted() ? unreached : StoreCommandException.notCompared(unreached);
 	}
 
 	/**
@@ -198,14 +202,22 @@ public final class Contender {
 	}
 
 	/**
-	 * Send ACQUIRE. Earlier ones without an answer are not given up: whichever is
-	 * answered first counts, or a store that is slower than the re-send time would never
-	 * be heard.
+	 * Send ACQUIRE, or have the versions of the fleet compared first. Earlier ACQUIREs
+	 * without an answer are not given up: whichever is answered first counts, or a store
+	 * that is slower than the re-send time would never be heard.
 	 */
 	void sendAcquire() {
 		long sentAt = this.context.scheduler.nanoTime();
-		CompletableFuture<AcquireReply> command = this.waiter.request().waits() ? acquire(true, sentAt)
-				: acquireOnce(sentAt);
+		if (this.answers.isComparing()) {
+			askLater(sentAt);
+			return;
+		}
+		CompletableFuture<?> admission = this.context.requestAdmission(sentAt);
+		if (admission != null) {
+			askOnceAdmitted(admission, sentAt);
+			return;
+		}
+		CompletableFuture<AcquireReply> command = this.waiter.request().waits() ? acquire(true) : acquireOnce();
 		SentCommand sent = this.answers.onSent(command, sentAt);
 		long number = this.coordinator.onRequestSent();
 		command.whenComplete((reply, error) -> {
@@ -225,8 +237,32 @@ public final class Contender {
 		askLater(sentAt);
 	}
 
-	private CompletableFuture<AcquireReply> acquire(boolean enqueue, long sentAt) {
-		return this.context.acquire(this.coordinator.resource(), this.command, enqueue, sentAt);
+	/**
+	 * Send ACQUIRE once the instance is admitted. In an event: an ACQUIRE whose waiter
+	 * has given up would come behind its RELEASE.
+	 */
+	private void askOnceAdmitted(CompletableFuture<?> admission, long sentAt) {
+		SentCommand sent = this.answers.onComparing(admission, sentAt);
+		long number = this.coordinator.onRequestSent();
+		admission.whenComplete((admitted, error) -> this.coordinator.execute(() -> {
+			this.answers.onCompared();
+			this.coordinator.onCompared(error);
+			if (error != null) {
+				onFailure(error, sent);
+			}
+			else {
+				this.answers.onAnswer(sent);
+				if (isOpen()) {
+					sendAcquire();
+				}
+			}
+			onRequestOver(number);
+		}));
+		askLater(sentAt);
+	}
+
+	private CompletableFuture<AcquireReply> acquire(boolean enqueue) {
+		return this.context.acquire(this.coordinator.resource(), this.command, enqueue);
 	}
 
 	/**
@@ -235,8 +271,8 @@ public final class Contender {
 	 * resource held while any of these has no answer, it is sent again behind the
 	 * answers. If none comes, the wait for it ends as that for the store.
 	 */
-	private CompletableFuture<AcquireReply> acquireOnce(long sentAt) {
-		CompletableFuture<AcquireReply> first = acquire(false, sentAt);
+	private CompletableFuture<AcquireReply> acquireOnce() {
+		CompletableFuture<AcquireReply> first = acquire(false);
 		CompletableFuture<AcquireReply> command = new CompletableFuture<>();
 		first.whenComplete((reply, error) -> {
 			CompletableFuture<?> releases = (reply instanceof Busy) ? this.coordinator.unansweredReleases() : null;
@@ -244,7 +280,7 @@ public final class Contender {
 				complete(command, reply, error);
 			}
 			else {
-				releases.thenRun(() -> this.coordinator.execute(() -> acquireAgain(command, sentAt)));
+				releases.thenRun(() -> this.coordinator.execute(() -> acquireAgain(command)));
 			}
 		});
 		// What is given up is not to be sent any more.
@@ -253,9 +289,9 @@ public final class Contender {
 	}
 
 	/** Send ACQUIRE again, in an event: the release of its token comes behind it. */
-	private void acquireAgain(CompletableFuture<AcquireReply> command, long sentAt) {
+	private void acquireAgain(CompletableFuture<AcquireReply> command) {
 		if (isOpen() && !command.isDone()) {
-			CompletableFuture<AcquireReply> second = acquire(false, sentAt);
+			CompletableFuture<AcquireReply> second = acquire(false);
 			second.whenComplete((reply, error) -> complete(command, reply, error));
 			command.whenComplete((reply, error) -> second.cancel(true));
 		}

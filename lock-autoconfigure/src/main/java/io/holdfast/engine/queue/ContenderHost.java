@@ -37,6 +37,12 @@ public interface ContenderHost {
 	 */
 	@Nullable CompletableFuture<?> unansweredReleases();
 
+	/**
+	 * Note that the comparison of the fleet's versions has ended.
+	 * @param error why it failed, or {@code null}
+	 */
+	void onCompared(@Nullable Throwable error);
+
 	/** Note that others hold the resource. */
 	void onBusy(Busy busy);
 

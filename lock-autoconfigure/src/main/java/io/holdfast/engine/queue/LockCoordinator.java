@@ -63,7 +63,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter).sendAcquire();
 		}
-		else if (waiter.request.waits()) {
+		else if (waiter.request.waits() || isComparing()) {
 			enqueue(waiter);
 		}
 		else {

@@ -57,7 +57,7 @@ public final class PermitCoordinator extends ResourceCoordinator {
 		else if (isFirst(waiter.request) && (!waiter.request.waits() || admits(waiter))) {
 			contend(waiter).sendAcquire();
 		}
-		else if (waiter.request.waits()) {
+		else if (waiter.request.waits() || isComparing()) {
 			enqueue(waiter);
 		}
 		else {
@@ -82,8 +82,12 @@ public final class PermitCoordinator extends ResourceCoordinator {
 		return request.isAboveLimit(request.permits());
 	}
 
+	/**
+	 * Return whether one more may contend. While the first waits for the comparison of
+	 * the fleet's versions, the others keep their order behind it.
+	 */
 	private boolean hasRoomForContender() {
-		return this.contending.size() < MAX_CONTENDERS;
+		return this.contending.size() < MAX_CONTENDERS && !isComparing();
 	}
 
 	@Override

@@ -126,17 +126,19 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 	/** Have a waiter go on with a released hold. */
 	private void handOver(Hold hold, Waiter heir, long now) {
 		dequeue(heir);
-		boolean mustReleaseOwnToken = stopContending(heir) && !tryPassPlace(heir);
+		boolean hasOwnToken = stopContending(heir) && !tryPassPlace(heir);
 		Hold next = heir.takeOver(hold, now);
 		onHoldBegun(next);
 		LeaseHandle lease = open(heir, next, now);
 		renewer().replace(hold, next);
 		deliver(heir, lease);
 		detach(hold);
-		if (mustReleaseOwnToken) {
+		if (hasOwnToken) {
 			Contender contender = heir.contender();
 			this.parts.registry().removeContender(contender.token);
-			this.parts.releases().release(this.resource, contender.command, contender.answers().doubtSince(), null);
+			if (contender.answers().isNamed()) {
+				this.parts.releases().release(this.resource, contender.command, contender.answers().doubtSince(), null);
+			}
 		}
 		// The waiter that is the first in the queue now may have to ask by itself.
 		advance();

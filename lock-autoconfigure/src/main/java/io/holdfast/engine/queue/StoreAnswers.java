@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +45,12 @@ final class StoreAnswers {
 	/** Whether a command that named the token failed, and may have run all the same. */
 	private boolean doubtful;
 
+	/** Whether a command has named the token: before that the store has none. */
+	private boolean named;
+
+	/** Whether the next command waits for the comparison of the fleet's versions. */
+	private boolean comparing;
+
 	/** The store's count of reconnects before the first command. */
 	private final long reconnects;
 
@@ -59,6 +66,26 @@ final class StoreAnswers {
 
 	/** Note that a command leaves that names the token. */
 	SentCommand onSent(CompletableFuture<?> command, long sentAt) {
+		this.named = true;
+		return add(command, sentAt);
+	}
+
+	/** Note that the next command waits for the comparison of the fleet's versions. */
+	SentCommand onComparing(CompletableFuture<?> comparison, long askedAt) {
+		this.comparing = true;
+		return add(comparison, askedAt);
+	}
+
+	/** Note that the comparison has ended. */
+	void onCompared() {
+		this.comparing = false;
+	}
+
+	boolean isComparing() {
+		return this.comparing;
+	}
+
+	private SentCommand add(CompletableFuture<?> command, long sentAt) {
 		if (this.firstSentAt == 0) {
 			this.firstSentAt = sentAt;
 		}
@@ -96,7 +123,7 @@ final class StoreAnswers {
 	/** Note that a command failed, which may have run all the same. */
 	void onFailure(SentCommand sent) {
 		this.unanswered.remove(sent);
-		this.doubtful = true;
+		this.doubtful = this.named;
 	}
 
 	/** Note why the last command failed. */
@@ -110,7 +137,7 @@ final class StoreAnswers {
 	 */
 	long cancel() {
 		if (!this.unanswered.isEmpty()) {
-			this.doubtful = true;
+			this.doubtful = this.named;
 			// Cancelling completes them, and so takes them out of the list.
 			List.copyOf(this.unanswered).forEach((sent) -> sent.command.cancel(true));
 		}
@@ -144,7 +171,7 @@ final class StoreAnswers {
 	}
 
 	@Nullable Throwable trouble() {
-		return this.trouble;
+		return (this.trouble == null && this.comparing) ? StoreCommandException.comparing() : this.trouble;
 	}
 
 	/** Return whether the store has told of a grant of this fence, or a later one. */
@@ -190,7 +217,12 @@ final class StoreAnswers {
 
 	/** Return whether a command may still run that named the token. */
 	boolean isDoubtful() {
-		return this.doubtful || !this.unanswered.isEmpty();
+		return this.doubtful || this.named && !this.unanswered.isEmpty();
+	}
+
+	/** Return whether the store may have the token. */
+	boolean isNamed() {
+		return this.named;
 	}
 
 	/**
@@ -208,7 +240,8 @@ final class StoreAnswers {
 	 * @param waitNanos how long the waiter waits
 	 */
 	boolean isStoreSilent(long now, long waitNanos) {
-		if (this.trouble != null || this.silent || isAwaitingFirst() && !this.context.isReached()) {
+		boolean unanswered = isAwaitingFirst() && (this.comparing || !this.context.isReached());
+		if (this.trouble != null || this.silent || unanswered) {
 			return true;
 		}
 		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);

@@ -263,7 +263,8 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		return (isContending() && contender().answers().isAwaitingFirst()) ? endsAt() : waitEndsAt();
+		boolean awaitsFirst = isContending() ? contender().answers().isAwaitingFirst() : this.coordinator.isComparing();
+		return awaitsFirst ? endsAt() : waitEndsAt();
 	}
 
 	private long waitEndsAt() {
@@ -316,6 +317,11 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 		@Override
 		void execute(Runnable event);
+
+		/**
+		 * Return whether the first contender waits for the comparison of the versions.
+		 */
+		boolean isComparing();
 
 		/**
 		 * Return which waiter is to have what the store grants to the contender of

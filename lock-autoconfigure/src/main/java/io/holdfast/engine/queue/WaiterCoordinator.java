@@ -195,6 +195,18 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	@Override
+	public final boolean isComparing() {
+		return !this.contending.isEmpty() && this.contending.get(0).contender().answers().isComparing();
+	}
+
+	@Override
+	public final void onCompared(@Nullable Throwable error) {
+		// Requests that do not wait are in the queue for the comparison only.
+		endQueued((waiter) -> !waiter.request.waits(),
+				(waiter) -> (error != null) ? waiter.storeTrouble(error) : waiter.notAcquired(Reason.TIMED_OUT));
+	}
+
+	@Override
 	public final void onBusy(Busy busy) {
 		this.answerCount++;
 		long now = this.context.scheduler.nanoTime();
@@ -308,7 +320,12 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	private void withdraw(Waiter waiter, boolean silent) {
 		Contender contender = waiter.contender();
 		endWait(waiter);
-		releaseToken(contender.command, contender.answers().doubtSince(), 0);
+		if (contender.answers().isNamed()) {
+			releaseToken(contender.command, contender.answers().doubtSince(), 0);
+		}
+		else {
+			advance();
+		}
 		if (silent) {
 			this.contending.stream()
 				.map((next) -> next.contender())
@@ -329,7 +346,9 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	/** Send the RELEASE of a token, which brings in the next waiter if that may be. */
 	final CompletableFuture<ReleaseReply> releaseToken(AcquireCommand ended, long doubtSince, int released) {
 		Waiter head = head();
-		Contender next = (head != null && mayFollow(head, released)) ? contend(head) : null;
+		// An instance that is not admitted must not be granted anything by its releases.
+		Contender next = (head != null && this.context.isAdmitted() && mayFollow(head, released)) ? contend(head)
+				: null;
 		long sentAt = this.context.scheduler.nanoTime();
 		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
 			.release(this.resource, ended, doubtSince, (next != null) ? next.command : null);

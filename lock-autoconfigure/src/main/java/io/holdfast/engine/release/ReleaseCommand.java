@@ -63,10 +63,6 @@ final class ReleaseCommand {
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
-		if (!this.context.mayBeInStore(this.ended.token())) {
-			// An instance that does not fit others must not write to the store.
-			return CompletableFuture.completedFuture(new ReleaseReply(false, null));
-		}
 		this.owner.onReleasing(this.resource, this.ended.token(), this.outcome);
 		send(next);
 		return this.outcome;

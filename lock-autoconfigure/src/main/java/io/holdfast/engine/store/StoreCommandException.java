@@ -15,6 +15,8 @@ public final class StoreCommandException extends RuntimeException {
 
 	private static final long serialVersionUID = 1L;
 
+	private static final String NOT_COMPARED = "the versions of the instances were not compared yet: ";
+
 	private final boolean temporary;
 
 	private final boolean worthWaiting;
@@ -97,6 +99,21 @@ public final class StoreCommandException extends RuntimeException {
 	 */
 	public static StoreCommandException incompatible(String message) {
 		return new StoreCommandException(message, false, false, null, false, null);
+	}
+
+	/**
+	 * Return the failure of a request before the versions of the instances were compared.
+	 * @param cause why the comparison has failed
+	 * @return the failure, which is temporary
+	 */
+	public static StoreCommandException notCompared(StoreCommandException cause) {
+		return new StoreCommandException(NOT_COMPARED + cause.getMessage(), true, cause.worthWaiting, cause.refusal,
+				false, cause);
+	}
+
+	/** Return the failure of a request during the comparison of versions. */
+	public static StoreCommandException comparing() {
+		return new StoreCommandException(NOT_COMPARED + "the store (Redis) did not answer", true, null);
 	}
 
 	/** Return the failure of a command without an answer. */

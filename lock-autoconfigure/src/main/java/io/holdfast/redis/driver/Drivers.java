@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.Advised;
 import org.springframework.core.InfrastructureProxy;
 import org.springframework.dao.InvalidDataAccessApiUsageException;
-import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -76,30 +75,21 @@ public final class Drivers {
 	}
 
 	/**
-	 * Return connections to watch keys on, each for one thread, to be closed after use.
+	 * Return the connections of sessions that watch keys, new ones for each session.
 	 * @throws RedisDriverException if the factory is neither Lettuce's nor Jedis's: each
 	 * command might take another connection, and {@code EXEC} know of no watched key
 	 */
-	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory, DaemonThreads threads) {
+	public static Supplier<SessionConnections> watching(RedisConnectionFactory factory, DaemonThreads threads) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
 		if (LETTUCE && Lettuce.isFactory(unwrapped)) {
 			return Lettuce.watching(unwrapped, threads);
 		}
 		if (JEDIS && Jedis.isFactory(unwrapped)) {
-			return factory::getConnection;
+			return () -> new SessionConnections(factory);
 		}
 		throw RedisDriverException.foreign("OptimisticTransactions cannot watch keys on connections of", unwrapped,
 				"Define a LettuceConnectionFactory as a bean: in place of that one, or beside it with"
 						+ " @Bean(defaultCandidate = false) and a bean new OptimisticTransactions(lettuce)");
-	}
-
-	/**
-	 * See to it that a connection is not used again, whatever it watches or has queued.
-	 * @param connection the connection, still to be closed
-	 * @return whether that was possible
-	 */
-	public static boolean abandon(RedisConnection connection) {
-		return LETTUCE && Lettuce.abandon(connection);
 	}
 
 	/**
@@ -120,16 +110,8 @@ public final class Drivers {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
 		}
 
-		static Supplier<RedisConnection> watching(RedisConnectionFactory factory, DaemonThreads threads) {
-			return new LettuceWatchConnections((LettuceConnectionFactory) factory, threads)::get;
-		}
-
-		static boolean abandon(RedisConnection connection) {
-			if (connection instanceof LettuceWatchConnections.Watching watching) {
-				watching.abandon();
-				return true;
-			}
-			return false;
+		static Supplier<SessionConnections> watching(RedisConnectionFactory factory, DaemonThreads threads) {
+			return new LettuceWatchConnections((LettuceConnectionFactory) factory, threads)::session;
 		}
 
 		static boolean isAnswer(Throwable error) {

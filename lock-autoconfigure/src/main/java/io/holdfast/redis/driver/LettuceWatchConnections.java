@@ -12,7 +12,6 @@ import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnection;
@@ -20,8 +19,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionProvider;
 
 /**
- * Lettuce's connections to watch keys on, one per transaction, and a few that wait for
- * the next. Thread-safe.
+ * Lettuce's connections to watch keys on, one per session, and a few idle ones for the
+ * next. Thread-safe.
  *
  * <p>
  * Those of Spring's factory would not do. They watch on one connection and read on the
@@ -36,6 +35,8 @@ public final class LettuceWatchConnections {
 
 	/** Connections that idle are cut sooner or later, not always so that one sees it. */
 	private static final long MAX_IDLE_NANOS = 10_000_000_000L;
+
+	private static final String CURE = "give OptimisticTransactions a connection factory of their own, for the master";
 
 	private static final RedisConnectionStateListener CLOSE_WHEN_BROKEN = new RedisConnectionStateListener() {
 
@@ -62,26 +63,26 @@ public final class LettuceWatchConnections {
 		this.threads = threads;
 	}
 
-	/**
-	 * A connection for one thread, to be closed after use. It is opened by its first
-	 * command.
-	 */
-	RedisConnection get() {
-		return new Watching(new Source(), this.factory);
+	/** Return connections for one session, each opened by its first command. */
+	SessionConnections session() {
+		return new Session();
 	}
 
-	private @Nullable StatefulConnection<?, ?> reuse() {
+	private CompletableFuture<StatefulConnection<?, ?>> open() {
 		for (Idle last = this.idle.poll(); last != null; last = this.idle.poll()) {
 			if (last.isUsable()) {
-				return last.connection();
+				return CompletableFuture.completedFuture(last.connection());
 			}
 			close(last.connection());
 		}
-		return null;
+		// Not on this thread: if it was interrupted, Lettuce would leave an open
+		// connection without an owner.
+		return CompletableFuture.supplyAsync(() -> connect(this.factory, CURE),
+				(task) -> this.threads.start(task, "holdfast-redis-connect"));
 	}
 
 	private void keep(StatefulConnection<?, ?> connection) {
-		if (this.idle.size() < MAX_IDLE) {
+		if (connection.isOpen() && this.idle.size() < MAX_IDLE) {
 			this.idle.push(new Idle(connection, System.nanoTime()));
 		}
 		else {
@@ -107,10 +108,6 @@ public final class LettuceWatchConnections {
 		return connection;
 	}
 
-	private StatefulConnection<?, ?> open() {
-		return connect(this.factory, "give OptimisticTransactions a connection factory of their own, for the master");
-	}
-
 	/** Close a connection. */
 	public static void close(StatefulConnection<?, ?> connection) {
 		close((RedisChannelHandler<?, ?>) connection);
@@ -132,49 +129,32 @@ public final class LettuceWatchConnections {
 	}
 
 	/**
-	 * A connection that can be kept from being used again.
+	 * Opens the connection of a session, or takes it from the idle ones.
 	 */
-	static final class Watching extends LettuceConnection {
+	private final class Session extends SessionConnections implements LettuceConnectionProvider {
 
-		private final Source source;
-
-		private Watching(Source source, LettuceConnectionFactory factory) {
-			super(null, source, factory.getTimeout(), factory.getDatabase());
-			this.source = source;
+		private Session() {
+			super(LettuceWatchConnections.this.factory);
 		}
 
-		void abandon() {
-			this.source.abandoned = true;
+		@Override
+		public RedisConnection getConnection() {
+			LettuceConnectionFactory factory = LettuceWatchConnections.this.factory;
+			return new LettuceConnection(null, this, factory.getTimeout(), factory.getDatabase());
 		}
-
-	}
-
-	/**
-	 * Gives one connection for its commands.
-	 */
-	private final class Source implements LettuceConnectionProvider {
-
-		private boolean abandoned;
 
 		@Override
 		public <T extends StatefulConnection<?, ?>> CompletionStage<T> getConnectionAsync(Class<T> type) {
-			StatefulConnection<?, ?> open = reuse();
-			if (open != null) {
-				return CompletableFuture.completedFuture(type.cast(open));
-			}
-			// Not on this thread: if it was interrupted, Lettuce would leave a connection
-			// open without an owner.
-			return CompletableFuture.supplyAsync(() -> type.cast(open()),
-					(task) -> LettuceWatchConnections.this.threads.start(task, "holdfast-redis-connect"));
+			return open().thenApply(type::cast);
 		}
 
 		@Override
 		public CompletableFuture<Void> releaseAsync(StatefulConnection<?, ?> connection) {
-			if (this.abandoned) {
-				close(connection);
+			if (isEnded()) {
+				keep(connection);
 			}
 			else {
-				keep(connection);
+				close(connection);
 			}
 			return CompletableFuture.completedFuture(null);
 		}

@@ -1,21 +1,30 @@
 package io.holdfast.engine.fleet;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -40,6 +49,12 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	private static final String WARNING = "The endpoints of other instances do not show this one";
 
 	private static final String NO_LEASES = "This instance gets no leases before Redis knows that it is there: trouble";
+
+	private static final LockRequest AT_ONCE = LockRequest.of("at once").waitTime(Duration.ZERO);
+
+	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of("at once", 1).waitTime(Duration.ZERO);
+
+	private static final Resource LIMITED = new Resource(Kind.SEMAPHORE, "limited");
 
 	private void introduce() {
 		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
@@ -394,6 +409,181 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("requests for several keys before the comparison have one comparison")
+	void oneComparison() {
+		introduce();
+		this.store.sent();
+		fail(true);
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(LockRequest.of("another"));
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("join shop after 0");
+		answer();
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 1", "acquire 2");
+		assertThat(List.of(first, second)).noneMatch(CompletableFuture::isDone);
+	}
+
+	@Test
+	@DisplayName("requests of two threads at once have one comparison")
+	void oneComparisonForTwoThreads() {
+		introduce();
+		fail(true);
+		this.store.sent();
+		CyclicBarrier together = new CyclicBarrier(2);
+		List<CompletableFuture<@Nullable Void>> requests = Stream.generate(() -> CompletableFuture.supplyAsync(() -> {
+			try {
+				together.await();
+			}
+			catch (InterruptedException | BrokenBarrierException ex) {
+				throw new IllegalStateException(ex);
+			}
+			return context().requestAdmission(this.store.nanoTime());
+		}, (task) -> new Thread(task).start())).limit(2).toList().stream().map(CompletableFuture::join).toList();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).singleElement().asString().startsWith("join");
+		assertThat(requests).noneMatch(CompletableFuture::isDone);
+		answer();
+		assertThat(requests).allMatch(CompletableFuture::isDone);
+	}
+
+	@Test
+	@DisplayName("a request without a wait time is asked for once the versions are compared")
+	void asksWithoutWaiting() {
+		introduce();
+		this.store.sent();
+		CompletableFuture<Optional<LockLease>> lease = this.service.tryAcquireAsync(AT_ONCE);
+		answer();
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once");
+		this.store.last("acquire 1").granted(1, 30_000);
+		assertThat(lease).isCompletedWithValueMatching(Optional::isPresent);
+	}
+
+	@Test
+	@DisplayName("requests without a wait time fail by the store after the command timeout without a comparison, also behind another one")
+	void doesNotAskWithoutWaiting() {
+		introduce();
+		this.store.sent();
+		LockRequest before = LockRequest.of("before").waitTime(Duration.ofSeconds(10));
+		CompletableFuture<LockLease> waiting = this.service.acquireAsync(before);
+		List<CompletableFuture<?>> leases = List.of(this.service.tryAcquireAsync(AT_ONCE),
+				this.service.tryAcquireAsync(AT_ONCE), this.service.tryAcquireAsync(before.waitTime(Duration.ZERO)),
+				this.semaphores.tryAcquireAsync(PERMIT), this.semaphores.tryAcquireAsync(PERMIT));
+		this.store.elapse(settings().commandTimeout().toMillis() - 1);
+		assertThat(leases).noneMatch(CompletableFuture::isDone);
+		this.store.elapse(1);
+		assertThat(leases).allSatisfy((lease) -> assertNotCompared(lease, "the store (Redis) did not answer"));
+		assertThat(waiting).isNotDone();
+		assertThat(this.store.sent()).allMatch((line) -> line.startsWith("join"));
+	}
+
+	@Test
+	@DisplayName("requests without a wait time fail by the store when the comparison fails, also behind another one")
+	void failsWithoutWaiting() {
+		introduce();
+		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
+		List<CompletableFuture<?>> leases = List.of(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO)),
+				this.service.tryAcquireAsync(AT_ONCE), this.semaphores.tryAcquireAsync(PERMIT));
+		fail(true);
+		assertThat(leases).allSatisfy((lease) -> assertNotCompared(lease, "trouble"));
+		assertThat(waiting).isNotDone();
+		CompletableFuture<?> later = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		assertNotCompared(later, "trouble");
+	}
+
+	@Test
+	@DisplayName("a request without a wait time behind another one is told that others are before it, once the versions are compared")
+	void triesBehindAnother() throws Exception {
+		introduce();
+		this.service.acquireAsync(REQUEST);
+		CompletableFuture<Optional<LockLease>> second = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		assertThat(second).isNotDone();
+		answer();
+		assertThat(second.get()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("waiting requests fail by the store after the outage patience without a comparison")
+	void waitsForTheOutagePatience() {
+		introduce();
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.answerAtOnce("join shop after 0", (command) -> command.fail(true));
+		for (int i = 0; i < 2900; i += 100) {
+			this.store.last("join").fail(true);
+			this.store.elapse(100);
+			assertThat(first).as("after " + i + " ms").isNotDone();
+		}
+		this.store.last("join").fail(true);
+		this.store.elapse(500);
+		this.store.last("join").fail(true);
+		assertNotCompared(first, "trouble");
+		assertNotCompared(second, "trouble");
+		assertThat(this.store.sent()).allMatch((line) -> line.startsWith("join"));
+	}
+
+	@Test
+	@DisplayName("a request that is cancelled during the comparison leaves nothing to release, and the next one is asked for")
+	void cancelledDuringTheComparison() {
+		introduce();
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST);
+		first.cancel(false);
+		answer();
+		assertThat(this.store.sent()).containsExactly("join shop after 0", "acquire 2");
+	}
+
+	@Test
+	@DisplayName("a new subscription during the comparison has no request sent twice")
+	void listensDuringTheComparison() {
+		introduce();
+		this.service.acquireAsync(REQUEST);
+		this.store.wakeUps.listening();
+		answer();
+		assertThat(this.store.sent()).containsExactly("join shop after 0", "acquire 1");
+	}
+
+	@Test
+	@DisplayName("a limit is set once the versions are compared, and fails with the comparison")
+	void limits() {
+		introduce();
+		this.store.sent();
+		CompletableFuture<Boolean> first = context().limit(LIMITED, 3);
+		assertThat(this.store.sent()).isEmpty();
+		fail(true);
+		assertThat(first).isCompletedExceptionally();
+		context().limit(LIMITED, 4);
+		this.store.elapse(0);
+		answer();
+		assertThat(this.store.sent()).containsExactly("join shop after 0", "limit 4");
+	}
+
+	@Test
+	@DisplayName("the release of an instance that does not fit any more brings in none of its waiters")
+	void releasesAlone() {
+		introduce();
+		answer();
+		LockLease lease = granted(REQUEST, 1);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(5)));
+		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
+		this.store.elapse(REFRESH);
+		this.store.last("join").done(MISFIT);
+		this.store.sent();
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(next).failsWithin(Duration.ZERO)
+			.withThrowableOfType(ExecutionException.class)
+			.withMessageContaining(MISFIT);
+	}
+
+	private static void assertNotCompared(CompletableFuture<?> lease, String why) {
+		assertThat(lease).failsWithin(Duration.ZERO)
+			.withThrowableOfType(ExecutionException.class)
+			.havingCause()
+			.isInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("the versions of the instances were not compared yet: " + why);
+	}
+
+	@Test
 	@DisplayName("what was asked for once it was admitted is given up at the store, too, when its caller gives up")
 	void givesUpWhatItHasAsked() {
 		introduce();
@@ -411,7 +601,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		introduce();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(300)));
 		this.store.elapse(400);
-		assertThat(lease).isCompletedExceptionally();
+		assertNotCompared(lease, "the store (Redis) did not answer");
 		answer();
 		assertThat(this.store.sent()).noneMatch((line) -> line.startsWith("acquire"));
 	}

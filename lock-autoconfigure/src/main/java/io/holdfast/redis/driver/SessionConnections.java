@@ -1,6 +1,4 @@
-package io.holdfast.optimistic;
-
-import java.util.function.Supplier;
+package io.holdfast.redis.driver;
 
 import org.jspecify.annotations.Nullable;
 
@@ -11,25 +9,32 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConnection;
 
 /**
- * The application's connections, as another factory. Connections are bound to a thread by
- * their factory: what a surrounding transaction has bound by the application's is not
- * used here, nor will the application's templates meet what is bound by this one.
+ * The application's connections for one session, as another factory. Spring binds
+ * connections to a thread by their factory: a session joins no other session and no
+ * transaction, nor will the application's templates meet its connection.
  */
-final class UnboundConnections implements RedisConnectionFactory {
+public class SessionConnections implements RedisConnectionFactory {
 
 	private final RedisConnectionFactory factory;
 
-	private final Supplier<RedisConnection> connector;
+	private boolean ended;
 
-	/** Create a factory like another one, whose connections come from another place. */
-	UnboundConnections(RedisConnectionFactory factory, Supplier<RedisConnection> connector) {
+	SessionConnections(RedisConnectionFactory factory) {
 		this.factory = factory;
-		this.connector = connector;
+	}
+
+	/** Note that nothing is watched or queued any more, and no answer is due. */
+	public void ended() {
+		this.ended = true;
+	}
+
+	boolean isEnded() {
+		return this.ended;
 	}
 
 	@Override
 	public RedisConnection getConnection() {
-		return this.connector.get();
+		return this.factory.getConnection();
 	}
 
 	@Override
