@@ -224,7 +224,7 @@ final class MemoryLock {
 			if (hasToWait && isCandidate) {
 				see(head);
 			}
-			if (hasToWait && (isCandidate || !isGone(head))) {
+			if (hasToWait && (isCandidate || seesAsPresent(head))) {
 				break;
 			}
 			this.queue.remove(0);
@@ -245,15 +245,18 @@ final class MemoryLock {
 		this.seenAt = this.server.now();
 	}
 
-	/** Return whether the first of the queue, which waits for readers to end, is gone. */
-	private boolean isGone(QueuedLock head) {
+	/**
+	 * Look whether the first of the queue, which waits for readers to end, is there: not
+	 * if it has no subscription, or has not asked for long.
+	 */
+	private boolean seesAsPresent(QueuedLock head) {
 		if (!head.polls() && this.server.isAbsent(head.token())) {
-			return true;
+			return false;
 		}
 		if (!head.token().equals(this.seen)) {
 			see(head);
 		}
-		return this.server.now() - this.seenAt >= 1000 * patience(head.claimMillis());
+		return this.server.now() - this.seenAt < 1000 * patience(head.claimMillis());
 	}
 
 	/** Return how long one waits without asking again, in milliseconds. */

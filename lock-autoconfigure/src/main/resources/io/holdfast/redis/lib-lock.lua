@@ -1,8 +1,9 @@
 -- The functions of the scripts of locks, put where a script says "lib-lock".
 --
--- They need: lockKey, queueKey, fenceKey and seenKey; now, the server's time in microseconds; last, the value of the fence key;
--- owner, the reply to GET of the lock key, an error included; waiting, the length of the queue. Of these they change
--- owner, which is false once nobody holds the lock exclusively, and waiting. save() writes what the others only note.
+-- They need: lockKey, queueKey, fenceKey and seenKey; now, the server's time in microseconds; last, the value of the
+-- fence key; owner, the reply to GET of the lock key, an error included; waiting, the length of the queue. Of these
+-- they change owner, which is false once the lock has no exclusive owner, and waiting. save() writes what the others
+-- only note.
 
 local STRIDE = 64
 local millis = math.floor(now / 1000)
@@ -11,8 +12,8 @@ local millis = math.floor(now / 1000)
 local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
 local advanced = false
 
--- Whether readers have been there; when the last of their leases ends, 0 if all have ended; and whether the lock key has to live
--- until then from now on.
+-- Whether readers have been there; when the last of their leases ends, 0 if all have ended; and whether the lock key
+-- has to live until then from now on.
 local read, readUntil, lengthened = false, 0, false
 
 local function instanceOf(token)
@@ -20,8 +21,8 @@ local function instanceOf(token)
   return instance and #instance == 32 and instance or nil
 end
 
--- What is of another type than a string: readers, each by its token and ":r" with the end of its lease; or the readers or writer
--- of version 1, which count as a foreign owner without a name until the key expires. All else is an error.
+-- What is of another type than a string: readers, each by its token and ":r" with the end of its lease; or the readers
+-- or writer of version 1, which count as a foreign owner without a name until the key expires. All else is an error.
 if type(owner) == 'table' then
   local reader = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
   if reader and string.find(reader[1], '^%x+:%d+:r$') then
@@ -53,8 +54,8 @@ local function lastFence()
   return integer(math.max(fence > 0 and fence or now - 1, serverSince))
 end
 
--- Writes what has changed, and removes readers whose leases have ended. Not before: a removal allows the writes behind it when
--- memory is full.
+-- Writes what has changed, and removes readers whose leases have ended. Not before: a removal allows the writes behind
+-- it when memory is full.
 local function save()
   if read and not owner then
     redis.call('ZREMRANGEBYSCORE', lockKey, '-inf', millis)
@@ -103,7 +104,8 @@ local function endHold(token)
   return true
 end
 
--- What a token holds lasts at least this long from now on; it is never shortened. Returns how long it lasts, nil if it holds nothing.
+-- What a token holds lasts at least this long from now on; it is never shortened. Returns how long it lasts, nil if it
+-- holds nothing.
 local function lengthen(token, lease)
   local ttl
   if owner == token then
@@ -129,8 +131,8 @@ local function lengthen(token, lease)
   return ttl
 end
 
--- The queue has token:claim:mode of each that waits, by the time of its arrival. The mode is s of a subscribed instance, or p of one that polls,
--- after an r of a reader.
+-- The queue has token:claim:mode of each that waits, by the time of its arrival. The mode is s of a subscribed
+-- instance, or p of one that polls, after an r of a reader.
 
 -- The entry of a token in the queue and its score, or nil. Only where its claim is not known, all of the queue is read.
 local function find(token, claim, reads)
@@ -178,8 +180,8 @@ local function enqueue(token, claim, reads, mode, own, score)
     redis.call('ZADD', queueKey, score or integer(math.max(now, (tail or 0) + 1)), entry)
     waiting = waiting + 1
   end
-  -- A quarter longer for those who come soon after and do not look, see lock-release.lua. Twice as long, so that most who look
-  -- need not set it.
+  -- A quarter longer for those who come soon after and do not look, see lock-release.lua. Twice as long, so that most
+  -- who look need not set it.
   if redis.call('PTTL', queueKey) < 1.25 * patience(claim) then
     redis.call('PEXPIRE', queueKey, integer(2 * patience(claim)))
   end
@@ -190,7 +192,8 @@ local function see(token, claim)
   redis.pcall('SET', seenKey, token .. ' ' .. integer(now), 'PX', integer(2 * patience(claim)))
 end
 
--- Whether the first of the queue, which waits for readers to end, is gone: it has no subscription, or has not asked for long.
+-- Whether the first of the queue, which waits for readers to end, is gone: it has no subscription, or has not asked for
+-- long.
 local function isGone(token, instance, claim, mode)
   if isAbsent(instance, mode) then
     return true
@@ -215,8 +218,9 @@ local function tell(instance, token, claim)
   end
 end
 
--- Grants the lock to the heads of the queue for as long as they fit: to one exclusively, or to readers. Whose instance is gone is passed
--- over. The candidate has its full lease and is not told; all others have their claims. Tells whether the candidate was served.
+-- Grants the lock to the heads of the queue for as long as they fit: to one exclusively, or to readers. Whose instance
+-- is gone is passed over. The candidate has its full lease and is not told; all others have their claims. Tells whether
+-- the candidate was served.
 local function settle(candidate, lease)
   local served = false
   while waiting > 0 and not owner and grace == 0 do
@@ -243,8 +247,8 @@ local function settle(candidate, lease)
   return served
 end
 
--- What a token is told that has to wait: {0, how long the lock is held at most if nobody renews it (-1 for no end), last fence, owner is foreign (0 or 1),
--- what is left of the grace, the owner's instance or ''}.
+-- What a token is told that has to wait: {0, how long the lock is held at most if it is not renewed (-1 for no end),
+-- last fence, owner is foreign (0 or 1), what is left of the grace, the owner's instance or ''}.
 local function busy()
   local ttl = not owner and (readUntil > 0 and readUntil - millis or grace) or granted or redis.call('PTTL', lockKey)
   if ttl == -1 and heal > 0 then

@@ -1,9 +1,10 @@
 -- The functions of the scripts of semaphores, put where a script says "lib-permits".
 --
--- They need: holdersKey, queueKey, stateKey and limitKey; holders and waiting, how many there are; state, the reply to HMGET of the state, and of it
--- used, lastEnd, asked and fence; micros and now, the server's time; limitValue, the value of the limit key; token, the one that the script is about,
--- or nil, and said, what the state says of it: text, or false; first, the holder whose lease ends first, and when, or nil if that has to be looked up.
--- They change these. dropEnded() is to come first, save() last.
+-- They need: holdersKey, queueKey, stateKey and limitKey; holders and waiting, how many there are; state, the reply to
+-- HMGET of the state, and of it used, lastEnd, asked and fence; micros and now, the server's time; limitValue, the
+-- value of the limit key; token, the one that the script is about, or nil, and said, what the state says of it: text,
+-- or false; first, the holder whose lease ends first, and when, or nil if that has to be looked up. They change these.
+-- dropEnded() is to come first, save() last.
 
 -- The limit of an operator, unless what stands there is none.
 local fixedLimit = limitValue and string.find(limitValue, '^%d+$') and tonumber(limitValue)
@@ -147,8 +148,8 @@ end
 local listener
 local told = {}
 
--- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its subscription
--- is certainly not at this server.
+-- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its
+-- subscription is certainly not at this server.
 local function wakeUp(token, millis, mode)
   local instance = string.match(token, '^%x+')
   if instance == listener then
@@ -179,8 +180,8 @@ local function isGone(token, arrival, claim)
       and micros - (string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or arrival) >= limit
 end
 
--- Grants what is free to the heads of the queue, as long as they fit: none passes a head that does not. Tells whether the candidate
--- was among them, which is granted a full lease; all others get their claim.
+-- Grants what is free to the heads of the queue, as long as they fit: none passes a head that does not. Tells whether
+-- the candidate was among them, which is granted a full lease; all others get their claim.
 local function settle(candidate, lease)
   local served = false
   while waiting > 0 and grace == 0 do
@@ -245,9 +246,9 @@ local function granted(ttl)
   return { 1, integer(fence), ttl }
 end
 
--- Takes permits for a token if they are free and, if it is fair, there is no waiter before it. Returns {1, fence, ttl} if the
--- token holds its permits; {-1, limit} if it asks for more than there are; else {0, time until the first lease ends, last
--- fence, 0, what is left of the grace}.
+-- Takes permits for a token if they are free and, if it is fair, there is no waiter before it. Returns {1, fence, ttl}
+-- if the token holds its permits; {-1, limit} if it asks for more than there are; else {0, time until the first lease
+-- ends, last fence, 0, what is left of the grace}.
 --
 -- Arguments: what is said of the token; then, as they are in ARGV, token, permits, limit, fair (0 or 1), lease, claim, mode,
 -- enqueue (0 or 1).
@@ -260,8 +261,8 @@ local function ask(said, token, permits, limit, fair, lease, claim, mode, enqueu
   local held = permitsOf(said)
   local ends = findEnd(token, held)
   if entry or ends then
-    -- Removes nothing, but is a first write that Redis allows when its memory is full: so a token that is known already has its
-    -- turn then, too.
+    -- Removes nothing, but is a first write that Redis allows when its memory is full: so a token that is known already
+    -- has its turn then, too.
     redis.call('ZREM', queueKey, '')
   end
   if entry then

@@ -1,9 +1,10 @@
 -- Asks for a lock, exclusively or to read.
 --
 -- KEYS: the lock, its queue, its fence, what was seen of its first waiter. Only the server's time decides anything.
--- ARGV: token, r to read or '' for an exclusive lock, lease, claim, and its mode if it is to wait in the queue, else ''; times
--- in milliseconds.
--- Returns the fence alone if the lock was free; {1, fence, ttl} if the token has the lock; else what busy() of lib-lock says.
+-- ARGV: token, r to read or '' for an exclusive lock, lease, claim, and its mode if it is to wait in the queue, else
+-- ''; times in milliseconds.
+-- Returns the fence alone if the lock was free; {1, fence, ttl} if the token has the lock; else what busy() of lib-lock
+-- says.
 --
 -- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
@@ -13,8 +14,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local last = redis.call('GET', fenceKey)
 
--- The usual case, before functions are made that it does not need: nobody waits, no fence of version 1 is there, and the lock is free.
--- A write fails where memory is full: what need not write is found out below.
+-- The usual case, before functions are made that it does not need: there is no waiter, no fence of version 1 is there,
+-- and the lock is free. A write fails where memory is full: what need not write is found out below.
 local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64 or 1e16
 if waiting == 0 and grace == 0 and least < 1e16 then
   local taken
@@ -50,7 +51,8 @@ local owner = redis.pcall('GET', lockKey)
 local token, reads, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local entry = find(token, claim, reads)
 if entry then
-  -- Removes nothing, but is a first write that Redis allows when its memory is full: so one that waits has its turn then, too.
+  -- Removes nothing, but is a first write that Redis allows when its memory is full: so one that waits has its turn
+  -- then, too.
   redis.call('ZREM', queueKey, '')
 end
 

@@ -2,9 +2,9 @@
 --
 -- KEYS: the lock, its queue, its fence.
 -- ARGV: how many readers to name at most, how many waiters.
--- Returns {exclusive owner or nil ('' for readers or a writer of version 1), how long the lock is held in milliseconds (-1: no end, 0: it is free),
--- last fence, length of the queue, number of readers, how many of them are named, the entry of each and the milliseconds until its lease ends,
--- the entries of waiters}.
+-- Returns {exclusive owner or nil ('' for readers or a writer of version 1), how long the lock is held in milliseconds
+-- (-1: no end, 0: it is free), last fence, length of the queue, number of readers, how many of them are named, the
+-- entry of each and the milliseconds until its lease ends, the entries of waiters}.
 
 -- What another program put beside the key, for operators, does not hide its owner.
 local function read(nothing, ...)

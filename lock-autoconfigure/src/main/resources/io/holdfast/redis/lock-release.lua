@@ -1,22 +1,23 @@
 -- Ends a token, whether it holds a lock or waits for it, and may bring in another one of its instance.
 --
 -- KEYS: as those of lock-acquire.lua.
--- ARGV: token; its claim and r or '', as it asked, or '' and '' if that is not known; whether its own instance ends it (0 or 1). If another is to
--- follow, next, r or '', its lease, claim and mode. Times in milliseconds.
--- Returns 1 alone if it held the lock and nothing is to be told; else {released (0 or 1; 2 if not, during a grace), how many values tell of next: 0 if it
--- was not brought in}, these, as lock-acquire.lua says them in a list, and of each token of that instance which was granted the lock
--- by this: the token, the fence, for how long.
+-- ARGV: token; its claim and r or '', as it asked, or '' and '' if that is not known; whether its own instance ends it
+-- (0 or 1). If another is to follow, next, r or '', its lease, claim and mode. Times in milliseconds.
+-- Returns 1 alone if it held the lock and nothing is to be told; else {released (0 or 1; 2 if not, during a grace), how
+-- many values tell of next: 0 if it was not brought in}, these, as lock-acquire.lua says them in a list, and of each
+-- token of that instance which was granted the lock by this: the token, the fence, for how long.
 
 local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local token, nextToken = ARGV[1], ARGV[5]
 
--- Who waits, as members and scores, if these are not many. To count them first takes less where there are none, as most often if no token is to
--- follow.
+-- Who waits, as members and scores, if these are not many. To count them first takes less where there are none, as most
+-- often if no token is to follow.
 local MANY = 64
 local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('ZRANGE', queueKey, 0, MANY - 1, 'WITHSCORES') or {}
 local owner = redis.pcall('GET', lockKey)
 
--- The first usual case, as those below before functions are made that it does not need: nobody waits, and no token is to follow.
+-- The first usual case, as those below before functions are made that it does not need: there is no waiter, and no
+-- token is to follow.
 if not queue[1] and not nextToken and owner == token then
   redis.call('DEL', lockKey)
   return 1
@@ -33,9 +34,9 @@ end
 
 -- lib
 
--- Writes the time as the next fence and reads the last one by one command; by a second one, what is above the last one, if the
--- time was not. Returns the fence as text; nothing, and has changed nothing, where memory is full, writes are refused or another type is
--- stored there: what is right then is found out below.
+-- Writes the time as the next fence and reads the last one by one command; by a second one, what is above the last one,
+-- if the time was not. Returns the fence as text; nothing, and has changed nothing, where memory is full, writes are
+-- refused or another type is stored there: what is right then is found out below.
 local function replaceFence()
   local fence = string.format('%.0f', now)
   local last = redis.pcall('SET', fenceKey, fence, 'PX', retention, 'GET')
@@ -59,14 +60,16 @@ if owner == token and grace == 0 and not queue[1] and ARGV[6] == '' then
     return { 1, 3, 1, tonumber(fence), tonumber(ARGV[7]) }
   end
 end
--- Else the first of them does, who wants it exclusively and whose instance is there; and next, if there is one, goes behind all.
+-- Else the first of them does, who wants it exclusively and whose instance is there; and next, if there is one, goes
+-- behind all.
 if owner == token and grace == 0 and queue[1] and #queue < 2 * MANY then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
   local usual = head and #instance == 32 and #claim < 16
   local score = tonumber(queue[#queue])
   local rest = nextToken and ':' .. ARGV[8] .. ':' .. ARGV[6] .. ARGV[9]
   if usual and rest then
-    -- The queue's expiry need not be looked at for next, if that was done for its like in the same quarter of the least life.
+    -- The queue's expiry need not be looked at for next, if that was done for its like in the same quarter of the least
+    -- life.
     local quarter = 500 * ARGV[8]
     usual = tonumber(ARGV[8]) >= handoffTimeout and string.sub(queue[#queue - 1], -#rest) == rest
         and math.floor(score / quarter) == math.floor(now / quarter)
@@ -104,8 +107,8 @@ local last = redis.call('GET', fenceKey)
 if ARGV[4] == '1' then
   listener = string.match(token, '^%x+')
 end
--- The removal is the first write, whether or not there is anything to remove: Redis allows it when its memory is full, and then the
--- rest of the script as well.
+-- The removal is the first write, whether or not there is anything to remove: Redis allows it when its memory is full,
+-- and then the rest of the script as well.
 local entry, place = find(token, ARGV[2], ARGV[3])
 if entry then
   leaveQueue(entry)
@@ -114,8 +117,9 @@ else
 end
 local released = endHold(token)
 
--- Only a token that was still in use brings in the next one. A late copy of this command must not revive it. Who takes the place of one that
--- waited passes nobody: both want the lock exclusively, and their instance has one place for all that do.
+-- Only a token that was still in use brings in the next one. A late copy of this command must not revive it. Who takes
+-- the place of one that waited passes no other: both want the lock exclusively, and their instance has one place for
+-- all that do.
 local lease = tonumber(ARGV[7])
 if nextToken and (released or entry) and owner ~= nextToken and not endOfReader(nextToken) then
   local keeps = entry and ARGV[6] == '' and not string.find(entry, ':r[sp]$')

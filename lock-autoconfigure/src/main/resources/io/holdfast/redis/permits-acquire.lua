@@ -1,7 +1,8 @@
 -- Takes permits for a token if they are free and, if it is fair, there is no waiter before it.
 --
 -- KEYS: holders, queue, state, limit of a semaphore. Only the server's time decides anything.
--- ARGV: the key as its user named it; token, permits, limit, fair (0 or 1), lease, claim, mode, enqueue (0 or 1). Times in milliseconds.
+-- ARGV: the key as its user named it; token, permits, limit, fair (0 or 1), lease, claim, mode, enqueue (0 or 1). Times
+-- in milliseconds.
 -- Returns the fence alone if the permits were free; else what ask() of lib-permits says.
 --
 -- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
@@ -17,7 +18,8 @@ local now = math.floor(micros / 1000)
 local limitValue = redis.call('GET', limitKey)
 local token, said = ARGV[2], state[5]
 
--- The usual case, before functions are made that it does not need: nothing waits, no lease is over, and the permits are free.
+-- The usual case, before functions are made that it does not need: nothing waits, no lease is over, and the permits are
+-- free.
 local first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
 if waiting == 0 and grace == 0 and not said and (used and lastEnd or holders == 0) and not (first and tonumber(first[2]) <= now)
     and fence < 1e16 and (not limitValue or string.find(limitValue, '^%d%d?%d?%d?%d?%d?%d?%d?%d?$'))

@@ -1,11 +1,11 @@
 -- Ends a token, whether it holds permits or waits for them, and may bring in another of its instance.
 --
 -- KEYS: as those of permits-acquire.lua.
--- ARGV: the key as its user named it; token, whether its own instance ends it (0 or 1); and if another is to follow: next, and further what it
--- asks for, as in permits-acquire.lua. Times in milliseconds.
--- Returns 1 alone if it held permits and nothing is to be told; else {released (0 or 1; 2 if not, during a grace), how many values tell of next: 0 if
--- it was not brought in}, these, as ask() says them, and of each token of that instance which was granted permits by this, or has to ask again: the
--- token, the fence, how long it has them or 0.
+-- ARGV: the key as its user named it; token, whether its own instance ends it (0 or 1); and if another is to follow:
+-- next, and further what it asks for, as in permits-acquire.lua. Times in milliseconds.
+-- Returns 1 alone if it held permits and nothing is to be told; else {released (0 or 1; 2 if not, during a grace), how
+-- many values tell of next: 0 if it was not brought in}, these, as ask() says them, and of each token of that instance
+-- which was granted permits by this, or has to ask again: the token, the fence, how long it has them or 0.
 
 local holdersKey, queueKey, stateKey, limitKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local holders = redis.call('ZCARD', holdersKey)
@@ -17,8 +17,8 @@ local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
 local token, nextToken, said, nextSaid = ARGV[2], ARGV[4], state[5], state[6]
 
--- The usual case without waiters, before functions are made that it does not need: the token's lease is not over, and no token is to
--- follow. Leases of others that are over are left to the next who asks.
+-- The usual case without waiters, before functions are made that it does not need: the token's lease is not over, and
+-- no token is to follow. Leases of others that are over are left to the next who asks.
 if waiting == 0 and grace == 0 and not nextToken and used and lastEnd and fence <= micros and (not said or string.find(said, '^%d+$')) then
   local entry = token .. ':' .. (said or '1')
   local ends = redis.call('ZSCORE', holdersKey, entry)
@@ -41,15 +41,15 @@ local first
 
 -- lib
 
--- The usual case with waiters: one permit comes back. It is for the first of the queue, nothing is left for the second, and next goes behind
--- all.
+-- The usual case with waiters: one permit comes back. It is for the first of the queue, nothing is left for the second,
+-- and next goes behind all.
 if nextToken and waiting > 0 and holders > 0 and grace == 0 and used and lastEnd and not said and ARGV[5] == '1' then
   first = redis.call('ZRANGE', holdersKey, 0, 1, 'WITHSCORES')
   local heads = redis.call('ZRANGE', queueKey, 0, 1, 'WITHSCORES')
   local tail = waiting > 1 and redis.call('ZRANGE', queueKey, -1, -1, 'WITHSCORES') or heads
   local waiter, instance, claim, limit, mode = string.match(heads[1], '^((%x+):%d+):1:(%d+):(%d+):([sp])$')
-  -- All ask for one permit of as many, and those who wait came so recently that they need not have asked again. No lease is over,
-  -- and next, which may have asked by itself, is not known.
+  -- All ask for one permit of as many, and those who wait came so recently that they need not have asked again. No
+  -- lease is over, and next, which may have asked by itself, is not known.
   local usual = waiter and limit == ARGV[6] and limit == asked and used == (tonumber(limitValue or limit))
       and (waiting == 1 or string.match(heads[3], '^%x+:%d+:1:%d+:(%d+):[sp]$') == limit)
       and micros >= tonumber(heads[4] or heads[2]) and micros - heads[2] < 2000 * handoffTimeout
@@ -65,8 +65,8 @@ if nextToken and waiting > 0 and holders > 0 and grace == 0 and used and lastEnd
     redis.call('ZADD', queueKey, string.format('%.0f', math.max(micros, tail[2] + 1)), nextToken .. nextRest)
     redis.call('ZREM', queueKey, heads[1])
     redis.call('HDEL', stateKey, waiter)
-    -- All keys live until next counts as gone, see patience() in lib-permits; a quarter longer, so that most who come need not
-    -- set it.
+    -- All keys live until next counts as gone, see patience() in lib-permits; a quarter longer, so that most who come
+    -- need not set it.
     local patience = 2 * math.max(tonumber(ARGV[9]), handoffTimeout)
     local lasting = math.max(lastEnd, ends, lastEnd < now + patience and now + math.ceil(1.25 * patience) or 0)
     redis.call('HSET', stateKey, 'fence', fenceText, nextToken, string.format('%.0f', micros) .. nextRest)

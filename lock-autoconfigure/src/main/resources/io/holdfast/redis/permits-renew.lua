@@ -1,8 +1,8 @@
 -- Lengthens the leases of many tokens, and never shortens one; or has them end at a given time.
 --
--- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits; for each of
--- them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it is to last no longer,
--- either.
+-- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits; for
+-- each of them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it is to
+-- last no longer, either.
 -- Returns how many there are, and at which places those are whose tokens hold no permits.
 
 local time = redis.call('TIME')

@@ -1,7 +1,7 @@
 -- Lengthens the leases of many locks, and never shortens one; or has them end at a given time.
 --
--- KEYS: the locks. ARGV: for each of them the token, with ":r" behind that of a reader; for each of them, or once for all, how many
--- milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either.
+-- KEYS: the locks. ARGV: for each of them the token, with ":r" behind that of a reader; for each of them, or once for
+-- all, how many milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either.
 -- Returns how many there are, and at which places those are that their tokens do not hold.
 
 -- Since Redis 7, to lengthen and to find out whether that shortens is one command.
@@ -57,7 +57,8 @@ for i = 1, keyCount do
       return ends
     end
     local wanted = millis() + math.abs(lease)
-    -- In a grace, its server is gone, and took it along: nobody else has got anything yet. Not what another program, or version 1, keeps there.
+    -- In a grace, its server is gone, and took it along: no other token has got anything yet. Not what another program,
+    -- or version 1, keeps there.
     local again = grace > 0 and lease > 0 and not ends
         and string.find(redis.call('ZRANGE', key, -1, -1)[1] or holder, '^%x+:%d+:r$')
     if again or type(ends) == 'string' and (tonumber(ends) > millis() or grace > 0 and lease > 0) then

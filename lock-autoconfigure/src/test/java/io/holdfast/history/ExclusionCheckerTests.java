@@ -32,7 +32,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: readers may hold together, and nobody beside an exclusive owner")
+	@DisplayName("1: readers may hold together, and none beside an exclusive owner")
 	void readersAndOwners() {
 		String reader = "0 ASKED by=a id=1 mode=READ key=k user=u";
 		String writer = "5 ASKED by=a id=2 mode=EXCLUSIVE key=k user=v";

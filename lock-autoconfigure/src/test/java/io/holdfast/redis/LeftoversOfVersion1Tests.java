@@ -96,7 +96,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a marker of its readers in the queue is granted nothing, and in nobody's way")
+	@DisplayName("a marker of its readers in the queue is granted nothing, and no hindrance")
 	void marker() {
 		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":7:5000:sr", 1);
 		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":8:5000:pr", 2);

@@ -76,7 +76,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("while one owns a key nobody reads it, nor renews or releases what is not held")
+	@DisplayName("while one owns a key none reads it, nor renews or releases what is not held")
 	void ownerExcludesReaders() {
 		Granted exclusive = granted(this.a.acquire("1"));
 		Busy busy = busy(read(this.b, "1"));
@@ -94,7 +94,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("while a key is read nobody owns it exclusively, until the last reader ends")
+	@DisplayName("while a key is read none owns it exclusively, until the last reader ends")
 	void readersExcludeOwners() {
 		Granted shared = granted(this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
 		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
@@ -193,7 +193,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("one reader that ended among others that read on is in nobody's way, and is not told that it holds")
+	@DisplayName("one reader that ended among others that read on is no hindrance, and is not told that it holds")
 	void endedAmongOthers() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		granted(read(this.b, "1"));
