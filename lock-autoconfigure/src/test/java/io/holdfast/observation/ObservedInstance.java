@@ -2,6 +2,7 @@ package io.holdfast.observation;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -10,6 +11,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.StoreCommandException;
@@ -41,7 +43,8 @@ final class ObservedInstance implements AutoCloseable {
 	volatile boolean answering = true;
 
 	ObservedInstance(MemoryLeases leases) {
-		this.engine = new LeaseEngine(store(new MemoryLeaseStore(leases)), EngineSettings.defaults());
+		this.engine = new LeaseEngine(store(new MemoryLeaseStore(leases)),
+				EngineSettings.defaults().localHandOver(new HandOverLimits(63, Duration.ofMinutes(1))));
 		this.locks = new DefaultLockService(this.engine);
 		this.semaphores = new DefaultSemaphoreService(this.engine);
 	}
