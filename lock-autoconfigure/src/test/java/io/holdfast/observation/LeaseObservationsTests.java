@@ -113,7 +113,7 @@ class LeaseObservationsTests {
 		LockLease lease = this.instance.locks.acquire(LockRequest.ofAll(List.of("b", "a")).mode(LockMode.EXCLUSIVE));
 		lease.release();
 		for (String name : List.of("holdfast.lock.acquire", "holdfast.lock.hold")) {
-			only(name).hasLowCardinalityKeyValue("mode", "write")
+			only(name).hasLowCardinalityKeyValue("mode", "exclusive")
 				.hasHighCardinalityKeyValue("holdfast.key", "a,b")
 				.hasHighCardinalityKeyValue("holdfast.fence", lease.fencingToken("a") + "," + lease.fencingToken("b"));
 		}

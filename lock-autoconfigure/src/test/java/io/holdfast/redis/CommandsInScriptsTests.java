@@ -112,7 +112,7 @@ class CommandsInScriptsTests {
 	void freeLockToRead() {
 		assertThat(acquired(READ, 1)).isEqualTo("get 1, pexpireat 1, set 1, time 1, zadd 1, zcard 1, zrange 1");
 		assertThat(released(READ, 1)).isEqualTo("get 1, time 1, zcard 1, zrem 1, zscore 1");
-		acquire(READ, command(READ, 1, 1));
+		acquire(READ, AcquireCommand.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
 		assertThat(acquired(READ, 1)).isEqualTo("get 1, set 1, time 1, zadd 1, zcard 1, zrange 1, zremrangebyscore 1");
 	}
 

@@ -40,11 +40,12 @@ final class LockCoordinator extends ResourceCoordinator {
 	void arrive(Waiter waiter) {
 		// Looked at once: what ends from here on has not ended yet.
 		long now = this.context.scheduler.nanoTime();
-		dropInvalidHolds(waiter.reentrantThread(), now);
+		Thread thread = waiter.reentrantThread();
+		dropInvalidHolds(thread, now);
 		List<Hold> enclosing = waiter.enclosingHolds();
-		Hold own = ownHold(waiter.reentrantThread(), enclosing, now);
-		boolean lostByThread = hasLost(waiter.reentrantThread(), enclosing, now);
-		if (own != null && !lostByThread && (waiter.request.reads() || own == this.holder)) {
+		Hold own = ownHold(thread, enclosing, now);
+		boolean lostByThread = hasLost(thread, enclosing, now);
+		if (own != null && !lostByThread && (own == this.holder || waiter.request.reads())) {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, own);
 		}
@@ -111,6 +112,9 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	boolean admits(Waiter waiter) {
+		if (this.holder == null && this.contending.isEmpty()) {
+			return true;
+		}
 		if (waiter.request.reads()) {
 			return this.contending.size() < MAX_CONTENDERS && (waiter.request.waits() || this.holder == null);
 		}
@@ -146,6 +150,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 	}
 
+	/** Forget what is held no more. */
 	private void forget(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;
