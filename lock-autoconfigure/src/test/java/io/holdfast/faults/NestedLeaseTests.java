@@ -49,9 +49,9 @@ class NestedLeaseTests {
 		await("renewal").atMost(SOON).until(() -> inner.remaining().compareTo(Duration.ofSeconds(50)) > 0);
 		assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofSeconds(40));
-		assertThat(this.other.locks().tryAcquire(request)).isEmpty();
+		assertThat(this.other.locks().tryAcquire(request(LockMode.EXCLUSIVE))).isEmpty();
 		assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
-		this.other.acquire(request).release();
+		this.other.acquire(request(LockMode.EXCLUSIVE)).release();
 	}
 
 	@ParameterizedTest(name = "{0}: a lease that is not renewed, and left to run out, does not keep the key for ever")

@@ -3,6 +3,7 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -230,7 +231,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		}
 		writer.kill();
 		long killedAt = System.nanoTime();
-		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.lockKey("writer")));
+		Duration left = Duration.ofMillis(fleet.template().getExpire(fleet.lockKey("writer"), TimeUnit.MILLISECONDS));
 		assertThat(left).isPositive();
 		List<LockLease> leases = next.stream().map(Attempt::lease).toList();
 		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fencingToken() > fence);
