@@ -101,15 +101,13 @@ class PackageRulesTests {
 					"request", "store"), //
 			"io.holdfast.redis", List.of("", "fleet", "diagnostics", "notify", "replica", "driver", "script", "key"), //
 			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"), //
-			"io.holdfast.observation", List.of("", "meter"), //
-			"io.holdfast.aop", List.of("aot", "", "metadata", "outcome", "invoke", "observe", "expression", "method"));
+			"io.holdfast.observation", List.of("", "meter"));
 
 	/** The rooms that other packages may use, beside those without a room. */
 	private static final Set<String> OPEN = Set.of("io.holdfast.autoconfigure", "io.holdfast.engine",
 			"io.holdfast.engine.fleet", "io.holdfast.engine.observe", "io.holdfast.engine.request",
 			"io.holdfast.engine.store", "io.holdfast.observation", "io.holdfast.observation.meter", "io.holdfast.aop",
-			"io.holdfast.aop.observe", "io.holdfast.aop.method", "io.holdfast.redis", "io.holdfast.redis.driver",
-			"io.holdfast.redis.script", "io.holdfast.redis.key");
+			"io.holdfast.redis", "io.holdfast.redis.driver", "io.holdfast.redis.script", "io.holdfast.redis.key");
 
 	static Stream<String> packages() {
 		return ALLOWED.keySet().stream();

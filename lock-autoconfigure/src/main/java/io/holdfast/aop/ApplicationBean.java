@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
@@ -17,6 +16,7 @@ import org.springframework.beans.factory.support.ScopeNotActiveException;
  * each call, by its scope. Thread-safe.
  *
  * @param <T> its type
+ * @since 0.1.0
  */
 public final class ApplicationBean<T> {
 
@@ -28,7 +28,7 @@ public final class ApplicationBean<T> {
 	private volatile @Nullable Optional<Supplier<T>> found;
 
 	/**
-	 * Create what looks for the bean when it is asked for first.
+	 * Create a holder that looks for the bean when it is asked for first.
 	 * @param beans where it is
 	 * @param type its type
 	 */
@@ -38,7 +38,7 @@ public final class ApplicationBean<T> {
 	}
 
 	/**
-	 * Return what gives the bean. Creates nothing that is not in its scope now.
+	 * Return the supplier of the bean. Creates nothing that is not in its scope now.
 	 * @return gives it to each call, or throws if the call is not in its scope; empty if
 	 * the application has no such bean
 	 * @throws InvalidDeclarationException if it has several, of which none is primary

@@ -14,19 +14,10 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.metadata.LeaseAnnotationParser;
-import io.holdfast.aop.metadata.LeaseOperation;
-import io.holdfast.aop.metadata.LeaseOperationSource;
-import io.holdfast.aop.method.AnnotatedMethod;
-import io.holdfast.aop.method.ContainerCallbacks;
-import io.holdfast.aop.method.InvalidDeclarationException;
-import io.holdfast.aop.method.ReturnKind;
-import io.holdfast.aop.observe.MethodObserver;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +39,6 @@ import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
@@ -59,6 +49,8 @@ import org.springframework.core.annotation.AnnotationAwareOrderComparator;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.Assert;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringValueResolver;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -85,6 +77,7 @@ import org.springframework.util.function.SingletonSupplier;
  * the auto-proxy creator.
  *
  * @see ValidationAdvicePostProcessor
+ * @since 0.1.0
  */
 @SuppressWarnings("serial")
 public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
@@ -98,6 +91,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 20;
 
 	private static final Log logger = LogFactory.getLog(LeaseBeanPostProcessor.class);
+
+	/** The details of a job, if Quartz is there. */
+	private static final @Nullable Class<?> JOB_DETAIL = jobDetail();
 
 	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
@@ -138,20 +134,22 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
 				this.delegates, () -> this.longestLease.get(), this.onStoreFailure);
-		LeaseOperationSource<Semaphore, LeaseOperation<SemaphoreRequest>> limited = new LeaseOperationSource<>(
-				Semaphore.class, parser::semaphore);
-		LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked = new LeaseOperationSource<>(
-				DistributedLock.class, parser::lock);
-		this.handlers = List.of(
-				new LeaseAnnotationHandler<>(limited, new LeaseServiceResolver<>(SemaphoreService.class, semaphores),
-						LeaseSource.PERMITS),
-				new LeaseAnnotationHandler<>(locked, new LeaseServiceResolver<>(LockService.class, locks),
-						LeaseSource.LOCKS));
-		this.scheduledTurns = new ScheduledTurns(locked, parser, () -> this.lockWaitTime.get());
+		LeaseAnnotationHandler<DistributedLock, LockRequest, LockService> locked = new LeaseAnnotationHandler<>(
+				DistributedLock.class, parser::lock, LockService.class, locks, LeaseSource.LOCKS);
+		this.handlers = List.of(new LeaseAnnotationHandler<>(Semaphore.class, parser::semaphore, SemaphoreService.class,
+				semaphores, LeaseSource.PERMITS), locked);
+		this.scheduledTurns = new ScheduledTurns(locked.methods(),
+				(method) -> parser.hasTurns(method, () -> this.lockWaitTime.get()));
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
 		setOrder(DEFAULT_ORDER);
+	}
+
+	private static @Nullable Class<?> jobDetail() {
+		ClassLoader loader = LeaseBeanPostProcessor.class.getClassLoader();
+		return ClassUtils.isPresent("org.quartz.JobDetail", loader)
+				? ClassUtils.resolveClassName("org.quartz.JobDetail", loader) : null;
 	}
 
 	@Override
@@ -189,8 +187,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Set what becomes of calls whose lock or permits cannot be asked for, where the
-	 * annotation says nothing; {@link OnStoreFailure#THROW THROW} by default.
+	 * Set the consequence of a failure of the store for calls whose annotation says
+	 * nothing; {@link OnStoreFailure#THROW THROW} by default.
 	 * @param lock {@code THROW} or {@code FALLBACK}
 	 * @param semaphore {@code THROW}, {@code FALLBACK} or {@code PROCEED}
 	 */
@@ -230,7 +228,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private Stream<AnnotatedMethod<?>> annotatedMethods(Class<?> type) {
-		return this.handlers.stream().flatMap((handler) -> handler.operations().of(type).stream());
+		return this.handlers.stream().flatMap((handler) -> handler.methods().of(type).stream());
 	}
 
 	@Override
@@ -251,18 +249,27 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				this.checked.add(checked);
 			}
 		}
-		Class<?> job = QuartzJobs.classOf(bean);
+		Class<?> job = (JOB_DETAIL != null && JOB_DETAIL.isInstance(bean)) ? jobClass(JOB_DETAIL, bean) : null;
 		if (job != null) {
-			this.handlers.forEach((handler) -> handler.check(job, isProxyTargetClass(), (method) -> false));
+			check(job, new AnnotatedBean(beanName, null, this.beanFactory, false, isProxyTargetClass(), List.of()));
 		}
 		return result;
+	}
+
+	/**
+	 * Return the class of a job of Quartz, which is created when it runs. Asked by the
+	 * interface, which a native image knows: it has no methods of other types.
+	 */
+	private static @Nullable Class<?> jobClass(Class<?> detail, Object bean) {
+		Method getJobClass = ReflectionUtils.findMethod(detail, "getJobClass");
+		return (getJobClass != null) ? (Class<?>) ReflectionUtils.invokeMethod(getJobClass, bean) : null;
 	}
 
 	/** Allocates nothing, as it is asked for each bean. */
 	private boolean isDeclaredBy(List<Class<?>> types) {
 		for (Class<?> type : types) {
 			for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
-				if (handler.operations().isDeclaredBy(type)) {
+				if (handler.methods().isDeclaredBy(type)) {
 					return true;
 				}
 			}
@@ -275,24 +282,25 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private void check(CheckedBean checked, Object bean, String beanName, Object result) {
-		AbstractBeanDefinition definition = definition(beanName);
 		boolean called = this.beanFactory != null && !isMadeByFactoryBean(this.beanFactory, bean, beanName);
-		Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
+		List<Advisor> advisors = (result instanceof Advised advised) ? List.of(advised.getAdvisors()) : List.of();
+		int place = advisors.indexOf(this.leaseAdvisor);
+		List<Advisor> outside = advisors.subList(0, (place >= 0) ? place : advisors.size());
+		AnnotatedBean facts = new AnnotatedBean(beanName, definition(beanName), this.beanFactory, called,
+				checked.classProxy(), advisors.subList(outside.size(), advisors.size()));
 		for (Class<?> type : checked.types()) {
-			this.handlers.forEach((handler) -> handler.check(type, checked.classProxy(),
-					(method) -> called && (ContainerCallbacks.isInit(method, type, definition)
-							|| ContainerCallbacks.isDestroy(method, type, definition))));
-			annotatedMethods(type).forEach((annotatedMethod) -> {
-				if (called) {
-					checkCaller(annotatedMethod, definition, beanName);
-				}
-				checkPlace(annotatedMethod, advisors);
-			});
+			check(type, facts);
+			annotatedMethods(type)
+				.forEach((method) -> outside.forEach((advisor) -> warnOfTransaction(method, advisor)));
 			if (this.beanFactory != null) {
 				this.scheduledTurns.look(type, this.beanFactory);
 			}
 		}
 		checkOrder();
+	}
+
+	private void check(Class<?> type, AnnotatedBean bean) {
+		this.handlers.forEach((handler) -> new StartChecks<>(handler, type, bean).run());
 	}
 
 	/** Return the definition of a bean, or {@code null} if it has none. */
@@ -357,65 +365,12 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return AnnotationAwareOrderComparator.INSTANCE.compare(advisor, other) < 0;
 	}
 
-	/**
-	 * Refuse methods that the container calls past the proxy. A type's annotation is not
-	 * meant for them.
-	 */
-	private void checkCaller(AnnotatedMethod<?> annotatedMethod, @Nullable AbstractBeanDefinition definition,
-			String beanName) {
-		if (!(annotatedMethod.source() instanceof Method)) {
-			return;
-		}
-		Method method = annotatedMethod.method();
-		boolean init = ContainerCallbacks.isInit(method, annotatedMethod.targetClass(), definition);
-		if (init || ContainerCallbacks.isDestroy(method, annotatedMethod.targetClass(), definition)) {
-			throw annotatedMethod.invalid(
-					"has no effect, because the container calls the method past the bean's proxy, when it "
-							+ (init ? "creates" : "destroys") + " the bean",
-					"Call an annotated method of another bean from it, or use the service there"
-							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""),
-					null);
-		}
-		if (ContainerCallbacks.isDestroyByName(method, annotatedMethod.targetClass(), definition)) {
-			logger.warn(annotatedMethod + " does not apply when the container destroys the bean '" + beanName
-					+ "', as it then calls the method, by its name, past the bean's proxy. If the method is not meant to end "
-					+ "the bean, write @Bean(destroyMethod = \"\")");
-		}
-	}
-
 	/** Return whether a factory bean made a bean: the container calls nothing on it. */
 	private static boolean isMadeByFactoryBean(BeanFactory factory, Object bean, String beanName) {
 		return !(bean instanceof FactoryBean) && factory.containsBean(BeanFactory.FACTORY_BEAN_PREFIX + beanName);
 	}
 
-	/**
-	 * Refuse what ends when the method is only handed to another thread, and warn of a
-	 * lock that is waited for in a transaction.
-	 */
-	private void checkPlace(AnnotatedMethod<?> annotatedMethod, Advisor[] advisors) {
-		Class<?> type = annotatedMethod.targetClass();
-		boolean outside = true;
-		boolean handedOver = this.beanFactory != null && OtherAdvice.isAsyncWovenIn(this.beanFactory, annotatedMethod);
-		for (Advisor advisor : advisors) {
-			if (advisor == this.leaseAdvisor) {
-				outside = false;
-			}
-			else if (outside) {
-				warnOfTransaction(annotatedMethod, advisor);
-			}
-			else {
-				handedOver |= OtherAdvice.isAsync(advisor, annotatedMethod.method(), type);
-			}
-		}
-		if (handedOver && ReturnKind.of(annotatedMethod) == ReturnKind.PLAIN) {
-			throw annotatedMethod.invalid(
-					"would end when the method is handed to its executor, because the advice for @Async is inside of it",
-					"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
-							+ "or annotate the method that does the work",
-					null);
-		}
-	}
-
+	/** Warn of a lock that is waited for in a transaction. */
 	private void warnOfTransaction(AnnotatedMethod<?> annotatedMethod, Advisor advisor) {
 		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
@@ -432,9 +387,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Return the target's class and what it does not implement itself: a repository's
-	 * proxy has an interface that its target knows nothing of, and that of a remote
-	 * service has no target.
+	 * Return the target's class and the interfaces that only the proxy implements: a
+	 * repository's proxy has an interface that its target does not know, and that of a
+	 * remote service has no target.
 	 */
 	private static List<Class<?>> typesOf(Object bean) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
@@ -482,8 +437,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Warn of an auto-proxy creator that comes later, and so goes around this advice:
-	 * what it adds, perhaps a transaction, is open while the lock is waited for.
+	 * Warn of an auto-proxy creator that comes later, and so goes around this advice: its
+	 * own, perhaps a transaction, is open while the lock is waited for.
 	 */
 	private void checkOrder() {
 		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {
@@ -527,7 +482,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			Boolean result = this.known.get(key);
 			if (result == null) {
 				result = LeaseBeanPostProcessor.this.handlers.stream()
-					.anyMatch((handler) -> handler.operations().matches(method, targetClass));
+					.anyMatch((handler) -> handler.methods().find(method, targetClass) != null);
 				this.known.put(key, result);
 			}
 			return result;

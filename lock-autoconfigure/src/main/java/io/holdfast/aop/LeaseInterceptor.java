@@ -6,24 +6,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
 
-import io.holdfast.aop.LeaseAnnotationHandler.MethodOperation;
-import io.holdfast.aop.invoke.CompletionStageInvocation;
-import io.holdfast.aop.invoke.MethodLease;
-import io.holdfast.aop.invoke.MethodLeaseSource;
-import io.holdfast.aop.invoke.NestedProxy;
-import io.holdfast.aop.invoke.ReactiveInvocation;
-import io.holdfast.aop.invoke.SyncInvocation;
-import io.holdfast.aop.metadata.LeaseOperation;
-import io.holdfast.aop.method.AnnotatedMethod;
-import io.holdfast.aop.method.ReturnKind;
-import io.holdfast.aop.observe.MethodCallObservation;
-import io.holdfast.aop.observe.MethodObserver;
-import io.holdfast.aop.observe.ReactiveObservation;
+import io.holdfast.HoldfastException;
+import io.holdfast.LeaseContext;
 import io.micrometer.observation.Observation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -52,11 +40,11 @@ final class LeaseInterceptor implements MethodInterceptor {
 	/** The kinds of the results of methods that are declared to return any object. */
 	private final Map<Class<?>, ReturnKind> kinds = new ConcurrentHashMap<>();
 
-	/** The methods that such a warning was logged of. */
+	/** The methods of which such a warning was logged. */
 	private final Set<Method> warned = ConcurrentHashMap.newKeySet();
 
-	/** What the methods that pass an advised proxy declare, by method and class. */
-	private final Map<MethodClassKey, List<MethodOperation>> operations = new ConcurrentHashMap<>();
+	/** The annotations of the methods that pass an advised proxy, by method and class. */
+	private final Map<MethodClassKey, List<LeasedMethod<?, ?>>> annotations = new ConcurrentHashMap<>();
 
 	LeaseInterceptor(List<LeaseAnnotationHandler<?, ?, ?>> handlers) {
 		this.handlers = handlers;
@@ -75,88 +63,143 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (NestedProxy.takeReached(invocation)) {
+		if (MethodBody.takeReached(invocation)) {
 			return invocation.proceed();
 		}
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
-		List<MethodOperation> operations = operations(invocation.getMethod(), targetClass);
-		return operations.isEmpty() ? invocation.proceed() : invoke(invocation, targetClass, operations);
+		List<LeasedMethod<?, ?>> annotations = annotations(invocation.getMethod(), targetClass);
+		if (annotations.isEmpty()) {
+			return invocation.proceed();
+		}
+		// The same for all annotations of a method.
+		AnnotatedMethod<?> method = annotations.get(0).operation().annotatedMethod();
+		return switch (annotations.get(0).operation().returnKind()) {
+			case PLAIN -> invokeHere(invocation, targetClass, method, leases(invocation, annotations));
+			case STAGE -> {
+				List<MethodLease<?, ?>> leases;
+				try {
+					leases = leases(invocation, annotations);
+				}
+				catch (Throwable ex) {
+					// Code of the application was asked, which may throw anything.
+					yield CompletableFuture.failedFuture(ex);
+				}
+				if (leases.isEmpty()) {
+					yield invocation.proceed();
+				}
+				CompletionStageInvocation call = new CompletionStageInvocation(invocation, method, leases,
+						observe(this.observer.obtain().orElse(null), invocation, targetClass, null));
+				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
+			}
+			case REACTIVE -> ReactiveInvocation.takeReached(invocation, method) ? invocation.proceed()
+					: invokeReactive(invocation, targetClass, method, annotations);
+			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
+		};
 	}
 
-	private List<MethodOperation> operations(Method method, Class<?> targetClass) {
+	private List<LeasedMethod<?, ?>> annotations(Method method, Class<?> targetClass) {
 		MethodClassKey key = new MethodClassKey(method, targetClass);
-		List<MethodOperation> known = this.operations.get(key);
+		List<LeasedMethod<?, ?>> known = this.annotations.get(key);
 		if (known == null) {
-			List<MethodOperation> found = new ArrayList<>();
+			List<LeasedMethod<?, ?>> found = new ArrayList<>();
 			for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
-				MethodOperation operation = handler.find(method, targetClass);
-				if (operation != null) {
-					found.add(operation);
+				LeasedMethod<?, ?> annotation = handler.find(method, targetClass);
+				if (annotation != null) {
+					found.add(annotation);
 				}
 			}
 			known = List.copyOf(found);
-			this.operations.put(key, known);
+			this.annotations.put(key, known);
 		}
 		return known;
 	}
 
 	/**
-	 * Call a method.
-	 * @param operations what its annotations say: the kind of result is the same for all
-	 * of them
+	 * Evaluate all expressions, before anything is acquired, on the caller's thread.
 	 */
-	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, List<MethodOperation> operations)
-			throws Throwable {
-		LeaseOperation<?> operation = operations.get(0).operation();
-		if (operation.returnKind() == ReturnKind.REACTIVE) {
-			return ReactiveInvocation.takeReached(invocation, operation.annotatedMethod()) ? invocation.proceed()
-					: reactive(invocation, targetClass, operations);
-		}
-		List<MethodLease> methodLeases;
-		try {
-			methodLeases = methodLeases(invocation, operations);
-		}
-		catch (Throwable ex) {
-			// Code of the application was asked, which may throw anything.
-			if (operation.returnKind() == ReturnKind.STAGE) {
-				return CompletableFuture.failedFuture(ex);
+	private static List<MethodLease<?, ?>> leases(MethodInvocation invocation, List<LeasedMethod<?, ?>> annotations) {
+		// Mostly there is one, for which a list that can grow would be much.
+		List<MethodLease<?, ?>> leases = List.of();
+		for (int i = 0; i < annotations.size(); i++) {
+			MethodLease<?, ?> lease = annotations.get(i).lease(invocation);
+			if (lease != null) {
+				leases = leases.isEmpty() ? List.of(lease) : List.of(leases.get(0), lease);
 			}
-			throw ex;
 		}
-		if (methodLeases.isEmpty()) {
+		return leases;
+	}
+
+	/** Call a method that returns when its work is done: all happens on this thread. */
+	private @Nullable Object invokeHere(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod<?> method,
+			List<MethodLease<?, ?>> leases) throws Throwable {
+		if (leases.isEmpty()) {
 			return invocation.proceed();
 		}
 		MethodObserver observer = this.observer.obtain().orElse(null);
-		return switch (operation.returnKind()) {
-			case PLAIN -> {
-				Object result = new SyncInvocation(invocation, methodLeases)
-					.run(observe(observer, invocation, targetClass, null));
-				if (result != null && operation.annotatedMethod().method().getReturnType() == Object.class) {
-					warnIfLater(operation.annotatedMethod(), result.getClass());
-				}
-				yield result;
+		Object result;
+		if (observer == null) {
+			result = hold(invocation, leases, MethodCallObservation.NONE);
+		}
+		else {
+			MethodCallObservation observation = observe(observer, invocation, targetClass, null);
+			Throwable failure = null;
+			try {
+				result = observation.run(() -> hold(invocation, leases, observation));
 			}
-			case STAGE -> {
-				CompletionStageInvocation call = new CompletionStageInvocation(invocation, operation.annotatedMethod(),
-						methodLeases, observe(observer, invocation, targetClass, null));
-				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
+			catch (Throwable ex) {
+				failure = ex;
+				throw ex;
 			}
-			case REACTIVE, UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
-		};
+			finally {
+				observation.ended(failure);
+			}
+		}
+		if (result != null && method.method().getReturnType() == Object.class) {
+			warnIfLater(method, result.getClass());
+		}
+		return result;
 	}
 
-	private @Nullable Object reactive(MethodInvocation invocation, Class<?> targetClass,
-			List<MethodOperation> operations) throws Throwable {
-		MethodOperation first = operations.get(0);
-		List<MethodLeaseSource> sources = operations.stream().map((each) -> each.leases(invocation)).toList();
-		MethodObserver observer = this.observer.obtain().orElse(null);
-		ReactiveInvocation call = new ReactiveInvocation(invocation, first.operation().annotatedMethod(), sources,
-				(observer != null)
-						? new ReactiveObservation((parent) -> observe(observer, invocation, targetClass, parent))
-						: null);
-		return first.isScheduled() ? call.startLater() : call.start();
+	/** Acquire the leases, run the method, and release them in the reverse order. */
+	private static @Nullable Object hold(MethodInvocation invocation, List<MethodLease<?, ?>> leases,
+			MethodCallObservation observation) throws Throwable {
+		LeaseContext context = LeaseContext.current();
+		for (int i = 0; i < leases.size(); i++) {
+			MethodLease<?, ?> each = leases.get(i);
+			try {
+				each.acquire();
+			}
+			catch (Throwable ex) {
+				for (int j = i - 1; j >= 0; j--) {
+					leases.get(j).discard();
+				}
+				if (ex instanceof HoldfastException refused) {
+					return each.instead(refused);
+				}
+				throw ex;
+			}
+			if (observation != MethodCallObservation.NONE && each.isUnguarded()) {
+				observation.unguarded();
+			}
+			context = context.with(each.lease());
+		}
+		Object result = null;
+		Throwable failure = null;
+		try {
+			result = MethodBody.run(invocation, context, leases);
+		}
+		catch (Throwable ex) {
+			failure = ex;
+		}
+		for (int i = leases.size() - 1; i >= 0; i--) {
+			failure = leases.get(i).end(failure);
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return result;
 	}
 
 	/**
@@ -171,26 +214,19 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 	}
 
+	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass,
+			AnnotatedMethod<?> method, List<LeasedMethod<?, ?>> annotations) throws Throwable {
+		List<LeasedMethod.Leases> leases = annotations.stream().map((each) -> each.leases(invocation)).toList();
+		MethodObserver observer = this.observer.obtain().orElse(null);
+		ReactiveInvocation call = new ReactiveInvocation(invocation, method, leases,
+				(observer != null) ? (parent) -> observe(observer, invocation, targetClass, parent) : null);
+		return annotations.get(0).isScheduled() ? call.startLater() : call.start();
+	}
+
 	private MethodCallObservation observe(@Nullable MethodObserver observer, MethodInvocation invocation,
 			Class<?> targetClass, @Nullable Observation parent) {
 		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerFailed,
 				() -> observer.start(invocation.getMethod(), targetClass, parent));
-	}
-
-	/**
-	 * Evaluate all expressions, before anything is acquired, on the caller's thread.
-	 */
-	private static List<MethodLease> methodLeases(MethodInvocation invocation, List<MethodOperation> operations) {
-		// Mostly there is one, for which a list that can grow would be much.
-		List<MethodLease> methodLeases = List.of();
-		for (MethodOperation operation : operations) {
-			MethodLease methodLease = operation.lease(invocation);
-			if (methodLease != null) {
-				methodLeases = methodLeases.isEmpty() ? List.of(methodLease)
-						: Stream.concat(methodLeases.stream(), Stream.of(methodLease)).toList();
-			}
-		}
-		return methodLeases;
 	}
 
 }

@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.lang.reflect.Method;
 import java.util.List;
 
-import io.holdfast.aop.method.AnnotatedMethod;
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInvocation;
 
@@ -20,8 +19,8 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 
 /**
- * The advice beside which locks and permits have to find their place. What matters is the
- * advice that a bean has: an annotation is without effect where nothing enables it. The
+ * The advice beside which locks and permits have to find their place. The advice of a
+ * bean counts, not an annotation: that is without effect where nothing enables it. The
  * libraries behind it need not be there.
  */
 final class OtherAdvice {

@@ -1,17 +1,11 @@
 package io.holdfast.aop;
 
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Supplier;
+import java.util.function.Predicate;
 
-import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.aop.metadata.LeaseAnnotationParser;
-import io.holdfast.aop.metadata.LeaseOperation;
-import io.holdfast.aop.metadata.LeaseOperationSource;
-import io.holdfast.aop.method.AnnotatedMethod;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -30,11 +24,10 @@ final class ScheduledTurns {
 
 	private static final Log logger = LogFactory.getLog(ScheduledTurns.class);
 
-	private final LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked;
+	private final AnnotatedMethods<DistributedLock> locked;
 
-	private final LeaseAnnotationParser parser;
-
-	private final Supplier<Duration> defaultWait;
+	/** Tells whether calls of several instances have their turn one after the other. */
+	private final Predicate<AnnotatedMethod<DistributedLock>> turns;
 
 	private final Set<Class<?>> types = new HashSet<>();
 
@@ -43,11 +36,9 @@ final class ScheduledTurns {
 
 	private boolean started;
 
-	ScheduledTurns(LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked,
-			LeaseAnnotationParser parser, Supplier<Duration> defaultWait) {
+	ScheduledTurns(AnnotatedMethods<DistributedLock> locked, Predicate<AnnotatedMethod<DistributedLock>> turns) {
 		this.locked = locked;
-		this.parser = parser;
-		this.defaultWait = defaultWait;
+		this.turns = turns;
 	}
 
 	/** Look at the methods of a bean's type. */
@@ -57,7 +48,7 @@ final class ScheduledTurns {
 			return;
 		}
 		for (AnnotatedMethod<DistributedLock> method : this.locked.of(type)) {
-			if (isScheduled(method) && this.parser.hasTurns(method, this.defaultWait)) {
+			if (isScheduled(method) && this.turns.test(method)) {
 				this.found.add(method.qualifiedMethodName());
 			}
 		}

@@ -45,7 +45,7 @@ record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) i
 
 	@Override
 	public void onLost(Runnable action) {
-		// What was not acquired is not lost.
+		// Never acquired, so never lost.
 	}
 
 	@Override

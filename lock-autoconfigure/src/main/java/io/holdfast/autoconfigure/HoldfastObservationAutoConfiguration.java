@@ -1,7 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import io.holdfast.aop.LeaseBeanPostProcessor;
-import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.aop.MethodObserver;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;

@@ -1,6 +1,6 @@
 package io.holdfast.autoconfigure;
 
-import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.InvalidDeclarationException;
 
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;

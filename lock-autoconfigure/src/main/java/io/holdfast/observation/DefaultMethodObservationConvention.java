@@ -1,6 +1,6 @@
 package io.holdfast.observation;
 
-import io.holdfast.aop.method.AnnotatedMethod;
+import io.holdfast.aop.MethodObserver;
 import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
 import io.micrometer.common.KeyValues;
 
@@ -18,13 +18,13 @@ public class DefaultMethodObservationConvention implements MethodObservationConv
 
 	@Override
 	public String getContextualName(MethodObservationContext context) {
-		return context.getTargetClass().getSimpleName() + "#" + AnnotatedMethod.sourceName(context.getMethod());
+		return context.getTargetClass().getSimpleName() + "#" + MethodObserver.sourceName(context.getMethod());
 	}
 
 	@Override
 	public KeyValues getLowCardinalityKeyValues(MethodObservationContext context) {
 		return KeyValues.of(MethodTag.CLASS.withValue(context.getTargetClass().getName()),
-				MethodTag.METHOD.withValue(AnnotatedMethod.sourceName(context.getMethod())),
+				MethodTag.METHOD.withValue(MethodObserver.sourceName(context.getMethod())),
 				MethodTag.UNGUARDED.withValue(Boolean.toString(context.isUnguarded())));
 	}
 

@@ -2,7 +2,7 @@ package io.holdfast.observation;
 
 import java.lang.reflect.Method;
 
-import io.holdfast.aop.observe.MethodCallObservation;
+import io.holdfast.aop.MethodObserver;
 import io.micrometer.observation.Observation;
 
 /**
@@ -45,7 +45,7 @@ public final class MethodObservationContext extends Observation.Context {
 	 * @return whether it does; known when the call is over
 	 */
 	public boolean isUnguarded() {
-		return Boolean.TRUE.equals(get(MethodCallObservation.UNGUARDED));
+		return Boolean.TRUE.equals(get(MethodObserver.UNGUARDED));
 	}
 
 }

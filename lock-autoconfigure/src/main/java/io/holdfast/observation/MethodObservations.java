@@ -2,7 +2,7 @@ package io.holdfast.observation;
 
 import java.lang.reflect.Method;
 
-import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.aop.MethodObserver;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.ObservationRegistry;

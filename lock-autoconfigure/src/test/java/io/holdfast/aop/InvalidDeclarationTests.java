@@ -7,7 +7,6 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.testing.TestTransactions;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;

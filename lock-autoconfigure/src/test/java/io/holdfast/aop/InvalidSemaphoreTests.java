@@ -7,7 +7,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.method.InvalidDeclarationException;
 import net.bytebuddy.description.modifier.MethodManifestation;
 import net.bytebuddy.description.modifier.ModifierContributor;
 import net.bytebuddy.description.modifier.Ownership;

@@ -5,7 +5,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.method.InvalidDeclarationException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;

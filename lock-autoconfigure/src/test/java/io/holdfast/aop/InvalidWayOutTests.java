@@ -11,7 +11,6 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.method.InvalidDeclarationException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;

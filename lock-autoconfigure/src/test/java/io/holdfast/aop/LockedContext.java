@@ -4,7 +4,6 @@ import java.util.Map;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
-import io.holdfast.aop.method.InvalidDeclarationException;
 
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;

@@ -17,8 +17,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.method.AnnotatedMethod;
-import io.holdfast.aop.method.ReturnKind;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.DynamicType;

@@ -9,7 +9,6 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.method.InvalidDeclarationException;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.AutoClose;

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LockLease;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.InvalidDeclarationException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -13,7 +13,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.aop.MethodObserver;
 import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.observe.ObservedRequest;
 import io.holdfast.observation.LeaseObservationConvention;

@@ -193,7 +193,7 @@ class RuntimeHintsTests {
 		assertThat(has(REFLECTION.onFieldAccess(Formats.class, "PREFIX"))).isTrue();
 		assertThat(has(REFLECTION.onType(Formats.class))).isTrue();
 		assertThat(has(REFLECTION.onConstructorInvocation(Sku.class.getConstructor(String.class)))).isTrue();
-		assertThat(has(REFLECTION.onType(TypeReference.of("io.holdfast.aop.expression.CallExpression$Root")))).isTrue();
+		assertThat(has(REFLECTION.onType(TypeReference.of("io.holdfast.aop.CallExpression$Root")))).isTrue();
 	}
 
 	@ParameterizedTest

@@ -9,7 +9,7 @@ import io.holdfast.LockService;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.aop.MethodObserver;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;

@@ -8,7 +8,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.InvalidDeclarationException;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;

@@ -15,7 +15,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.aop.MethodObserver;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastObservationAutoConfiguration;

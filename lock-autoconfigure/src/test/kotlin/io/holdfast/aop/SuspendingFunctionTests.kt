@@ -6,7 +6,6 @@ import io.holdfast.PermitLease
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.OnTimeout
 import io.holdfast.annotation.Semaphore
-import io.holdfast.aop.method.InvalidDeclarationException
 import io.holdfast.reactive.ReactiveLeaseContext
 import java.io.IOException
 import java.util.Optional

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 import io.holdfast.aop.LeaseBeanPostProcessor;
-import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.InvalidDeclarationException;
 
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;

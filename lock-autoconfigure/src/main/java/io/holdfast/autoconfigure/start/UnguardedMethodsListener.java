@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.LeaseBeanPostProcessor;
-import io.holdfast.aop.method.AnnotatedMethod;
+import io.holdfast.aop.MethodObserver;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -88,7 +88,7 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 				|| !AnnotationUtils.isCandidateClass(userClass, ANNOTATIONS)) {
 			return List.of();
 		}
-		return methods(userClass).map((method) -> userClass.getName() + "." + AnnotatedMethod.sourceName(method))
+		return methods(userClass).map((method) -> userClass.getName() + "." + MethodObserver.sourceName(method))
 			.toList();
 	}
 

@@ -4,7 +4,7 @@ import java.util.List;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.InvalidDeclarationException;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import org.jspecify.annotations.Nullable;

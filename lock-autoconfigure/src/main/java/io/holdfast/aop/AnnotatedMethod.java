@@ -1,0 +1,146 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Proxy;
+import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
+import java.util.Arrays;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+import io.holdfast.async.SingleLine;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.util.Assert;
+
+/**
+ * An annotation as it applies to one method of one class, with its place for messages.
+ *
+ * @param <A> the annotation's type
+ * @param annotation the annotation, merged with the meta-annotations it came by
+ * @param method the method as the class has it
+ * @param targetClass the class, without proxies
+ * @param source the method or type on which the annotation was found
+ */
+record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Method method, Class<?> targetClass,
+		AnnotatedElement source) {
+
+	private static final Pattern MANGLING = Pattern.compile("(-[\\w-]{7})?(\\$\\w+)?$");
+
+	/**
+	 * Return the name of the class and of the method, the same in every instance of an
+	 * application. A generated class has another name in each: the declaring class stands
+	 * in for it.
+	 */
+	String qualifiedMethodName() {
+		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
+				|| this.targetClass.isSynthetic();
+		Class<?> named = generated ? declaringClass() : this.targetClass;
+		return named.getName() + "." + sourceName(this.method);
+	}
+
+	/**
+	 * Return the name of a method as it is written: in byte code, Kotlin adds a hash for
+	 * value classes, and to internal functions the name of their module.
+	 */
+	static String sourceName(Method method) {
+		return KotlinDetector.isKotlinType(method.getDeclaringClass())
+				? MANGLING.matcher(method.getName()).replaceFirst("") : method.getName();
+	}
+
+	/**
+	 * Return the type of the result in this class, which may tell more than the method;
+	 * of a suspending function, the declared type.
+	 */
+	ResolvableType returned() {
+		return returned(this.method);
+	}
+
+	/**
+	 * Return the type of the result of another method, as {@link #returned()} does.
+	 */
+	ResolvableType returned(Method other) {
+		ResolvableType returned = ResolvableType.forMethodReturnType(other, this.targetClass);
+		return returned.toClass().getName().equals("kotlin.Unit") ? ResolvableType.forClass(void.class) : returned;
+	}
+
+	/**
+	 * Return whether this is a suspending function of Kotlin.
+	 */
+	boolean isSuspending() {
+		return KotlinDetector.isSuspendingFunction(this.method);
+	}
+
+	/**
+	 * Return whether this is a suspending function with the result {@code Nothing}, for
+	 * which {@link #returned()} fails, as no type stands for it: its continuation takes
+	 * anything.
+	 */
+	boolean neverReturns() {
+		Type[] parameters = this.method.getGenericParameterTypes();
+		return isSuspending() && parameters[parameters.length - 1] instanceof ParameterizedType continuation
+				&& continuation.getActualTypeArguments()[0] instanceof WildcardType result
+				&& result.getLowerBounds().length == 0;
+	}
+
+	/**
+	 * Return the adapter between results and publishers; a suspending function has a
+	 * {@code Mono}.
+	 */
+	ReactiveAdapter reactiveAdapter() {
+		Class<?> type = isSuspending() ? Mono.class : returned().toClass();
+		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
+		Assert.state(adapter != null, () -> type.getName() + " is not a reactive type");
+		return adapter;
+	}
+
+	/**
+	 * Return the number of parameters, without the continuation of a suspending function,
+	 * which is its last one.
+	 */
+	int parameterCount() {
+		return this.method.getParameterCount() - (isSuspending() ? 1 : 0);
+	}
+
+	/** Return the exception for a declaration that cannot be applied. */
+	InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {
+		return new InvalidDeclarationException(this + " " + problem, cure, cause);
+	}
+
+	/** Return the exception for an attribute that cannot be applied. */
+	InvalidDeclarationException invalid(String attribute, Object value, String problem, String cure,
+			@Nullable Throwable cause) {
+		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure, cause);
+	}
+
+	/** Return an attribute and its value as messages name them. */
+	String describe(String attribute, Object value) {
+		return this + ": " + attribute + " = "
+				+ ((value instanceof String text) ? "\"" + SingleLine.of(text) + "\"" : value);
+	}
+
+	@Override
+	public String toString() {
+		String parameters = Arrays.stream(this.method.getParameterTypes())
+			.limit(parameterCount())
+			.map(Class::getSimpleName)
+			.collect(Collectors.joining(", ", "(", ")"));
+		String place = "@" + this.annotation.getType().getSimpleName() + " on " + qualifiedMethodName() + parameters;
+		boolean declaredHere = this.source.equals(this.method);
+		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
+	}
+
+	private Class<?> declaringClass() {
+		return (this.source instanceof Method declared) ? declared.getDeclaringClass() : (Class<?>) this.source;
+	}
+
+}

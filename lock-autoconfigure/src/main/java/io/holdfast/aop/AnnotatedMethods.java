@@ -1,0 +1,177 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.core.MethodIntrospector;
+import org.springframework.core.MethodIntrospector.MetadataLookup;
+import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * The methods to which an annotation applies. Thread-safe.
+ *
+ * @param <A> the annotation's type
+ */
+final class AnnotatedMethods<A extends Annotation> {
+
+	private static final String BEAN = "org.springframework.context.annotation.Bean";
+
+	private final Class<A> annotationType;
+
+	/** The annotations of types: asked for with each of their methods. */
+	private final Map<Class<?>, MergedAnnotation<A>> ofTypes = new ConcurrentHashMap<>();
+
+	/** The declarations of all classes, mostly none. */
+	private final Map<Class<?>, List<AnnotatedMethod<A>>> located = new ConcurrentHashMap<>();
+
+	AnnotatedMethods(Class<A> annotationType) {
+		this.annotationType = annotationType;
+	}
+
+	Class<A> annotationType() {
+		return this.annotationType;
+	}
+
+	/**
+	 * Return the annotation of a method, valid or not. Searches each time.
+	 * @return the annotation, or {@code null} if none applies
+	 */
+	@Nullable AnnotatedMethod<A> find(Method method, Class<?> targetClass) {
+		return locate(method, ClassUtils.getUserClass(targetClass));
+	}
+
+	/** Return the annotated methods of a type, valid or not. */
+	Collection<AnnotatedMethod<A>> of(Class<?> type) {
+		return this.located.computeIfAbsent(ClassUtils.getUserClass(type), this::locateAll);
+	}
+
+	private List<AnnotatedMethod<A>> locateAll(Class<?> userClass) {
+		if (!AnnotationUtils.isCandidateClass(userClass, this.annotationType)) {
+			return List.of();
+		}
+		MetadataLookup<AnnotatedMethod<A>> lookup = (method) -> locate(method, userClass);
+		Collection<AnnotatedMethod<A>> all = MethodIntrospector.selectMethods(userClass, lookup).values();
+		return all.stream().filter((found) -> all.stream().noneMatch((other) -> isBridge(found, other))).toList();
+	}
+
+	/** Return whether the first is the bridge of the other: they have one annotation. */
+	private static boolean isBridge(AnnotatedMethod<?> found, AnnotatedMethod<?> other) {
+		return found.method().isBridge() && !other.method().isBridge() && found.source().equals(other.source())
+				&& found.method().getName().equals(other.method().getName());
+	}
+
+	/** Return whether a type or one of its methods is annotated, valid or not. */
+	boolean isDeclaredBy(Class<?> type) {
+		Class<?> userClass = ClassUtils.getUserClass(type);
+		return !of(userClass).isEmpty() || ofType(userClass).isPresent();
+	}
+
+	/**
+	 * Return whether a method only calls another one of its name with default values, as
+	 * Kotlin's {@code @JvmOverloads} adds it: final, with the same annotations, and past
+	 * no proxy, as the other one is called through that.
+	 */
+	boolean isKotlinOverload(Method method) {
+		Method[] all = method.getDeclaringClass().getDeclaredMethods();
+		return Modifier.isFinal(method.getModifiers())
+				&& Stream.of(all).anyMatch((other) -> other.getName().equals(method.getName() + "$default"))
+				&& Stream.of(all)
+					.anyMatch((other) -> other.getName().equals(method.getName())
+							&& !Modifier.isFinal(other.getModifiers())
+							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
+	}
+
+	private @Nullable AnnotatedMethod<A> locate(Method method, Class<?> userClass) {
+		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
+		MergedAnnotation<A> annotation = search(specific);
+		if (!annotation.isPresent()) {
+			// A class may inherit the method from one that knows nothing of the
+			// interface.
+			Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
+			annotation = implemented.equals(specific) ? annotation : search(implemented);
+		}
+		if (!annotation.isPresent() && !method.equals(specific)) {
+			annotation = search(method);
+		}
+		if (!annotation.isPresent()) {
+			annotation = searchBridges(specific, userClass);
+		}
+		if (!annotation.isPresent() && isReachedByType(specific)) {
+			annotation = ofType(userClass);
+			if (!annotation.isPresent()) {
+				// A proxy may implement interfaces that its target does not.
+				annotation = ofType(method.getDeclaringClass());
+			}
+			if (annotation.isPresent() && makesBean(specific)) {
+				return null;
+			}
+		}
+		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
+				? new AnnotatedMethod<>(annotation, specific, userClass, source) : null;
+	}
+
+	/**
+	 * Search methods that are overridden by a bridge only: in Kotlin, a parameter that is
+	 * generic there may be primitive here.
+	 */
+	private MergedAnnotation<A> searchBridges(Method method, Class<?> userClass) {
+		if (Stream.of(method.getParameterTypes()).noneMatch(Class::isPrimitive)) {
+			return MergedAnnotation.missing();
+		}
+		// Spring does not know which methods of Kotlin bridges are for, if they suspend.
+		return Stream.of(ReflectionUtils.getAllDeclaredMethods(userClass))
+			.filter((bridge) -> bridge.isBridge() && bridge.getName().equals(method.getName()))
+			.map(this::search)
+			.filter((found) -> found.getSource() instanceof Method overridden
+					&& overrides(method, overridden, userClass))
+			.findFirst()
+			.orElseGet(MergedAnnotation::missing);
+	}
+
+	private static boolean overrides(Method method, Method overridden, Class<?> userClass) {
+		Class<?>[] types = method.getParameterTypes();
+		return types.length == overridden.getParameterCount() && IntStream.range(0, types.length)
+			.allMatch((i) -> ClassUtils.resolvePrimitiveIfNecessary(types[i])
+				.equals(ResolvableType.forMethodParameter(overridden, i, userClass).toClass()));
+	}
+
+	private boolean isReachedByType(Method method) {
+		return Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
+				&& !method.isSynthetic() && !ReflectionUtils.isObjectMethod(method);
+	}
+
+	/** Return whether a method makes a bean. */
+	static boolean makesBean(Method method) {
+		boolean factory = method.getName().equals("getObject") && method.getParameterCount() == 0
+				&& FactoryBean.class.isAssignableFrom(method.getDeclaringClass());
+		return factory || MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(BEAN);
+	}
+
+	/** Return the annotation of a type itself, perhaps missing. */
+	MergedAnnotation<A> ofType(Class<?> type) {
+		return this.ofTypes.computeIfAbsent(type, this::search);
+	}
+
+	private MergedAnnotation<A> search(AnnotatedElement element) {
+		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).get(this.annotationType);
+	}
+
+}

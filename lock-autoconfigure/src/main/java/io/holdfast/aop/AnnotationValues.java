@@ -1,0 +1,157 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.util.StringUtils;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Reads the attributes of an annotation by their names.
+ *
+ * @param annotatedMethod the annotation
+ * @param resolver resolves placeholders
+ */
+record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueResolver resolver) {
+
+	/** Return the values that need no resolving. */
+	MergedAnnotation<?> plain() {
+		return this.annotatedMethod.annotation();
+	}
+
+	/**
+	 * Return a text with its placeholders resolved.
+	 * @return the text; empty only if nothing was written
+	 */
+	String text(String attribute) {
+		String resolved = resolve(attribute);
+		if (!written(attribute).isEmpty() && !StringUtils.hasText(resolved)) {
+			throw invalid(attribute, "is blank", "Give it a value, or leave the attribute out", null);
+		}
+		return resolved;
+	}
+
+	/**
+	 * Return the name, which is plain text.
+	 * @return the name; empty only if nothing was written
+	 */
+	String name() {
+		String name = text("name");
+		// A parameter would be no parameter there, or null in #{...}.
+		if (name.contains("#") || written("name").replace("#{", "").contains("#")) {
+			throw invalid("name", "has a '#', although parameters are not known in it: all calls would share one key",
+					"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
+							+ "as plain text, a '#' has to be in quotes in the key",
+					null);
+		}
+		return name;
+	}
+
+	/**
+	 * Return the text of an expression.
+	 * @return the expression; empty if there is none
+	 */
+	String expression(String attribute) {
+		// Resolving it would evaluate the inside, now and without arguments.
+		if (written(attribute).contains("#{")) {
+			throw invalid(attribute, "has #{...} around an expression",
+					"The attribute is an expression already: leave #{ and } out", null);
+		}
+		return text(attribute);
+	}
+
+	/** Return a positive whole number that is given as text. */
+	int count(String attribute, int max) {
+		if (written(attribute).contains("#{")) {
+			throw invalid(attribute, "has an expression, which is not evaluated here",
+					"Write a number, or a placeholder such as ${property:10}", null);
+		}
+		NumberFormatException cause = null;
+		try {
+			int count = Integer.parseInt(resolve(attribute).trim());
+			if (count >= 1 && count <= max) {
+				return count;
+			}
+		}
+		catch (NumberFormatException ex) {
+			cause = ex;
+		}
+		throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10", cause);
+	}
+
+	/** Return a time, or {@code null} if none is given. */
+	@Nullable Duration duration(String attribute) {
+		String resolved = resolve(attribute).trim();
+		if (resolved.isEmpty()) {
+			return null;
+		}
+		if (resolved.equals("0")) {
+			return Duration.ZERO;
+		}
+		Duration duration = null;
+		Exception cause = null;
+		try {
+			duration = DurationFormatterUtils.detectAndParse(resolved);
+		}
+		catch (IllegalArgumentException | ArithmeticException ex) {
+			cause = ex;
+		}
+		boolean unit = !resolved.chars().allMatch((c) -> Character.isDigit(c) || c == '+');
+		if (duration != null && unit && !duration.isNegative()) {
+			return duration;
+		}
+		throw invalidText(attribute, (duration == null) ? "is not a duration" : unit ? "is negative" : "has no unit",
+				"Write for example 10s, 500ms or PT10S"
+						+ (attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : ""),
+				cause);
+	}
+
+	/** Refuse an attribute by its text, with the meaning of a placeholder. */
+	InvalidDeclarationException invalidText(String attribute, String problem, String cure, @Nullable Throwable cause) {
+		String resolved = resolve(attribute).trim();
+		return invalid(attribute, (written(attribute).equals(resolved) ? "" : "(" + resolved + ") ") + problem, cure,
+				cause);
+	}
+
+	/** Refuse an attribute. */
+	InvalidDeclarationException invalid(String attribute, String problem, String cure, @Nullable Throwable cause) {
+		Object value = plain().getValue(attribute).orElseThrow();
+		return this.annotatedMethod.invalid(attribute, value, problem, cure, cause);
+	}
+
+	private String written(String attribute) {
+		return plain().getString(attribute);
+	}
+
+	/** Return a text with its placeholders resolved, perhaps blank. */
+	String resolve(String attribute) {
+		String text = written(attribute);
+		if (text.isEmpty()) {
+			return text;
+		}
+		String resolved;
+		try {
+			resolved = this.resolver.resolveStringValue(text);
+		}
+		catch (IllegalArgumentException ex) {
+			throw unresolved(attribute, ex);
+		}
+		if (resolved == null) {
+			return "";
+		}
+		// Without a strict configurer, a context leaves unknown placeholders.
+		if (resolved.contains("${")) {
+			throw unresolved(attribute, null);
+		}
+		return resolved;
+	}
+
+	private InvalidDeclarationException unresolved(String attribute, @Nullable Exception cause) {
+		return invalid(attribute, "has a placeholder that cannot be resolved",
+				"Set the property, or write a default into the placeholder, as in ${property:default}", cause);
+	}
+
+}

@@ -1,0 +1,354 @@
+package io.holdfast.aop;
+
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.async.SingleLine;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.expression.BeanResolver;
+import org.springframework.expression.ConstructorResolver;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.IndexAccessor;
+import org.springframework.expression.MethodResolver;
+import org.springframework.expression.OperatorOverloader;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.PropertyAccessor;
+import org.springframework.expression.TypeComparator;
+import org.springframework.expression.TypeConverter;
+import org.springframework.expression.TypeLocator;
+import org.springframework.expression.TypedValue;
+import org.springframework.expression.spel.SpelCompilerMode;
+import org.springframework.expression.spel.SpelEvaluationException;
+import org.springframework.expression.spel.SpelMessage;
+import org.springframework.expression.spel.SpelParserConfiguration;
+import org.springframework.expression.spel.ast.SpelNodeImpl;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+
+/**
+ * An expression of an annotation, over the arguments of a call. Parsed and checked once;
+ * evaluated for each call. Thread-safe.
+ *
+ * @param use the attribute
+ * @param text the expression as text
+ * @param annotatedMethod the annotation
+ * @param parameters the positions of the arguments, by name
+ * @param expression the parsed expression
+ * @param delegates the context of all calls
+ */
+record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters,
+		SpelExpression expression, EvaluationContext delegates) {
+
+	/** Compiled expressions would skip the checks that {@link ExpressionSyntax} adds. */
+	private static final SpelParserConfiguration CONFIGURATION = new SpelParserConfiguration(SpelCompilerMode.OFF,
+			null);
+
+	/**
+	 * Parse an expression.
+	 * @param text the expression, its placeholders resolved
+	 * @throws InvalidDeclarationException if the text cannot be parsed, or has an unknown
+	 * name
+	 */
+	static CallExpression parse(Use use, String text, AnnotatedMethod<?> annotatedMethod, EvaluationContext delegates) {
+		Map<String, Integer> parameters = parameters(annotatedMethod);
+		SpelExpression parsed;
+		try {
+			parsed = new SpelExpressionParser(CONFIGURATION).parseRaw(text);
+		}
+		catch (ParseException | IllegalStateException ex) {
+			String name = parameters.keySet().stream().findFirst().orElse("root.methodName");
+			throw annotatedMethod.invalid(use.attribute, text, "is no valid expression: " + ex.getMessage(),
+					"Write for example " + use.example.replace("#name", "#" + name), ex);
+		}
+		SpelNodeImpl root = (SpelNodeImpl) parsed.getAST();
+		String mistake = ExpressionSyntax.findMistake(root, parameters.keySet());
+		if (mistake != null) {
+			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + mistake,
+					cure(annotatedMethod, parameters) + "; " + use.hint, null);
+		}
+		ExpressionSyntax.Missing missing = ExpressionSyntax.findMissing(root, annotatedMethod.method(), parameters);
+		if (missing != null) {
+			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + missing,
+					cureOfUnknown(missing.origin()), null);
+		}
+		String assignment = ExpressionSyntax.findAssignment(root);
+		if (assignment != null) {
+			throw annotatedMethod.invalid(use.attribute, text, "changes something: " + assignment,
+					"Write an expression that only reads, as with == for a comparison", null);
+		}
+		if (use == Use.KEY) {
+			parsed = new SpelExpression(text, ExpressionSyntax.refuseNullInText(root), CONFIGURATION);
+		}
+		return new CallExpression(use, text, annotatedMethod, parameters, parsed, delegates);
+	}
+
+	/**
+	 * Return the parameters that an expression can name.
+	 * @return their positions, by name
+	 */
+	static Map<String, Integer> parameters(AnnotatedMethod<?> annotatedMethod) {
+		Map<String, Integer> positions = new LinkedHashMap<>();
+		Method annotated = (annotatedMethod.source() instanceof Method source) ? source : annotatedMethod.method();
+		for (Method method : List.of(annotated, annotatedMethod.method())) {
+			@Nullable String @Nullable [] names = DefaultParameterNameDiscoverer.getSharedInstance().getParameterNames(method);
+			for (int i = 0; names != null && i < Math.min(names.length, annotatedMethod.parameterCount()); i++) {
+				String name = names[i];
+				if (name != null) {
+					// An interface's expression means the interface's names.
+					positions.putIfAbsent(name, i);
+				}
+			}
+		}
+		for (int i = 0; i < annotatedMethod.parameterCount(); i++) {
+			positions.put("p" + i, i);
+			positions.put("a" + i, i);
+		}
+		return positions;
+	}
+
+	private static String cure(AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters) {
+		int named = parameters.size() - 2 * annotatedMethod.parameterCount();
+		if (parameters.isEmpty()) {
+			return "The method has no parameters";
+		}
+		if (named == 0) {
+			return "The names of the method's parameters are not known: compile with -parameters (in Kotlin: "
+					+ "-java-parameters, or add kotlin-reflect), or write #p0 for the first parameter";
+		}
+		// The receiver of an extension function in Kotlin has no name that can be
+		// written.
+		return "The method's parameters are " + String.join(", ",
+				parameters.keySet()
+					.stream()
+					.limit(named)
+					.map((name) -> name.equals("$receiver") ? "#p0 for the receiver" : "#" + name)
+					.toList());
+	}
+
+	/**
+	 * Return the value that a call yields.
+	 * @throws KeyText.NoTextException if a value without text is made a part of a key
+	 */
+	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
+		return this.expression
+			.getValue(new Context(this, new TypedValue(new Root(this.annotatedMethod, target, arguments)), arguments));
+	}
+
+	/**
+	 * Return the decision of a condition for a call.
+	 * @throws IllegalArgumentException if the value is neither true nor false, or the
+	 * expression fails
+	 */
+	boolean holds(@Nullable Object target, @Nullable Object[] arguments) {
+		Object value;
+		try {
+			value = evaluate(target, arguments);
+		}
+		catch (EvaluationException ex) {
+			throw failed("neither true nor false: " + explain(ex), ex);
+		}
+		if (value instanceof Boolean decision) {
+			return decision;
+		}
+		throw failed("neither true nor false: its value is "
+				+ ((value != null) ? "of type " + value.getClass().getTypeName() + ". Write a comparison"
+						: "null. Write what null means, for example with ?: false"),
+				null);
+	}
+
+	IllegalArgumentException failed(String yield, @Nullable Exception cause) {
+		return new IllegalArgumentException(SingleLine.of(this + " yields " + yield), cause);
+	}
+
+	/**
+	 * Explain why a call yields no value. The language names the failure, but no cure.
+	 * @return failure and cure, without a full stop
+	 */
+	String explain(EvaluationException error) {
+		String cure = "Correct the expression, or refuse the call";
+		if (error instanceof SpelEvaluationException known) {
+			cure = switch (known.getMessageCode()) {
+				case PROPERTY_OR_FIELD_NOT_READABLE_ON_NULL, METHOD_CALL_ON_NULL_OBJECT_NOT_ALLOWED,
+						CANNOT_INDEX_INTO_NULL_VALUE ->
+					"The value before it is null in this call: write " + this.use.substitute + ", or refuse the call";
+				case PROPERTY_OR_FIELD_NOT_READABLE, METHOD_NOT_FOUND, FUNCTION_NOT_DEFINED ->
+					cureOfUnknown(this.annotatedMethod.method());
+				case TYPE_NOT_FOUND ->
+					"Write the full name of a class, as in T(java.time.LocalDate); a native image has "
+							+ "only those that are registered for reflection";
+				case EXCEPTION_DURING_BEAN_RESOLUTION ->
+					"Write the name of a bean of this application after the @, in quotes if it has other characters than "
+							+ "letters and digits";
+				case COLLECTION_INDEX_OUT_OF_BOUNDS, ARRAY_INDEX_OUT_OF_BOUNDS, STRING_INDEX_OUT_OF_BOUNDS ->
+					"Write what is meant if there are fewer, or refuse the call";
+				default -> cure;
+			};
+		}
+		return error.getMessage() + ". " + cure;
+	}
+
+	private static String cureOfUnknown(Member origin) {
+		// Kotlin adds a hash to the names of functions that take or give a value class.
+		return origin.getName().contains("-") ? "In Kotlin, a value class is its value: write #a for #a.b"
+				: "Write the name of an existing public property or method; a native image has only those that are "
+						+ "registered for reflection";
+	}
+
+	/** Names annotation, method and attribute, for messages. */
+	@Override
+	public String toString() {
+		return this.annotatedMethod.describe(this.use.attribute, this.text);
+	}
+
+	/**
+	 * The use of an expression.
+	 */
+	enum Use {
+
+		/** Gives text, or several texts. */
+		KEY("key", "#name, or 'text:' + #name", "put text into quotes, or write it as name",
+				"?. for . and a key for this call, as in #a?.b ?: 'none'"),
+
+		/** Gives true or false. */
+		CONDITION("condition", "#name != null", "put text into quotes",
+				"?. for . and what null means, as in #a?.b ?: false");
+
+		private final String attribute;
+
+		private final String example;
+
+		private final String hint;
+
+		private final String substitute;
+
+		Use(String attribute, String example, String hint, String substitute) {
+			this.attribute = attribute;
+			this.example = example;
+			this.hint = hint;
+			this.substitute = substitute;
+		}
+
+		String attribute() {
+			return this.attribute;
+		}
+
+	}
+
+	/**
+	 * Looks arguments up by name, and leaves the rest to the context of all calls, which
+	 * {@code MethodBasedEvaluationContext} would copy for each call.
+	 */
+	private record Context(CallExpression callExpression, TypedValue rootObject,
+			@Nullable Object[] arguments) implements EvaluationContext {
+
+		@Override
+		public @Nullable Object lookupVariable(String name) {
+			Integer position = this.callExpression.parameters.get(name);
+			return (position != null) ? this.arguments[position] : null;
+		}
+
+		@Override
+		public void setVariable(String name, @Nullable Object value) {
+			throw new SpelEvaluationException(SpelMessage.VARIABLE_ASSIGNMENT_NOT_SUPPORTED, name);
+		}
+
+		@Override
+		public TypedValue getRootObject() {
+			return this.rootObject;
+		}
+
+		@Override
+		public List<PropertyAccessor> getPropertyAccessors() {
+			return this.callExpression.delegates.getPropertyAccessors();
+		}
+
+		@Override
+		public List<IndexAccessor> getIndexAccessors() {
+			return this.callExpression.delegates.getIndexAccessors();
+		}
+
+		@Override
+		public List<ConstructorResolver> getConstructorResolvers() {
+			return this.callExpression.delegates.getConstructorResolvers();
+		}
+
+		@Override
+		public List<MethodResolver> getMethodResolvers() {
+			return this.callExpression.delegates.getMethodResolvers();
+		}
+
+		@Override
+		public @Nullable BeanResolver getBeanResolver() {
+			return this.callExpression.delegates.getBeanResolver();
+		}
+
+		@Override
+		public TypeLocator getTypeLocator() {
+			return this.callExpression.delegates.getTypeLocator();
+		}
+
+		@Override
+		public TypeConverter getTypeConverter() {
+			return this.callExpression.delegates.getTypeConverter();
+		}
+
+		@Override
+		public TypeComparator getTypeComparator() {
+			return this.callExpression.delegates.getTypeComparator();
+		}
+
+		@Override
+		public OperatorOverloader getOperatorOverloader() {
+			return this.callExpression.delegates.getOperatorOverloader();
+		}
+
+	}
+
+	/**
+	 * The object that expressions find as {@code #root}.
+	 */
+	public static final class Root {
+
+		private final AnnotatedMethod<?> annotatedMethod;
+
+		private final @Nullable Object target;
+
+		private final @Nullable Object[] args;
+
+		Root(AnnotatedMethod<?> annotatedMethod, @Nullable Object target, @Nullable Object[] args) {
+			this.annotatedMethod = annotatedMethod;
+			this.target = target;
+			this.args = args;
+		}
+
+		public Method getMethod() {
+			return this.annotatedMethod.method();
+		}
+
+		public @Nullable Object getTarget() {
+			return this.target;
+		}
+
+		public Class<?> getTargetClass() {
+			return this.annotatedMethod.targetClass();
+		}
+
+		public @Nullable Object[] getArgs() {
+			int count = this.annotatedMethod.parameterCount();
+			return (count < this.args.length) ? Arrays.copyOf(this.args, count) : this.args;
+		}
+
+		public String getMethodName() {
+			return AnnotatedMethod.sourceName(getMethod());
+		}
+
+	}
+
+}

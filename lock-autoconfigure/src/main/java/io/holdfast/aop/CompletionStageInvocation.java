@@ -1,0 +1,237 @@
+package io.holdfast.aop;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.CallResult;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a method that returns a stage. Its leases are acquired without blocking the
+ * caller; the method is called on the thread that completes the acquisition, one of
+ * Holdfast's that may block. Its leases are kept until its stage is completed, also if
+ * the caller has gone. One thread at a time works at a call.
+ */
+final class CompletionStageInvocation {
+
+	private static final Runnable NOTHING = () -> {
+	};
+
+	private final MethodInvocation invocation;
+
+	private final AnnotatedMethod<?> method;
+
+	private final List<MethodLease<?, ?>> methodLeases;
+
+	private final Iterator<MethodLease<?, ?>> next;
+
+	/** Observes the call. */
+	private final MethodCallObservation observation;
+
+	/** Completed when all is released. */
+	private final CallResult<@Nullable Object> result = new CallResult<>();
+
+	/** The innermost first. */
+	private final Deque<MethodLease<?, ?>> held = new ArrayDeque<>(2);
+
+	private LeaseContext context = LeaseContext.current();
+
+	/** That of the caller, if the leases belong to it. */
+	private @Nullable TransactionShare transaction;
+
+	/** Create the invocation of a method that returns a stage. */
+	CompletionStageInvocation(MethodInvocation invocation, AnnotatedMethod<?> method,
+			List<MethodLease<?, ?>> methodLeases, MethodCallObservation observation) {
+		this.invocation = invocation;
+		this.method = method;
+		this.methodLeases = methodLeases;
+		this.observation = observation;
+		this.next = methodLeases.iterator();
+	}
+
+	/**
+	 * Call the method as soon as it may run. Does not block.
+	 * @return the result to come; cancel it to end a wait
+	 */
+	CompletableFuture<@Nullable Object> start() {
+		joinTransaction();
+		this.result.followCaller();
+		acquireNext();
+		return this.result.future();
+	}
+
+	/** Of the caller, whose thread this is: the method runs on another one. */
+	private void joinTransaction() {
+		TransactionShare share = this.methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
+				? SpringTransactionBinding.current() : null;
+		if (share != null) {
+			this.context = this.context.within(share);
+			this.transaction = share;
+		}
+	}
+
+	/**
+	 * Call the method on the current thread, which blocks until it may run. The leases
+	 * belong to this thread: it must wait for the result, or else would enter again.
+	 */
+	@Nullable Object startHere() throws Throwable {
+		try {
+			return this.observation.run(this::acquireAndCall);
+		}
+		catch (Throwable ex) {
+			this.observation.ended(ex);
+			throw ex;
+		}
+	}
+
+	private @Nullable Object acquireAndCall() throws Throwable {
+		while (this.next.hasNext()) {
+			MethodLease<?, ?> methodLease = this.next.next();
+			try {
+				methodLease.acquire();
+				acquired(methodLease);
+			}
+			catch (Throwable ex) {
+				this.held.forEach(MethodLease::discard);
+				if (ex instanceof HoldfastException refused) {
+					return observed(methodLease.instead(refused));
+				}
+				throw ex;
+			}
+		}
+		this.result.followCaller();
+		call();
+		return this.result.future();
+	}
+
+	private void acquireNext() {
+		if (!this.next.hasNext()) {
+			call();
+			return;
+		}
+		MethodLease<?, ?> methodLease = this.next.next();
+		CompletableFuture<MethodLease<?, ?>> asked;
+		try {
+			asked = this.observation.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
+		}
+		catch (RuntimeException | Error ex) {
+			asked = CompletableFuture.failedFuture(ex);
+		}
+		this.result.waitsFor(asked);
+		CompletableFuture<MethodLease<?, ?>> waited = asked;
+		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(waited, () -> {
+			if (failure != null) {
+				notAcquired(methodLease, CallResult.cause(failure));
+			}
+			else {
+				acquired(granted);
+				acquireNext();
+			}
+		}));
+	}
+
+	private void acquired(MethodLease<?, ?> granted) {
+		this.held.push(granted);
+		if (granted.isUnguarded()) {
+			this.observation.unguarded();
+		}
+		this.context = this.context.with(granted.lease());
+	}
+
+	private void notAcquired(MethodLease<?, ?> methodLease, Throwable failure) {
+		this.held.forEach(MethodLease::discard);
+		if (failure instanceof HoldfastException ex && !this.result.future().isDone()) {
+			instead(methodLease, ex);
+		}
+		else {
+			complete(null, failure);
+		}
+	}
+
+	private void instead(MethodLease<?, ?> methodLease, HoldfastException ex) {
+		try {
+			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
+			CallResult.follow(stage).whenComplete(this::complete);
+		}
+		catch (Throwable failure) {
+			complete(null, failure);
+		}
+	}
+
+	private void call() {
+		if (this.result.future().isDone()) {
+			// Its caller has cancelled.
+			this.held.forEach(MethodLease::discard);
+			this.observation.ended(null, NOTHING);
+			return;
+		}
+		this.result.runsUnder(this.held.stream().map(MethodLease::lease).toList());
+		CompletionStage<?> stage;
+		try {
+			stage = stage(this.observation.run(() -> MethodBody.run(this.invocation, this.context, this.methodLeases)),
+					"");
+		}
+		catch (Throwable failure) {
+			end(null, failure);
+			return;
+		}
+		this.held.stream()
+			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
+			.forEach((each) -> each.lease().onLost(() -> CallResult.cancel(stage)));
+		CallResult.follow(stage).whenComplete(this::end);
+	}
+
+	private CompletionStage<?> stage(@Nullable Object returned, String whose) {
+		if (returned instanceof CompletionStage<?> stage) {
+			return stage;
+		}
+		throw new IllegalStateException(
+				whose + this.method + " returned null: it has to return a stage, which may be completed with null");
+	}
+
+	/** End the leases, the innermost first, and then tell the caller. */
+	private void end(@Nullable Object value, @Nullable Throwable failure) {
+		this.result.ended();
+		MethodLease<?, ?> innermost = this.held.poll();
+		if (innermost == null) {
+			complete(value, failure);
+			return;
+		}
+		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
+	}
+
+	private void complete(@Nullable Object value, @Nullable Throwable failure) {
+		Throwable told = (failure != null) ? CallResult.cause(failure) : null;
+		this.observation.ended(told, () -> {
+			if (told != null) {
+				this.result.future().completeExceptionally(told);
+			}
+			else {
+				this.result.future().complete(value);
+			}
+		});
+	}
+
+	/**
+	 * Have the stage that is given instead of the method's end the call as that would.
+	 */
+	private @Nullable Object observed(@Nullable Object instead) {
+		if (instead instanceof CompletionStage<?> stage) {
+			stage.whenComplete((value, failure) -> this.observation
+				.ended((failure != null) ? CallResult.cause(failure) : null, NOTHING));
+		}
+		else {
+			this.observation.ended(null);
+		}
+		return instead;
+	}
+
+}

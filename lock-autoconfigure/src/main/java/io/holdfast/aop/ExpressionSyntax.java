@@ -1,0 +1,283 @@
+package io.holdfast.aop;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.expression.TypedValue;
+import org.springframework.expression.spel.ExpressionState;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.Assign;
+import org.springframework.expression.spel.ast.CompoundExpression;
+import org.springframework.expression.spel.ast.Elvis;
+import org.springframework.expression.spel.ast.InlineList;
+import org.springframework.expression.spel.ast.MethodReference;
+import org.springframework.expression.spel.ast.OpDec;
+import org.springframework.expression.spel.ast.OpInc;
+import org.springframework.expression.spel.ast.OpPlus;
+import org.springframework.expression.spel.ast.Operator;
+import org.springframework.expression.spel.ast.OperatorNot;
+import org.springframework.expression.spel.ast.Projection;
+import org.springframework.expression.spel.ast.PropertyOrFieldReference;
+import org.springframework.expression.spel.ast.SpelNodeImpl;
+import org.springframework.expression.spel.ast.StringLiteral;
+import org.springframework.expression.spel.ast.Ternary;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Rules for expressions beyond those of the language.
+ */
+final class ExpressionSyntax {
+
+	private static final Set<String> ROOT_PROPERTIES = Set.of("method", "target", "targetClass", "args", "methodName");
+
+	private static final Properties PROPERTIES = new Properties();
+
+	private ExpressionSyntax() {
+	}
+
+	/** Find a name that means nothing, and would yield null or an error in every call. */
+	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
+		String mistake = findUnknownProperty(root);
+		return (mistake != null) ? mistake : find(root, (node) -> (node instanceof VariableReference
+				&& isArgument(name(node)) && !parameters.contains(name(node))) ? node.toStringAST() : null);
+	}
+
+	/**
+	 * Find a part that would change an argument of the call, or something that others
+	 * see.
+	 */
+	static @Nullable String findAssignment(SpelNode root) {
+		return find(root, (node) -> (node instanceof Assign || node instanceof OpInc || node instanceof OpDec)
+				? node.toStringAST() : null);
+	}
+
+	/**
+	 * Find a property that would not be there in any call, as the types of its values can
+	 * have no subtypes.
+	 */
+	static @Nullable Missing findMissing(SpelNode root, Method method, Map<String, Integer> parameters) {
+		return find(root, (node) -> {
+			Integer position = (node instanceof CompoundExpression
+					&& node.getChild(0) instanceof VariableReference variable) ? parameters.get(name(variable)) : null;
+			return (position != null) ? findMissing(node, method.getParameterTypes()[position], method) : null;
+		});
+	}
+
+	private static <T> @Nullable T find(SpelNode node, Function<SpelNode, @Nullable T> search) {
+		T found = search.apply(node);
+		for (int i = 0; found == null && i < node.getChildCount(); i++) {
+			found = find(node.getChild(i), search);
+		}
+		return found;
+	}
+
+	/** Finds forgotten quotes and hashes: {@code stock}, {@code sku}. */
+	private static @Nullable String findUnknownProperty(SpelNode node) {
+		if (node instanceof PropertyOrFieldReference property) {
+			return ROOT_PROPERTIES.contains(property.getName()) ? null : property.getName();
+		}
+		// Names in parts of other nodes mean something else than in the node itself.
+		boolean transparent = node instanceof Operator || node instanceof OperatorNot || node instanceof Ternary
+				|| node instanceof Elvis || node instanceof InlineList;
+		int children = transparent ? node.getChildCount() : (node instanceof CompoundExpression) ? 1 : 0;
+		String mistake = null;
+		for (int i = 0; mistake == null && i < children; i++) {
+			mistake = findUnknownProperty(node.getChild(i));
+		}
+		return mistake;
+	}
+
+	/** Return the name of a variable, without its hash. */
+	private static String name(SpelNode variable) {
+		return variable.toStringAST().substring(1);
+	}
+
+	/** Or else one of the language's own. */
+	private static boolean isArgument(String variable) {
+		return !variable.equals("root") && !variable.equals("this");
+	}
+
+	private static @Nullable Missing findMissing(SpelNode path, Class<?> start, Method method) {
+		Class<?> type = start;
+		Member origin = method;
+		for (int i = 1; i < path.getChildCount(); i++) {
+			if (!isKnown(type) || !(path.getChild(i) instanceof PropertyOrFieldReference property)) {
+				return null;
+			}
+			Member member = property(ClassUtils.resolvePrimitiveIfNecessary(type), property.getName());
+			if (member == null) {
+				return new Missing(property.getName(), type, origin);
+			}
+			type = (member instanceof Method getter) ? getter.getReturnType() : ((Field) member).getType();
+			origin = member;
+		}
+		return null;
+	}
+
+	/**
+	 * Return whether the properties of all values of a type are known. Of an
+	 * {@code Optional}, the properties of its value are read as well, and of a class the
+	 * static ones.
+	 */
+	private static boolean isKnown(Class<?> type) {
+		return Modifier.isFinal(type.getModifiers()) && !type.isArray() && type != Optional.class
+				&& type != Class.class;
+	}
+
+	/** Return the method or field that is read as a property of a declared type. */
+	static @Nullable Member property(Class<?> type, String name) {
+		return PROPERTIES.find(type, name);
+	}
+
+	/**
+	 * Change an expression so that {@code +} refuses null: the language would append the
+	 * text "null", and all calls without a value would share one key. An appended value
+	 * gets its text as a whole key would.
+	 */
+	static SpelNodeImpl refuseNullInText(SpelNodeImpl node) {
+		int start = node.getStartPosition();
+		int end = node.getEndPosition();
+		if (node.getClass() == VariableReference.class) {
+			return isArgument(name(node)) ? new Argument(name(node), false, start, end) : node;
+		}
+		if (node instanceof OpPlus && node.getChildCount() == 2) {
+			return new OpPlus(start, end, operand(child(node, 0)), operand(child(node, 1)));
+		}
+		if (node instanceof Ternary) {
+			return new Ternary(start, end, child(node, 0), child(node, 1), child(node, 2));
+		}
+		if (node instanceof Elvis) {
+			return new Elvis(start, end, child(node, 0), child(node, 1));
+		}
+		if (node instanceof InlineList) {
+			return new InlineList(start, end, children(node));
+		}
+		if (node instanceof Projection projection) {
+			return new Projection(projection.isNullSafe(), start, end, child(node, 0));
+		}
+		if (node instanceof CompoundExpression) {
+			return new CompoundExpression(start, end, children(node));
+		}
+		if (node instanceof MethodReference method) {
+			return new MethodReference(method.isNullSafe(), method.getName(), start, end, children(node));
+		}
+		return node;
+	}
+
+	/** Return a side of a {@code +}; written text needs no check. */
+	private static SpelNodeImpl operand(SpelNodeImpl node) {
+		if (node instanceof StringLiteral) {
+			return node;
+		}
+		return (node instanceof Argument argument) ? argument.asOperand() : new Operand(node);
+	}
+
+	private static SpelNodeImpl[] children(SpelNodeImpl node) {
+		return IntStream.range(0, node.getChildCount())
+			.mapToObj((index) -> child(node, index))
+			.toArray(SpelNodeImpl[]::new);
+	}
+
+	private static SpelNodeImpl child(SpelNodeImpl node, int index) {
+		return refuseNullInText((SpelNodeImpl) node.getChild(index));
+	}
+
+	/**
+	 * A property that is not there.
+	 *
+	 * @param name its name
+	 * @param type the type without it
+	 * @param origin where the value comes from: the called method, or the property before
+	 */
+	record Missing(String name, Class<?> type, Member origin) {
+
+		@Override
+		public String toString() {
+			return this.name + ", which is no property of " + this.type.getTypeName();
+		}
+
+	}
+
+	/** Finds properties as the language does, before there are values. */
+	private static final class Properties extends ReflectivePropertyAccessor {
+
+		@Nullable Member find(Class<?> type, String name) {
+			Method getter = findGetterForProperty(name, type, false);
+			return (getter != null) ? getter : findField(name, type, false);
+		}
+
+	}
+
+	/**
+	 * An argument of the call. The language's own also works out the name of its type
+	 * each time, for a compiler that is not used.
+	 */
+	private static final class Argument extends VariableReference {
+
+		private final String name;
+
+		private final boolean operand;
+
+		Argument(String name, boolean operand, int start, int end) {
+			super(name, start, end);
+			this.name = name;
+			this.operand = operand;
+		}
+
+		Argument asOperand() {
+			return new Argument(this.name, true, getStartPosition(), getEndPosition());
+		}
+
+		@Override
+		public TypedValue getValueInternal(ExpressionState state) {
+			TypedValue value = state.lookupVariable(this.name);
+			return this.operand ? appended(this, value) : value;
+		}
+
+		/** Return the value of a side of a {@code +}. */
+		static TypedValue appended(SpelNode node, TypedValue value) {
+			Object object = value.getValue();
+			if (object == null) {
+				throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
+						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
+			}
+			// Numbers stay numbers: they may be meant to be added.
+			return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
+		}
+
+	}
+
+	/**
+	 * One side of a {@code +} that is no argument.
+	 */
+	private static final class Operand extends SpelNodeImpl {
+
+		Operand(SpelNodeImpl node) {
+			super(node.getStartPosition(), node.getEndPosition(), node);
+		}
+
+		@Override
+		public TypedValue getValueInternal(ExpressionState state) {
+			SpelNodeImpl node = (SpelNodeImpl) getChild(0);
+			return Argument.appended(node, node.getTypedValue(state));
+		}
+
+		@Override
+		public String toStringAST() {
+			return getChild(0).toStringAST();
+		}
+
+	}
+
+}

@@ -1,0 +1,211 @@
+package io.holdfast.aop;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.HoldfastException;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.Nullness;
+import org.springframework.core.ResolvableType;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Calls another method of the target.
+ *
+ * @param method the method, accessible
+ * @param withException whether its last parameter is for the exception
+ */
+record FallbackHandler(Method method, boolean withException) implements NotAcquiredHandler {
+
+	/**
+	 * Find the method that an annotation names.
+	 * @param failure the exception that the method is to take, if it takes one
+	 * @throws InvalidDeclarationException if no method fits, or more than one
+	 */
+	static FallbackHandler find(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
+		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+		return new Search(attributes, annotatedMethod, name, failure,
+				Search.parameters(annotatedMethod.method(), annotatedMethod.targetClass()))
+			.find();
+	}
+
+	/** Return whether the method can be called for a kind of exception. */
+	boolean handles(Class<? extends HoldfastException> failure) {
+		int last = this.method.getParameterCount() - (isSuspending() ? 2 : 1);
+		return !this.withException || this.method.getParameterTypes()[last].isAssignableFrom(failure);
+	}
+
+	/** The last parameter of a suspending function is its continuation. */
+	private boolean isSuspending() {
+		return KotlinDetector.isSuspendingFunction(this.method);
+	}
+
+	@Override
+	public @Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable {
+		boolean suspendingCall = KotlinDetector.isSuspendingFunction(call.getMethod());
+		List<@Nullable Object> values = new ArrayList<>(Arrays.asList(call.getArguments()));
+		Object continuation = suspendingCall ? values.remove(values.size() - 1) : null;
+		if (this.withException) {
+			values.add(ex);
+		}
+		if (isSuspending()) {
+			values.add(continuation);
+			// Gives a publisher of the result.
+			return AopUtils.invokeJoinpointUsingReflection(receiver(call), this.method, values.toArray());
+		}
+		@Nullable Object[] arguments = values.toArray();
+		try {
+			return this.method.invoke(receiver(call), arguments);
+		}
+		catch (InvocationTargetException failure) {
+			throw failure.getTargetException();
+		}
+	}
+
+	/**
+	 * Return the object behind all proxies, for which private methods work; but methods
+	 * of an interface that it does not implement are the proxy's.
+	 */
+	private @Nullable Object receiver(MethodInvocation call) {
+		Object target = call.getThis();
+		for (Object behind = target; behind != null; behind = AopProxyUtils.getSingletonTarget(behind)) {
+			target = behind;
+		}
+		if (!this.method.getDeclaringClass().isInstance(target) && call instanceof ProxyMethodInvocation proxied) {
+			return proxied.getProxy();
+		}
+		return target;
+	}
+
+	/**
+	 * Finds the method, and refuses one that could not be called when it is needed.
+	 */
+	private record Search(AnnotationValues attributes, AnnotatedMethod<?> annotatedMethod, String name,
+			Class<? extends HoldfastException> failure, List<Class<?>> parameters) {
+
+		FallbackHandler find() {
+			Collection<Method> named = candidates((method) -> method.getName().equals(this.name));
+			List<Method> fitting = fitting(named);
+			if (fitting.isEmpty()) {
+				// In byte code, functions of Kotlin may have another name.
+				named = candidates((method) -> AnnotatedMethod.sourceName(method).equals(this.name));
+				fitting = fitting(named);
+			}
+			if (fitting.isEmpty()) {
+				throw this.attributes.invalid("fallback",
+						named.isEmpty() ? "is no method of the class" + butItself()
+								: "has other parameters: " + describe(parameters(named.iterator().next())),
+						cure(), null);
+			}
+			if (fitting.size() > 1) {
+				throw this.attributes.invalid("fallback", "is ambiguous: " + fitting.size() + " methods fit",
+						"Leave one of them, or give them different names", null);
+			}
+			Method method = fitting.get(0);
+			checkResult(method);
+			ReflectionUtils.makeAccessible(method);
+			return new FallbackHandler(method, parameters(method).size() > this.parameters.size());
+		}
+
+		/**
+		 * Return methods as the class has them: one for each name and list of parameters,
+		 * which overrides or hides the others. Parameters are compared as in this class,
+		 * where they may be less generic.
+		 */
+		private Collection<Method> candidates(ReflectionUtils.MethodFilter filter) {
+			Map<List<Object>, Method> methods = new LinkedHashMap<>();
+			ReflectionUtils.MethodCallback collector = (method) -> methods
+				.putIfAbsent(List.of(method.getName(), parameters(method)), method);
+			ReflectionUtils.MethodFilter own = filter.and((method) -> !method.isSynthetic() && !isItself(method));
+			ReflectionUtils.doWithMethods(this.annotatedMethod.targetClass(), collector, own);
+			// A proxy may implement interfaces that its target does not.
+			ReflectionUtils.doWithMethods(this.annotatedMethod.method().getDeclaringClass(), collector, own);
+			return methods.values();
+		}
+
+		private List<Method> fitting(Collection<Method> candidates) {
+			return candidates.stream().filter((method) -> fits(parameters(method))).toList();
+		}
+
+		private boolean isItself(Method method) {
+			return method.getName().equals(this.annotatedMethod.method().getName())
+					&& parameters(method).equals(this.parameters);
+		}
+
+		private boolean fits(List<Class<?>> candidate) {
+			int count = this.parameters.size();
+			if (candidate.size() != count + 1) {
+				return candidate.equals(this.parameters);
+			}
+			Class<?> last = candidate.get(count);
+			return candidate.subList(0, count).equals(this.parameters) && Throwable.class.isAssignableFrom(last)
+					&& last.isAssignableFrom(this.failure);
+		}
+
+		private void checkResult(Method method) {
+			if (KotlinDetector.isSuspendingFunction(method) && !this.annotatedMethod.isSuspending()) {
+				throw this.attributes.invalid("fallback", "suspends, but the method does not", "Leave suspend out",
+						null);
+			}
+			ResolvableType expected = this.annotatedMethod.returned();
+			ResolvableType actual = this.annotatedMethod.returned(method);
+			boolean sameKind = expected.toClass().isPrimitive() ? expected.toClass() == actual.toClass()
+					: ClassUtils.isAssignable(expected.toClass(), actual.toClass());
+			boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
+			if (!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual))) {
+				throw this.attributes.invalid("fallback", "returns " + actual + ", but the method returns " + expected,
+						"Have both return the same", null);
+			}
+			if (Nullness.forMethodReturnType(method) == Nullness.NULLABLE
+					&& Nullness.forMethodReturnType(this.annotatedMethod.method()) == Nullness.NON_NULL) {
+				throw this.attributes.invalid("fallback", "may return null, but the method never does",
+						"Have both return the same", null);
+			}
+		}
+
+		/** Return the parameters, without the continuation of a suspending function. */
+		private List<Class<?>> parameters(Method method) {
+			return parameters(method, this.annotatedMethod.targetClass());
+		}
+
+		private static List<Class<?>> parameters(Method method, Class<?> targetClass) {
+			int count = method.getParameterCount() - (KotlinDetector.isSuspendingFunction(method) ? 1 : 0);
+			List<Class<?>> types = new ArrayList<>(count);
+			for (int i = 0; i < count; i++) {
+				types.add(ResolvableType.forMethodParameter(method, i, targetClass).toClass());
+			}
+			return types;
+		}
+
+		private String butItself() {
+			return this.name.equals(AnnotatedMethod.sourceName(this.annotatedMethod.method())) ? " but itself" : "";
+		}
+
+		private String cure() {
+			List<Class<?>> withException = new ArrayList<>(this.parameters);
+			withException.add(this.failure);
+			return "Write a method " + describe(this.parameters) + " or " + describe(withException) + " into the class";
+		}
+
+		private String describe(List<Class<?>> types) {
+			return this.name + Arrays.toString(types.stream().map(Class::getSimpleName).toArray())
+				.replace('[', '(')
+				.replace(']', ')');
+		}
+
+	}
+
+}

@@ -1,0 +1,240 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.LeaseRequest;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Fairness;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnStoreFailure;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.aop.CallExpression.Use;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.expression.EvaluationContext;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Reads annotations, and refuses senseless ones with an
+ * {@link InvalidDeclarationException}. Thread-safe.
+ *
+ * @param resolver resolves placeholders
+ * @param delegates the context of expressions
+ * @param longestLease gives the longest lease that will be granted, {@code null} if there
+ * is no such bound
+ * @param onStoreFailure the default of the application for each type of annotation
+ */
+record LeaseAnnotationParser(StringValueResolver resolver, EvaluationContext delegates,
+		Supplier<@Nullable Duration> longestLease, Map<Class<?>, OnStoreFailure> onStoreFailure) {
+
+	/** An attribute that cannot be left out has a value for "not given". */
+	private static final int NO_LIMIT = -1;
+
+	/** As for requests. */
+	private static final int MAX_LIMIT = 1_000_000_000;
+
+	/**
+	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
+	 * cannot be applied.
+	 */
+	LeaseOperation<LockRequest> lock(AnnotatedMethod<DistributedLock> annotatedMethod) {
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
+		String purpose = purpose(attributes);
+		boolean skip = isSkip(attributes);
+		boolean fenced = isFenced(attributes, mode);
+		Function<LockRequest, LockRequest> terms = (request) -> {
+			LockRequest common = terms(times, skip, request.mode(mode).name(purpose));
+			return fenced ? common.fenced() : common;
+		};
+		// Checked and built once, so that a call only adds its key.
+		LockRequest example = terms.apply(LockRequest.of("example"));
+		return operation(attributes, LockNotAcquiredException.class, true, example::only,
+				(keys) -> terms.apply(LockRequest.ofAll(keys)), fenced);
+	}
+
+	private static boolean isFenced(AnnotationValues attributes, LockMode mode) {
+		boolean fenced = attributes.plain().getBoolean("fenced");
+		if (fenced && mode == LockMode.READ) {
+			throw attributes.invalid("fenced", "and mode = READ are both given, but readers change nothing",
+					"Leave one of them out", null);
+		}
+		AnnotatedMethod<?> method = attributes.annotatedMethod();
+		if (fenced && ReturnKind.of(method) != ReturnKind.PLAIN) {
+			throw attributes.invalid("fenced",
+					"is not possible, because the code of " + method.method().getName()
+							+ " leaves the thread of its transactions",
+					"Annotate a method that returns when its work is done, or call Fences.check(lease) in each transaction",
+					null);
+		}
+		return fenced;
+	}
+
+	/**
+	 * Parse the annotation for permits; throws {@link InvalidDeclarationException} if it
+	 * cannot be applied.
+	 */
+	LeaseOperation<SemaphoreRequest> semaphore(AnnotatedMethod<Semaphore> annotatedMethod) {
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		int limit = limit(attributes);
+		int permits = permits(attributes, limit);
+		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		SemaphoreRequest plain = SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes));
+		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
+		SemaphoreRequest example = terms(times, isSkip(attributes),
+				(fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
+		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
+				(keys) -> example.only(keys.get(0)), false);
+	}
+
+	/**
+	 * Return whether calls of several instances have their turn one after the other, with
+	 * nothing said of how long the others are kept out after a call.
+	 * @param defaultWait gives the wait time of annotations that have none
+	 */
+	boolean hasTurns(AnnotatedMethod<DistributedLock> annotatedMethod, Supplier<Duration> defaultWait) {
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		Duration wait = (times.waitTime() != null) ? times.waitTime() : defaultWait.get();
+		return !wait.isZero() && times.minHold() == null
+				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
+	}
+
+	private static boolean isSkip(AnnotationValues attributes) {
+		return attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
+	}
+
+	private static <R extends LeaseRequest<R>> R terms(LeaseTimes times, boolean skip, R request) {
+		R all = times.applyTo(request.forCode());
+		return skip ? all.optional() : all;
+	}
+
+	private static int limit(AnnotationValues attributes) {
+		int limit = attributes.plain().getInt("limit");
+		boolean text = !attributes.plain().getString("limitString").isEmpty();
+		if (limit == NO_LIMIT && !text) {
+			throw attributes.annotatedMethod()
+				.invalid("has neither limit nor limitString",
+						"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"",
+						null);
+		}
+		if (limit != NO_LIMIT && text) {
+			throw attributes.invalid("limit",
+					"and limitString = \"" + attributes.plain().getString("limitString") + "\" are both given",
+					"Leave one of them out", null);
+		}
+		if (text) {
+			return attributes.count("limitString", MAX_LIMIT);
+		}
+		if (limit < 1 || limit > MAX_LIMIT) {
+			throw attributes.invalid("limit", "is not from 1 to " + MAX_LIMIT, "Say how many permits there are in all",
+					null);
+		}
+		return limit;
+	}
+
+	private static int permits(AnnotationValues attributes, int limit) {
+		int permits = attributes.plain().getInt("permits");
+		if (permits < 1) {
+			throw attributes.invalid("permits", "is not at least 1", "Say how many permits a call needs", null);
+		}
+		if (permits > limit) {
+			throw attributes.invalid("permits",
+					"is more than the limit of " + limit + ", so that the method could never run",
+					"Raise the limit, or ask for fewer permits", null);
+		}
+		return permits;
+	}
+
+	/** Return the name of the leases, the same for all keys of a method. */
+	private static String purpose(AnnotationValues attributes) {
+		String name = attributes.name();
+		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
+	}
+
+	private <R> LeaseOperation<R> operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
+			boolean severalKeys, Function<String, R> one, Function<List<String>, R> all, boolean fenced) {
+		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
+		NotAcquiredHandler handler = notAcquiredHandler(attributes,
+				(onStoreFailure == OnStoreFailure.FALLBACK) ? HoldfastException.class : failure);
+		CallExpression condition = expression(attributes, Use.CONDITION);
+		String name = attributes.name();
+		boolean keyed = !attributes.expression(Use.KEY.attribute()).isEmpty();
+		R same = checked(attributes, !name.isEmpty() ? name : keyed ? "example" : annotatedMethod.qualifiedMethodName(),
+				one);
+		CallExpression key = expression(attributes, Use.KEY);
+		return new LeaseOperation<>(annotatedMethod, ReturnKind.of(annotatedMethod), condition,
+				(key != null) ? new KeyExpression<>(key, name.isEmpty() ? "" : name + ":", severalKeys, one, all)
+						: null,
+				same, handler, onStoreFailure(attributes, onStoreFailure, handler),
+				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes),
+				attributes.text("service"), fenced);
+	}
+
+	private @Nullable CallExpression expression(AnnotationValues attributes, Use use) {
+		String text = attributes.expression(use.attribute());
+		return text.isEmpty() ? null : CallExpression.parse(use, text, attributes.annotatedMethod(), this.delegates);
+	}
+
+	private OnStoreFailure onStoreFailure(AnnotationValues attributes, OnStoreFailure declared,
+			NotAcquiredHandler handler) {
+		Class<?> type = attributes.plain().getType();
+		if (declared == OnStoreFailure.PROCEED && type == DistributedLock.class) {
+			throw attributes.invalid("onStoreFailure", "is not possible, as a method never runs without its lock",
+					"Write FALLBACK and name a fallback, or leave it out to throw", null);
+		}
+		if (declared == OnStoreFailure.FALLBACK && !(handler instanceof FallbackHandler)) {
+			throw attributes.invalid("onStoreFailure", "has no fallback", "Name one by the attribute fallback", null);
+		}
+		if (declared != OnStoreFailure.DEFAULT) {
+			return declared;
+		}
+		OnStoreFailure usual = this.onStoreFailure.getOrDefault(type, OnStoreFailure.THROW);
+		boolean possible = usual != OnStoreFailure.FALLBACK
+				|| (handler instanceof FallbackHandler fallback && fallback.handles(LeaseStoreException.class));
+		return possible ? usual : OnStoreFailure.THROW;
+	}
+
+	private static ReleaseAfter releaseAfter(AnnotationValues attributes) {
+		boolean lock = attributes.plain().getType() == DistributedLock.class;
+		return lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD;
+	}
+
+	private static NotAcquiredHandler notAcquiredHandler(AnnotationValues attributes,
+			Class<? extends HoldfastException> failure) {
+		boolean skip = isSkip(attributes);
+		String fallback = attributes.text("fallback");
+		if (fallback.isEmpty()) {
+			return skip ? SkipHandler.of(attributes) : NotAcquiredHandler.THROW;
+		}
+		if (skip) {
+			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out", null);
+		}
+		return FallbackHandler.find(attributes, fallback, failure);
+	}
+
+	private static <R> R checked(AnnotationValues attributes, String key, Function<String, R> one) {
+		try {
+			return one.apply(key);
+		}
+		catch (IllegalArgumentException ex) {
+			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);
+		}
+	}
+
+}

@@ -1,0 +1,230 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Field;
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aot.generate.GenerationContext;
+import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
+import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
+import org.springframework.beans.factory.aot.BeanRegistrationCode;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.support.RegisteredBean;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ResolvableType;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.BeanReference;
+import org.springframework.expression.spel.ast.ConstructorReference;
+import org.springframework.expression.spel.ast.MethodReference;
+import org.springframework.expression.spel.ast.PropertyOrFieldReference;
+import org.springframework.expression.spel.ast.TypeReference;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Registers, for a native image, the reflection of the annotated methods of a bean: the
+ * methods themselves, their fallbacks, and the members that their expressions read.
+ * Declarations are not checked here, since the properties of the run are not known.
+ */
+final class LeaseHints implements BeanRegistrationAotProcessor {
+
+	private static final Log logger = LogFactory.getLog(LeaseHints.class);
+
+	private final List<AnnotatedMethods<?>> annotations = List.of(new AnnotatedMethods<>(Semaphore.class),
+			new AnnotatedMethods<>(DistributedLock.class));
+
+	@Override
+	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
+		// The product of a factory is of another type than the factory.
+		Set<Class<?>> types = new LinkedHashSet<>();
+		types.add(bean.getBeanClass());
+		Class<?> made = bean.getBeanFactory().getType(bean.getBeanName(), false);
+		if (made != null) {
+			types.add(made);
+		}
+		List<AnnotatedMethod<?>> found = types.stream().<AnnotatedMethod<?>>flatMap(this::declared).toList();
+		return found.isEmpty() ? null : new Contribution(found, bean.getBeanFactory());
+	}
+
+	private Stream<? extends AnnotatedMethod<?>> declared(Class<?> type) {
+		return this.annotations.stream().map((each) -> each.of(type)).flatMap(Collection::stream);
+	}
+
+	/**
+	 * The hints for one bean.
+	 *
+	 * @param annotatedMethods its annotated methods
+	 * @param beanFactory resolves placeholders, and knows other beans
+	 */
+	private record Contribution(List<AnnotatedMethod<? extends Annotation>> annotatedMethods,
+			ConfigurableBeanFactory beanFactory) implements BeanRegistrationAotContribution {
+
+		@Override
+		public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
+			ReflectionHints hints = generation.getRuntimeHints().reflection();
+			this.annotatedMethods.forEach((annotatedMethod) -> register(annotatedMethod, hints));
+		}
+
+		private void register(AnnotatedMethod<?> annotatedMethod, ReflectionHints hints) {
+			hints.registerType(ClassUtils.getUserClass(annotatedMethod.targetClass()));
+			hints.registerMethod(annotatedMethod.method(), ExecutableMode.INVOKE);
+			String fallback = text(annotatedMethod, "fallback");
+			ReflectionUtils.doWithMethods(annotatedMethod.targetClass(),
+					(candidate) -> hints.registerMethod(candidate, ExecutableMode.INVOKE),
+					(candidate) -> candidate.getName().equals(fallback)
+							|| AnnotatedMethod.sourceName(candidate).equals(fallback));
+			for (String text : List.of(text(annotatedMethod, "key"), text(annotatedMethod, "condition"))) {
+				try {
+					if (!text.isEmpty()) {
+						new Reads(annotatedMethod, this.beanFactory, hints)
+							.register(new SpelExpressionParser().parseRaw(text).getAST());
+					}
+				}
+				catch (ParseException | IllegalStateException ex) {
+					// Perhaps because of a placeholder that only the run can resolve.
+					logger.warn(
+							annotatedMethod + ": the expression " + text + " cannot be parsed, so what it reads is not "
+									+ "registered for a native image. Register it by @RegisterReflection");
+				}
+			}
+		}
+
+		private String text(AnnotatedMethod<?> annotatedMethod, String attribute) {
+			String written = annotatedMethod.annotation().getString(attribute);
+			try {
+				String resolved = this.beanFactory.resolveEmbeddedValue(written);
+				return (resolved != null) ? resolved : "";
+			}
+			catch (IllegalArgumentException ex) {
+				// A property that only the run has.
+				return written;
+			}
+		}
+
+	}
+
+	/**
+	 * The members that an expression may read: those that it names, of all declared types
+	 * on its way from arguments and beans. Members of a value beyond its declared type
+	 * cannot be known ahead of time.
+	 */
+	private static final class Reads {
+
+		private final ConfigurableBeanFactory beans;
+
+		private final ReflectionHints hints;
+
+		/** The types of the values, by their generic names. */
+		private final Map<String, ResolvableType> types = new LinkedHashMap<>();
+
+		private final Set<String> names = new HashSet<>();
+
+		Reads(AnnotatedMethod<?> annotatedMethod, ConfigurableBeanFactory beans, ReflectionHints hints) {
+			this.beans = beans;
+			this.hints = hints;
+			add(ResolvableType.forClass(CallExpression.Root.class));
+			add(ResolvableType.forClass(String.class));
+			for (int i = 0; i < annotatedMethod.parameterCount(); i++) {
+				add(ResolvableType.forMethodParameter(annotatedMethod.method(), i, annotatedMethod.targetClass()));
+			}
+		}
+
+		void register(SpelNode expression) {
+			collect(expression);
+			// A path through types has at most as many steps as there are names.
+			for (int i = 0; i < this.names.size(); i++) {
+				List.copyOf(this.types.values()).forEach((type) -> this.names.forEach((name) -> read(type, name)));
+			}
+		}
+
+		private void collect(SpelNode node) {
+			if (node instanceof PropertyOrFieldReference property) {
+				this.names.add(property.getName());
+			}
+			else if (node instanceof MethodReference method) {
+				this.names.add(method.getName());
+			}
+			else if (node instanceof BeanReference bean && this.beans.containsBean(bean.getName())) {
+				Class<?> type = this.beans.getType(bean.getName());
+				add(ResolvableType.forClass((type != null) ? ClassUtils.getUserClass(type) : null));
+			}
+			else if (node instanceof TypeReference) {
+				addNamed(node.getChild(0).toStringAST());
+			}
+			else if (node instanceof ConstructorReference) {
+				addNamed(node.getChild(0).toStringAST(), MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
+			}
+			for (int i = 0; i < node.getChildCount(); i++) {
+				collect(node.getChild(i));
+			}
+		}
+
+		private void addNamed(String name, MemberCategory... categories) {
+			try {
+				Class<?> type = new StandardTypeLocator(this.beans.getBeanClassLoader()).findType(name);
+				this.hints.registerType(type, categories);
+				add(ResolvableType.forClass(type));
+			}
+			catch (EvaluationException ex) {
+				// The call will say so.
+			}
+		}
+
+		/** Add a type, its elements, and the accessor of a value class of Kotlin. */
+		private void add(ResolvableType type) {
+			if (this.types.putIfAbsent(type.toString(), type) != null) {
+				return;
+			}
+			Method unbox = KotlinDetector.isKotlinType(type.toClass())
+					? ReflectionUtils.findMethod(type.toClass(), "unbox-impl") : null;
+			if (unbox != null) {
+				this.hints.registerMethod(unbox, ExecutableMode.INVOKE);
+			}
+			Stream.of(type.getGenerics()).forEach(this::add);
+			Stream.of(type.getComponentType(), type.as(Iterable.class).getGeneric(), type.asMap().getGeneric(1))
+				.filter((element) -> element != ResolvableType.NONE)
+				.forEach(this::add);
+		}
+
+		/** Register all overloads, as the values decide which one is meant. */
+		private void read(ResolvableType type, String name) {
+			Member property = ExpressionSyntax.property(type.toClass(), name);
+			if (property instanceof Field field) {
+				this.hints.registerField(field);
+				add(ResolvableType.forField(field, type));
+			}
+			Stream
+				.concat(Stream.of(type.toClass().getMethods()).filter((method) -> method.getName().equals(name)),
+						(property instanceof Method getter) ? Stream.of(getter) : Stream.empty())
+				.filter((method) -> !method.isBridge())
+				.forEach((method) -> {
+					this.hints.registerMethod(method, ExecutableMode.INVOKE);
+					add(ResolvableType.forType(method.getGenericReturnType(), type));
+				});
+		}
+
+	}
+
+}

@@ -1,0 +1,389 @@
+package io.holdfast.aop;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.reactive.Holding;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.transaction.NoTransactionException;
+import org.springframework.transaction.reactive.TransactionSynchronization;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+
+/**
+ * A call of a method that returns a reactive type, or of a suspending function. Each
+ * subscription to the caller's result evaluates and acquires anew, and calls the method
+ * anew; but the first one uses the evaluation of the call. The proxy of a suspending
+ * function subscribes once, and cancels with the caller.
+ */
+final class ReactiveInvocation {
+
+	private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+
+	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
+
+	private static final Function<Boolean, CompletableFuture<@Nullable Void>> NOTHING = (lost) -> CompletableFuture
+		.completedFuture(null);
+
+	private final MethodInvocation invocation;
+
+	private final AnnotatedMethod<?> method;
+
+	private final List<LeasedMethod.Leases> sources;
+
+	/** Observes a subscription, given the observation of its subscriber. */
+	private final @Nullable Function<@Nullable Observation, MethodCallObservation> observer;
+
+	private final LeaseContext callerLeases;
+
+	private final boolean suspending;
+
+	private final boolean flow;
+
+	private final boolean deferred;
+
+	private final ReactiveAdapter adapter;
+
+	/**
+	 * The leases under which the method was called, each with a wait for the end of its
+	 * work, given whether that is to end with the lease.
+	 */
+	private final Map<Lease, Function<Boolean, CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
+
+	/** The chain or flow of the first subscription, until that comes. */
+	private final AtomicReference<@Nullable Object> first = new AtomicReference<>();
+
+	/** The method's own result, if the call needed no lease. */
+	private volatile @Nullable Object unleased;
+
+	/**
+	 * Create the invocation of a method that returns a publisher, or suspends.
+	 * @param sources evaluate the annotations
+	 * @param observer observes each subscription that needs a lease, given the
+	 * observation in the subscriber's context; or {@code null}
+	 */
+	ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method, List<LeasedMethod.Leases> sources,
+			@Nullable Function<@Nullable Observation, MethodCallObservation> observer) {
+		this.invocation = invocation;
+		this.method = method;
+		this.sources = sources;
+		this.observer = observer;
+		this.suspending = method.isSuspending();
+		this.callerLeases = this.suspending ? CoroutineBody.callerLeases(invocation) : LeaseContext.current();
+		this.adapter = method.reactiveAdapter();
+		this.flow = this.adapter.getReactiveType().getName().equals(FLOW);
+		this.deferred = this.adapter.getReactiveType().getName().equals(DEFERRED);
+	}
+
+	/**
+	 * Take note that a call is the second half of one that passes two proxies, and has
+	 * its leases.
+	 * @return whether it is; once for each call
+	 */
+	static boolean takeReached(MethodInvocation invocation, AnnotatedMethod<?> method) {
+		return method.isSuspending() && CoroutineBody.takeReached(invocation);
+	}
+
+	/**
+	 * Evaluate now for the first subscription. A call that needs no lease is that of a
+	 * method without annotation. Does not block otherwise.
+	 * @return the result for the caller
+	 * @throws Throwable the exception of a method that needs no lease
+	 */
+	@Nullable Object start() throws Throwable {
+		List<MethodLease<?, ?>> methodLeases;
+		try {
+			methodLeases = evaluate();
+		}
+		catch (Throwable ex) {
+			this.first.set(failing(ex));
+			return startLater();
+		}
+		if (methodLeases.isEmpty()) {
+			Object returned = proceed();
+			if (returned == null || this.deferred) {
+				return returned;
+			}
+			this.unleased = returned;
+			this.first.set(unleased(returned));
+		}
+		else {
+			this.first.set(under(methodLeases));
+		}
+		return startLater();
+	}
+
+	/**
+	 * Evaluate for each subscription only.
+	 * @return the result for the caller
+	 */
+	Object startLater() {
+		return this.flow ? CoroutineBody.anew(this::next) : published(Flux.defer(() -> (Publisher<?>) next()));
+	}
+
+	private List<MethodLease<?, ?>> evaluate() throws Throwable {
+		List<MethodLease<?, ?>> methodLeases = new ArrayList<>(this.sources.size());
+		for (LeasedMethod.Leases source : this.sources) {
+			MethodLease<?, ?> methodLease = source.next();
+			if (methodLease != null) {
+				methodLeases.add(methodLease);
+			}
+		}
+		return methodLeases;
+	}
+
+	/** Return the chain or flow of the next subscription. */
+	private Object next() {
+		Object ofCall = this.first.getAndSet(null);
+		if (ofCall != null) {
+			return ofCall;
+		}
+		try {
+			List<MethodLease<?, ?>> methodLeases = evaluate();
+			if (!methodLeases.isEmpty()) {
+				return under(methodLeases);
+			}
+			Object returned = this.unleased;
+			return unleased((returned != null) ? returned : proceed());
+		}
+		catch (Throwable ex) {
+			return failing(ex);
+		}
+	}
+
+	private @Nullable Object proceed() throws Throwable {
+		return ((ProxyMethodInvocation) this.invocation).invocableClone().proceed();
+	}
+
+	private Object unleased(@Nullable Object returned) {
+		return (this.flow && returned != null) ? returned : publisher(returned, null, "");
+	}
+
+	private Object failing(Throwable failure) {
+		return this.flow ? published(Flux.error(failure)) : Flux.error(failure);
+	}
+
+	private Object under(List<MethodLease<?, ?>> methodLeases) {
+		Flux<Object> chain = (this.observer != null) ? observed(methodLeases, this.observer)
+				: chain(methodLeases, MethodCallObservation.NONE);
+		return this.flow ? CoroutineBody.inStep((collector) -> published(within(collector, chain)))
+				: within(this.callerLeases, chain);
+	}
+
+	/**
+	 * Have each subscription observed, as a child of the observation in the subscriber's
+	 * context, and in the context of the chain. The observer knows of the end before the
+	 * subscriber.
+	 */
+	private Flux<Object> observed(List<MethodLease<?, ?>> methodLeases,
+			Function<@Nullable Observation, MethodCallObservation> observer) {
+		String key = ObservationThreadLocalAccessor.KEY;
+		return Flux.deferContextual((view) -> {
+			MethodCallObservation begun = observer
+				.apply((view.getOrDefault(key, null) instanceof Observation parent) ? parent : null);
+			return !begun.isObserved() ? chain(methodLeases, begun)
+					: Flux
+						.usingWhen(Mono.just(begun), (call) -> chain(methodLeases, call), (call) -> ended(call, null),
+								ReactiveInvocation::ended, (call) -> ended(call, null))
+						.contextWrite((outer) -> outer.put(key, begun.observation()));
+		});
+	}
+
+	private static Mono<Void> ended(MethodCallObservation call, @Nullable Throwable failure) {
+		return Mono.create((sink) -> call.ended(failure, sink::success));
+	}
+
+	/** Put the leases of the caller below those of the subscriber. */
+	private static Flux<Object> within(LeaseContext caller, Flux<Object> chain) {
+		return chain
+			.contextWrite((outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, caller));
+	}
+
+	private Flux<Object> chain(List<MethodLease<?, ?>> methodLeases, MethodCallObservation observation) {
+		return methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
+				? Transaction.join()
+					.map(Optional::of)
+					.defaultIfEmpty(Optional.empty())
+					.flatMapMany((share) -> share
+						.map((transaction) -> chain(methodLeases, observation, transaction)
+							.contextWrite((outer) -> outer.put(LeaseContext.class,
+									outer.<LeaseContext>get(LeaseContext.class).within(transaction))))
+						.orElseGet(() -> chain(methodLeases, observation, null)))
+				: chain(methodLeases, observation, null);
+	}
+
+	private Flux<Object> chain(List<MethodLease<?, ?>> methodLeases, MethodCallObservation observation,
+			@Nullable TransactionShare transaction) {
+		Flux<Object> chain = Flux
+			.deferContextual((view) -> call(view.get(LeaseContext.class), methodLeases.size(), observation));
+		for (int i = methodLeases.size() - 1; i >= 0; i--) {
+			chain = new StepHolding(methodLeases.get(i), observation, transaction).around(chain);
+		}
+		return chain;
+	}
+
+	private Object published(Flux<?> chain) {
+		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
+	}
+
+	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {
+		// The innermost are those of this call.
+		List<Lease> leases = current.leases().subList(0, methodLeases);
+		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current, this.invocation) : null;
+		Function<Boolean, CompletableFuture<@Nullable Void>> end = (body != null) ? (lost) -> body.ended() : NOTHING;
+		leases.forEach((lease) -> this.used.put(lease, end));
+		LeaseContext.Scope scope = current.open();
+		try {
+			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
+			MethodInvocation call = (body != null && this.suspending)
+					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
+			Object returned = observation.run(() -> MethodBody.proceed(call));
+			if (this.deferred && returned != null) {
+				leases.forEach((lease) -> this.used.put(lease, (lost) -> CoroutineBody.ended(returned, lost)));
+			}
+			return publisher(returned, body, "");
+		}
+		catch (Throwable ex) {
+			return Mono.error(ex);
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private <T> Publisher<T> publisher(@Nullable Object returned, @Nullable CoroutineBody body, String whose) {
+		if (this.suspending && !(returned instanceof Publisher)) {
+			// A fallback may return its result itself.
+			return this.adapter.toPublisher(Mono.justOrEmpty(returned));
+		}
+		if (returned == null) {
+			throw new IllegalStateException(
+					whose + this.method + " returned null: it has to return a reactive type, which may be empty");
+		}
+		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);
+	}
+
+	/**
+	 * Holds the lease of one annotation.
+	 */
+	private final class StepHolding extends Holding<MethodLease<?, ?>> {
+
+		private final MethodLease<?, ?> methodLease;
+
+		private final MethodCallObservation observation;
+
+		private final @Nullable TransactionShare transaction;
+
+		StepHolding(MethodLease<?, ?> methodLease, MethodCallObservation observation,
+				@Nullable TransactionShare transaction) {
+			this.methodLease = methodLease;
+			this.observation = observation;
+			this.transaction = transaction;
+		}
+
+		@Override
+		protected CompletableFuture<MethodLease<?, ?>> acquire(LeaseContext context) {
+			return this.observation.ask(() -> this.methodLease.acquireAsync(context, this.transaction));
+		}
+
+		@Override
+		protected <T> Publisher<T> instead(Throwable failure) {
+			if (!(failure instanceof HoldfastException ex)) {
+				return Mono.error(failure);
+			}
+			try {
+				return publisher(this.observation.run(() -> this.methodLease.instead(ex)), null, "The fallback of ");
+			}
+			catch (Throwable thrown) {
+				return Mono.error(thrown);
+			}
+		}
+
+		@Override
+		protected Lease lease(MethodLease<?, ?> held) {
+			return held.lease();
+		}
+
+		@Override
+		protected boolean endsOnLoss(MethodLease<?, ?> held) {
+			return held.onLoss() == OnLoss.INTERRUPT;
+		}
+
+		@Override
+		protected CompletableFuture<@Nullable Throwable> end(MethodLease<?, ?> held, @Nullable Throwable failure) {
+			if (held.isUnguarded()) {
+				this.observation.unguarded();
+			}
+			// Perhaps a lease inside of it came to nothing, and the method was not
+			// called.
+			Function<Boolean, CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used
+				.remove(held.lease());
+			boolean lost = endsOnLoss(held) && !held.lease().isHeld();
+			if (body == null) {
+				held.discard();
+				return CompletableFuture.completedFuture(failure);
+			}
+			return body.apply(lost).thenCompose((ended) -> held.endAsync(failure));
+		}
+
+	}
+
+	/**
+	 * The part that leases have in a reactive transaction. Needs spring-tx.
+	 *
+	 * @param share the leases
+	 */
+	private record Transaction(TransactionShare share) implements TransactionSynchronization {
+
+		/**
+		 * Take part in the transaction of a chain.
+		 * @return the chain's share, empty if it is in no transaction
+		 */
+		static Mono<TransactionShare> join() {
+			return TransactionSynchronizationManager.forCurrentTransaction()
+				.filter((current) -> current.isActualTransactionActive() && current.isSynchronizationActive())
+				.map((current) -> current.getSynchronizations()
+					.stream()
+					.filter(Transaction.class::isInstance)
+					.map(Transaction.class::cast)
+					.findFirst()
+					.orElseGet(() -> {
+						Transaction first = new Transaction(new TransactionShare());
+						current.registerSynchronization(first);
+						return first;
+					}))
+				.map(Transaction::share)
+				.onErrorComplete(NoTransactionException.class);
+		}
+
+		@Override
+		public Mono<Void> beforeCommit(boolean readOnly) {
+			return Mono.fromFuture(this.share::checkBeforeCommitAsync).flatMap(Mono::error);
+		}
+
+		@Override
+		public Mono<Void> afterCompletion(int status) {
+			return Mono.fromFuture(() -> this.share.releaseAsync(status == STATUS_ROLLED_BACK)).then();
+		}
+
+	}
+
+}
