@@ -38,11 +38,12 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		// Looked at once: what ends from here on has not ended yet.
-		long now = this.context.scheduler.nanoTime();
-		Thread thread = waiter.reentrantThread();
-		dropInvalidHolds(thread, now);
 		List<Hold> enclosing = waiter.enclosingHolds();
+		boolean anyHold = isInUse() || !enclosing.isEmpty();
+		// Looked at once: what ends from here on has not ended yet.
+		long now = anyHold ? this.context.scheduler.nanoTime() : 0;
+		Thread thread = anyHold ? waiter.reentrantThread() : null;
+		dropInvalidHolds(thread, now);
 		Hold own = ownHold(thread, enclosing, now);
 		boolean lostByThread = hasLost(thread, enclosing, now);
 		if (own != null && !lostByThread && (own == this.holder || waiter.request.reads())) {
@@ -71,6 +72,10 @@ final class LockCoordinator extends ResourceCoordinator {
 			// Another request is before it; perhaps only because the store is silent.
 			timeOut(waiter);
 		}
+	}
+
+	private boolean isInUse() {
+		return this.holder != null || !this.readers.isEmpty() || !this.lost.isEmpty();
 	}
 
 	/** Return the valid hold that a request may be nested in, if its mode allows that. */
