@@ -138,8 +138,8 @@ class PermitReplayTests {
 	}
 
 	/**
-	 * All that is stored, as it is stored. Not since when the first waiter is seen:
-	 * whoever looks notes that if nobody has.
+	 * All that is stored, as it is stored. Not since when the first waiter is seen, which
+	 * is noted by the next script that finds it missing.
 	 */
 	private Map<String, String> dump() {
 		Map<String, String> dump = new TreeMap<>();
