@@ -23,8 +23,8 @@ public interface LockAdmin {
 
 	/**
 	 * Release only the leases of one mode, as {@link #forceRelease(String)} does: the
-	 * readers, the writer, or an exclusive owner. A thread that writes and reads keeps
-	 * the other of its leases. Blocks until the store answers.
+	 * readers, or an exclusive owner with what is nested in its lease. Blocks until the
+	 * store answers.
 	 * @param key what to release
 	 * @param mode whose leases to release
 	 * @return whether there was such a lease

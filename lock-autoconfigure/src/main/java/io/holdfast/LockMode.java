@@ -8,21 +8,16 @@ package io.holdfast;
 public enum LockMode {
 
 	/**
-	 * By one holder. The usual mode, and the fastest. It excludes readers and writers of
-	 * the same key too, but does not stand in one queue with them, and may wait in vain
-	 * while they keep coming, as they may for it: use {@link #WRITE} where a key has
-	 * readers.
+	 * By one holder, as a writer. The usual mode, and the fastest. A thread that holds
+	 * the key so may also ask for {@link #READ}, and gets a nested lease.
 	 */
 	EXCLUSIVE,
 
 	/**
-	 * Together with other readers, while there is no writer.
+	 * Together with other readers, while there is no exclusive holder. Readers and
+	 * exclusive holders stand in one queue. A thread that reads cannot become an
+	 * exclusive holder before it has released its lease.
 	 */
-	READ,
-
-	/**
-	 * By one writer, while there is no reader.
-	 */
-	WRITE
+	READ
 
 }

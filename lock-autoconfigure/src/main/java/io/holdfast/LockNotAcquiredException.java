@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lock was not acquired, for a reason other than trouble with the store: it was held by
  * others for the whole wait, the waiting thread was interrupted or holds the key itself
- * in another mode, or this instance is shutting down.
+ * to read, or this instance is shutting down.
  *
  * @since 0.1.0
  */
@@ -32,8 +32,8 @@ public class LockNotAcquiredException extends NotAcquiredException {
 			case TIMED_OUT -> "still held by others";
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
-			case SELF_BLOCKED -> "this thread holds it in another mode and would wait for itself (a reader"
-					+ " cannot become a writer, and EXCLUSIVE does not mix with READ and WRITE: release it first)";
+			case SELF_BLOCKED -> "this thread reads it and would wait for itself (a reader cannot become an"
+					+ " exclusive holder: release it first)";
 			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");
 		};

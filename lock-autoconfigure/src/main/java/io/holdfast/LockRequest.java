@@ -101,8 +101,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Set whether to lock alone, or as a reader or writer. All that lock a key should
-	 * agree on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
+	 * Set whether to lock alone, or together with other readers.
 	 * @param mode the mode; {@link LockMode#EXCLUSIVE EXCLUSIVE} by default
 	 * @return the changed request
 	 */

@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Grants leased locks on keys, exclusive or for readers and writers, over all instances
- * that share a store. Thread-safe.
+ * Grants leased locks on keys, exclusive or for readers, over all instances that share a
+ * store. Thread-safe.
  *
  * <p>
  * {@code acquire} waits, for the request's wait time or the default one, and throws if
@@ -36,10 +36,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * By its {@linkplain LockRequest#mode(LockMode) mode} a key is locked exclusively, or by
- * many readers or one writer, who are served in their order, neighbouring readers
- * together, but that writers of one instance may follow each other for a moment. A thread
- * that writes may also read, and go on reading after its write lease was released; one
- * that only reads is refused to write.
+ * many readers. Both are served in one order, neighbouring readers together; exclusive
+ * holders of one instance may follow each other for a moment. An exclusive holder that
+ * asks to read gets a nested lease; a reader that asks for the key exclusively is
+ * refused.
  *
  * <p>
  * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException} of
@@ -338,8 +338,8 @@ public interface LockService {
 	/**
 	 * Return a view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with
 	 * the terms of a request, as those of {@link #asLock(LockRequest)}: its locks are
-	 * those of the modes {@link LockMode#READ READ} and {@link LockMode#WRITE WRITE},
-	 * whatever mode the request has.
+	 * those of the modes {@link LockMode#READ READ} and {@link LockMode#EXCLUSIVE
+	 * EXCLUSIVE}, whatever mode the request has.
 	 * @param request what to lock, and how: one key
 	 * @return the view
 	 * @throws IllegalArgumentException if the request is for several keys

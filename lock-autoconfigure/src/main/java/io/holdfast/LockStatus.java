@@ -39,17 +39,9 @@ public interface LockStatus {
 	/**
 	 * Return how many leases for reading are held, in all instances. Nested ones are not
 	 * counted.
-	 * @return the number of readers; 0 unless {@link #owner()} is
-	 * {@link Owner#READ_WRITE}
+	 * @return the number of readers; 0 unless {@link #owner()} is {@link Owner#READERS}
 	 */
 	int readers();
-
-	/**
-	 * Return whether a lease for writing is held. Its thread may be a reader, too.
-	 * @return whether there is a writer; {@code false} unless {@link #owner()} is
-	 * {@link Owner#READ_WRITE}
-	 */
-	boolean isWriteLocked();
 
 	/**
 	 * Return how many entries the queue in the store has, over all instances and modes.
@@ -82,14 +74,14 @@ public interface LockStatus {
 		/** No owner: the key is free. */
 		NONE,
 
-		/** The service that was asked. */
+		/** The service that was asked, exclusively. */
 		THIS_INSTANCE,
 
-		/** Another instance of Holdfast. */
+		/** Another instance of Holdfast, exclusively. */
 		OTHER_INSTANCE,
 
-		/** Readers, or a writer, of any instance of Holdfast. */
-		READ_WRITE,
+		/** Readers of any instance of Holdfast. */
+		READERS,
 
 		/** A client other than Holdfast. */
 		FOREIGN

@@ -68,9 +68,8 @@ public abstract class NotAcquiredException extends HoldfastException {
 		SHUTDOWN,
 
 		/**
-		 * The asking thread holds the key itself in a mode that keeps it from being
-		 * granted, so that it would wait for itself: an upgrade from read to write, or an
-		 * exclusive lock mixed with a read-write lock.
+		 * The asking thread reads the key itself and asks for it exclusively, so that it
+		 * would wait for itself.
 		 */
 		SELF_BLOCKED,
 

@@ -7,9 +7,10 @@ import java.util.concurrent.locks.ReadWriteLock;
  * threads, as {@link java.util.concurrent.locks.ReentrantReadWriteLock} is. Thread-safe.
  *
  * <p>
- * A thread that holds the write lock may take the read lock, too, and keep it when it has
- * given up the write lock. A thread that holds the read lock only and asks for the write
- * lock gets a {@link LockNotAcquiredException} of reason
+ * The write lock is the exclusive lock of the key. A thread that holds it may take the
+ * read lock, too; others may read once it has released both. So a thread does not become
+ * a reader by releasing the write lock first. A thread that holds the read lock only and
+ * asks for the write lock gets a {@link LockNotAcquiredException} of reason
  * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED} at once, instead of
  * waiting for itself; {@link LockView#tryLock() tryLock()}, which does not wait, answers
  * {@code false}.

@@ -100,7 +100,7 @@ class LockRequestTests {
 	}
 
 	private static LockRequest full() {
-		return REQUEST.mode(LockMode.WRITE)
+		return REQUEST.mode(LockMode.READ)
 			.waitTime(Duration.ofSeconds(10))
 			.leaseTime(Duration.ofSeconds(20))
 			.autoRenew(true)
@@ -118,7 +118,7 @@ class LockRequestTests {
 	@DisplayName("What is said is there, and told in words, but for the context")
 	void said() {
 		LockRequest request = full().reentrant(false).autoRenew(false);
-		assertThat(request.mode()).isEqualTo(LockMode.WRITE);
+		assertThat(request.mode()).isEqualTo(LockMode.READ);
 		assertThat(request.waitTime()).hasSeconds(10);
 		assertThat(request.leaseTime()).hasSeconds(20);
 		assertThat(request.maxHold()).hasSeconds(30);
@@ -127,7 +127,7 @@ class LockRequestTests {
 		assertThat(request.context()).isSameAs(LeaseContext.empty());
 		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request.isReentrant()).isFalse();
-		assertThat(request).hasToString("LockRequest[stock:1, mode=WRITE, waitTime=PT10S, leaseTime=PT20S, "
+		assertThat(request).hasToString("LockRequest[stock:1, mode=READ, waitTime=PT10S, leaseTime=PT20S, "
 				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, reentrant=false]");
 		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
 				+ "leaseTime=null, maxHold=null, minHold=PT0S, autoRenew=true, reentrant=true]");

@@ -11,7 +11,6 @@ import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
@@ -20,8 +19,6 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * A lock in the fleet, as endpoints show it.
  *
  * @param key its key, as its users name it
- * @param kind EXCLUSIVE or READ_WRITE: in which way it is held or, if it is not held,
- * waited for
  * @param fencingToken its last fencing token; absent if none is remembered, or if a
  * foreign holder has it
  * @param granted when it was granted, by the store's clock; to readers, the first one of
@@ -30,32 +27,29 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * it; absent if it is not
  * @param holderCount how many hold it
  * @param holders some of them
- * @param queue the first of those who stand in its queue, in their order; exclusive ones
- * before readers and writers, between whom there is none
+ * @param queue the first of those who stand in its queue, in their order
  * @param queueLength how many stand there
  * @param waiters how many wait, there or inside of instances, as far as these told
  * @param inside of one key only: who waits inside of its instance for a turn
  * @param silent of one key only: the instances that did not say who of theirs this is
  * @since 0.1.0
  */
-public record LockDescriptor(String key, String kind, @Nullable Long fencingToken, @Nullable Instant granted,
-		@Nullable Boolean late, int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength,
-		int waiters, @Nullable List<LockWaiter> inside,
-		@Nullable List<String> silent) implements OperationResponseBody {
+public record LockDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted, @Nullable Boolean late,
+		int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength, int waiters,
+		@Nullable List<LockWaiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * Return what the store tells of a lock and, of one key, what instances report of it.
 	 */
 	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told, boolean late,
 			Instant now) {
-		String kind = (standing.resource().kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE";
 		List<LockWaiter> inside = null;
 		if (reports != null) {
 			inside = reports.inside(standing)
 				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
 				.toList();
 		}
-		return new LockDescriptor(standing.resource().key(), kind,
+		return new LockDescriptor(standing.resource().key(),
 				(standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null,
 				Endpoints.granted(standing, told), late ? true : null, standing.holderCount(),
 				standing.holders()

@@ -14,7 +14,7 @@ import org.springframework.core.annotation.AliasFor;
 /**
  * Runs a method under a lock that all instances of an application share: the lock is
  * acquired before the method and released after it, however it ends. By its
- * {@link #mode() mode} it is exclusive, or one of many readers or one writer.
+ * {@link #mode() mode} it is exclusive, or one of many readers.
  *
  * <pre class="code">
  * &#064;DistributedLock(key = "'stock:' + #sku")
@@ -27,7 +27,7 @@ import org.springframework.core.annotation.AliasFor;
  * {@link #onTimeout()} or {@link #fallback()} says otherwise. If the lease is lost while
  * the method runs, a warning is logged at once, and {@link #onLoss()} may do more. While
  * it runs, {@link io.holdfast.LockLease#current()} is its lease. A call from within a
- * locked method for the same key and mode, on the same thread, is let through at once.
+ * locked method for the same key, on the same thread, is let through at once.
  *
  * <h2>What is locked</h2>
  * <p>
@@ -119,13 +119,12 @@ public @interface DistributedLock {
 	String name() default "";
 
 	/**
-	 * The mode: to lock alone, or as a reader or writer. All that lock a key should agree
-	 * on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
+	 * The mode: to lock alone, or together with other readers.
 	 * <p>
-	 * Readers and writers are served in their order, but that writers of one instance may
-	 * follow each other for a moment; neither can starve. A method that writes may call
-	 * one that reads the same key; one that reads and calls one that writes would wait
-	 * for itself, which is refused at once with a
+	 * Both are served in one order, but exclusive holders of one instance may follow each
+	 * other for a moment; neither can starve. A method that locks exclusively may call
+	 * one that reads the same key. One that reads and calls one that locks exclusively
+	 * would wait for itself, which is refused at once with a
 	 * {@link io.holdfast.LockNotAcquiredException}.
 	 * @return the mode
 	 */

@@ -1,11 +1,9 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
-import java.util.function.Predicate;
 
 import io.holdfast.KeyNamespace;
 import io.holdfast.LockLease;
@@ -24,8 +22,6 @@ import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.release.ForcedRelease;
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
@@ -166,7 +162,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	public ReadWriteLockView asReadWriteLock(LockRequest request) {
 		checkFence(request, false);
 		LockRequest named = named(request);
-		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.WRITE)));
+		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.EXCLUSIVE)));
 	}
 
 	private LockView view(LockRequest request) {
@@ -180,21 +176,11 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private LockStatus statusOf(String key) {
 		Resource lock = lock(key);
-		Resource shared = shared(key);
-		// One tells of the owner, the other of readers, writer and queue.
-		CompletableFuture<KeyState> ownerAnswer = inspect(lock);
-		CompletableFuture<PermitState> sharedAnswer = this.context.send(Command.INSPECT,
-				() -> this.context.store.inspectPermits(shared, 0));
-		KeyState state = answer(ownerAnswer, lock);
-		PermitState readWrite = answer(sharedAnswer, shared);
+		KeyState state = answer(inspect(lock), lock);
 		String owner = state.owner();
-		// They may have gone between the two.
-		boolean isShared = state.shared() && readWrite.holderCount() > 0;
-		boolean isWritten = isShared && readWrite.used() >= Resource.ALL;
-		Owner kind = isShared ? Owner.READ_WRITE : (owner == null || state.shared()) ? Owner.NONE : kind(owner);
+		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
 		return new StoredLockStatus(key, kind, (kind != Owner.NONE) ? ttl(state.ttlMillis()) : null, state.fence(),
-				isShared ? readWrite.holderCount() - (isWritten ? 1 : 0) : 0, isWritten, readWrite.waiting(),
-				answer(this.engine.coordinators.waiting(lock, shared), lock));
+				state.readerCount(), state.waiting(), answer(this.engine.coordinators.waiting(lock), lock));
 	}
 
 	private static @Nullable Duration ttl(long millis) {
@@ -212,12 +198,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return new Resource(Kind.LOCK, key);
 	}
 
-	private static Resource shared(String key) {
-		return new Resource(Kind.READ_WRITE, key);
-	}
-
 	private CompletableFuture<KeyState> inspect(Resource lock) {
-		return this.context.send(Command.INSPECT, () -> this.context.store.inspect(lock));
+		return this.context.send(Command.INSPECT, () -> this.context.store.inspect(lock, 0));
 	}
 
 	private <T> T answer(CompletableFuture<T> inspection, Resource lock) {
@@ -250,47 +232,46 @@ public class DefaultLockService implements LockService, LockAdmin {
 		if (!found.held() || fencingToken != null && found.fence() != fencingToken) {
 			return found;
 		}
-		boolean released = state.shared() ? releaseShared(shared(lock.key()), "readers or writer", (holder) -> true)
-				: releaseExclusive(lock, state, found);
+		boolean released = (state.owner() != null) ? releaseExclusive(lock, state.owner(), found)
+				: releaseReaders(lock);
 		return found.released(released);
 	}
 
 	private ForcedResult find(KeyState state) {
 		String owner = state.owner();
-		if (owner == null || !Tokens.isToken(owner)) {
+		if (owner == null) {
+			boolean read = state.readerCount() > 0;
+			return new ForcedResult(read, false, read ? state.fence() : 0, null, null);
+		}
+		if (!Tokens.isToken(owner)) {
 			// What is remembered is of one that held it before a foreign owner.
-			return new ForcedResult(owner != null, false, state.shared() ? state.fence() : 0, null, null);
+			return new ForcedResult(true, false, 0, null, null);
 		}
 		Hold own = this.engine.renewer.find(owner);
-		return new ForcedResult(true, false, state.fence(), Place.of(owner, Kind.LOCK, 1, state.ttlMillis()),
+		return new ForcedResult(true, false, state.fence(), Place.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()),
 				(own != null && own.thread != null) ? own.thread.getName() : null);
 	}
 
 	@Override
 	public boolean forceRelease(String key, LockMode mode) {
 		Resource lock = lock(request(key).key());
-		Resource shared = shared(lock.key());
-		return switch (mode) {
-			case EXCLUSIVE -> {
-				KeyState state = answer(inspect(lock), lock);
-				yield !state.shared() && state.owner() != null && releaseExclusive(lock, state, find(state));
-			}
-			case READ -> releaseShared(shared, "readers", (holder) -> holder.permits() < Resource.ALL);
-			case WRITE -> releaseShared(shared, "writer", (holder) -> holder.permits() == Resource.ALL);
-		};
+		if (mode == LockMode.READ) {
+			return releaseReaders(lock);
+		}
+		KeyState state = answer(inspect(lock), lock);
+		return state.owner() != null && releaseExclusive(lock, state.owner(), find(state));
 	}
 
-	private boolean releaseShared(Resource shared, String whose, Predicate<PermitHolder> selection) {
-		int all = this.forced.releaseAll(shared, selection);
+	private boolean releaseReaders(Resource lock) {
+		int all = this.forced.releaseAll(lock);
 		if (all > 0) {
-			logger.warn("Lock '" + SingleLine.of(shared.key()) + "' was released by force in the names of its " + whose
-					+ ": " + all);
+			logger.warn("Lock '" + SingleLine.of(lock.key()) + "' was released by force in the names of its readers: "
+					+ all);
 		}
 		return all > 0;
 	}
 
-	private boolean releaseExclusive(Resource lock, KeyState state, ForcedResult found) {
-		String owner = Objects.requireNonNull(state.owner());
+	private boolean releaseExclusive(Resource lock, String owner, ForcedResult found) {
 		boolean released = this.forced.release(lock, owner);
 		logger.warn("Lock '" + SingleLine.of(lock.key())
 				+ (released ? "' was released by force; its owner: "
@@ -306,7 +287,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	/** The state of a key, as the store told it. */
 	private record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken,
-			int readers, boolean isWriteLocked, int waiting, int waitingInThisInstance) implements LockStatus {
+			int readers, int waiting, int waitingInThisInstance) implements LockStatus {
 	}
 
 	/** The locks of the readers and writers of a key. */

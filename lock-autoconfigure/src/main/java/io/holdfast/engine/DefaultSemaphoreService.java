@@ -158,7 +158,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	@Override
 	public boolean forceRelease(String key) {
 		String name = named(key);
-		int all = this.forced.releaseAll(semaphore(name), (holder) -> true);
+		int all = this.forced.releaseAll(semaphore(name));
 		if (all > 0) {
 			logger.warn("The permits of semaphore '" + SingleLine.of(name)
 					+ "' were released by force in the names of their holders: " + all);

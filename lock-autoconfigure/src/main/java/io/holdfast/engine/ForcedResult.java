@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The outcome of a forced release of a lock.
  *
- * @param held whether it had an owner, readers or a writer
+ * @param held whether it had an owner or readers
  * @param released whether it was released
  * @param fence its fencing token, 0 if none is remembered or its owner is foreign
  * @param owner the instance that had it exclusively, or {@code null}

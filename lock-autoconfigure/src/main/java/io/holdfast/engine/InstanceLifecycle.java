@@ -83,10 +83,7 @@ final class InstanceLifecycle {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		int resumptionsBefore = this.resumptions;
 		this.context.setClosed(true);
-		closeCoordinators(resumptionsBefore, Waiter::isInFlight).thenCompose((done) -> this.renewer.awaitDrained())
-			.thenCompose((done) -> awaitNestedRequests())
-			// With what they were granted.
-			.thenCompose((done) -> this.renewer.awaitDrained())
+		closeCoordinators(resumptionsBefore).thenCompose((done) -> this.renewer.awaitDrained())
 			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
@@ -103,13 +100,12 @@ final class InstanceLifecycle {
 	/**
 	 * Tell waiters that nothing new is granted.
 	 * @param resumptionsBefore how often it was resumed when the shut-down began
-	 * @param spared the waiters that go on all the same
 	 * @return completed when every coordinator knows
 	 */
-	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore, Predicate<Waiter> spared) {
+	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore) {
 		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
 			if (isCurrent(resumptionsBefore)) {
-				coordinator.endWaits(spared);
+				coordinator.endWaits(this.context.instanceId());
 			}
 		});
 	}
@@ -131,17 +127,6 @@ final class InstanceLifecycle {
 		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
 	}
 
-	/**
-	 * Wait for the answers to requests that were made under a lease. Nothing is held by
-	 * now, so there will be no more of them.
-	 */
-	private CompletableFuture<@Nullable Void> awaitNestedRequests() {
-		return this.coordinators.waiters()
-			.thenCompose((waiters) -> CompletableFuture
-				.allOf(waiters.stream().map(Waiter::result).toArray(CompletableFuture[]::new))
-				.handle((done, error) -> null));
-	}
-
 	private void logHeld(Duration patience) {
 		List<Hold> holds = this.renewer.holds();
 		if (!holds.isEmpty()) {
@@ -154,8 +139,8 @@ final class InstanceLifecycle {
 
 	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
 		return releaseHeld()
-			// Those that are left asked under something of that, or are just giving up.
-			.thenCompose((done) -> closeCoordinators(resumptionsBefore, (waiter) -> false))
+			// Those that are left are just giving up.
+			.thenCompose((done) -> closeCoordinators(resumptionsBefore))
 			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
 					: CompletableFuture.completedFuture(null));
 	}
@@ -258,8 +243,7 @@ final class InstanceLifecycle {
 		if (this.context.isStarted()) {
 			String before = this.context.instanceId();
 			this.coordinators.coordinators()
-				.forEach((coordinator) -> coordinator
-					.execute(() -> coordinator.endWaits((waiter) -> !waiter.isOf(before))));
+				.forEach((coordinator) -> coordinator.execute(() -> coordinator.endWaits(before)));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

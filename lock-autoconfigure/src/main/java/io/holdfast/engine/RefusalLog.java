@@ -84,17 +84,15 @@ final class RefusalLog {
 		if (resource.kind() == Kind.SEMAPHORE) {
 			return holders(resource);
 		}
-		Resource lock = new Resource(Kind.LOCK, resource.key());
 		CompletableFuture<KeyState> answer = this.context.sendInTime(Command.INSPECT,
-				() -> this.context.store.inspect(lock));
-		return answer.thenCompose((state) -> state.shared() ? holders(new Resource(Kind.READ_WRITE, resource.key()))
-				: CompletableFuture.completedFuture(holder(state)));
+				() -> this.context.store.inspect(resource, MAX_HOLDERS));
+		return answer.thenApply(this::holder);
 	}
 
 	private String holder(KeyState state) {
 		String owner = state.owner();
 		if (owner == null) {
-			return "none any more";
+			return named(state.readers(), state.readerCount());
 		}
 		return holder(owner) + ((Tokens.isToken(owner) && state.fence() > 0) ? ", fencing token " + state.fence() : "")
 				+ remaining(state.ttlMillis());
@@ -103,11 +101,13 @@ final class RefusalLog {
 	private CompletableFuture<String> holders(Resource resource) {
 		CompletableFuture<PermitState> answer = this.context.sendInTime(Command.INSPECT,
 				() -> this.context.store.inspectPermits(resource, MAX_HOLDERS));
-		return answer.thenApply((state) -> {
-			String named = state.holders().stream().map(this::holder).collect(Collectors.joining("; "));
-			int more = state.holderCount() - state.holders().size();
-			return named.isEmpty() ? "none any more" : named + ((more > 0) ? "; " + more + " more" : "");
-		});
+		return answer.thenApply((state) -> named(state.holders(), state.holderCount()));
+	}
+
+	private String named(List<PermitHolder> holders, int count) {
+		String named = holders.stream().map(this::holder).collect(Collectors.joining("; "));
+		int more = count - holders.size();
+		return named.isEmpty() ? "none any more" : named + ((more > 0) ? "; " + more + " more" : "");
 	}
 
 	private String holder(PermitHolder holder) {

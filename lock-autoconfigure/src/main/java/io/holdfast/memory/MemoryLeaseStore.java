@@ -110,9 +110,9 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
-		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> tokens.stream().map(lock::force).toList())
-				: this.leases.permits(resource, (permits) -> permits.force(tokens)));
+		return answer(
+				() -> (resource.kind() == Kind.LOCK) ? this.leases.lock(resource.key(), (lock) -> lock.force(tokens))
+						: this.leases.permits(resource, (permits) -> permits.force(tokens)));
 	}
 
 	@Override
@@ -129,21 +129,23 @@ public final class MemoryLeaseStore implements LeaseStore {
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		Resource resource = lease.resource();
 		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> lock.retain(lease.token(), lease.leaseMillis()))
+				? this.leases.lock(resource.key(),
+						(lock) -> lock.retain(lease.token(), lease.permits() == 1, lease.leaseMillis()))
 				: this.leases.permits(resource, (permits) -> permits.retain(lease.token(), lease.leaseMillis())));
 	}
 
 	private boolean renew(Renewal renewal) {
 		Resource resource = renewal.resource();
 		return (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> lock.renew(renewal.token(), renewal.leaseMillis()))
+				? this.leases.lock(resource.key(),
+						(lock) -> lock.renew(renewal.token(), renewal.permits() == 1, renewal.leaseMillis()))
 				: this.leases.permits(resource,
 						(permits) -> permits.renew(renewal.token(), renewal.permits(), renewal.leaseMillis()));
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return answer(() -> this.leases.lock(resource.key(), MemoryLock::inspect));
+	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
+		return answer(() -> this.leases.lock(resource.key(), (lock) -> lock.inspect(maxReaders)));
 	}
 
 	@Override

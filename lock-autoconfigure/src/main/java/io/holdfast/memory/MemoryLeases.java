@@ -73,12 +73,9 @@ public final class MemoryLeases {
 	/** One command on permits. */
 	<T> T permits(Resource resource, Function<MemoryPermits, T> command) {
 		String key = resource.key();
-		if (resource.kind() != Kind.SEMAPHORE) {
-			return lock(key, (lock) -> command.apply(lock.shared()));
-		}
 		return run(() -> {
 			MemoryPermits permits = this.semaphores.computeIfAbsent(key,
-					(k) -> new MemoryPermits(this.server, resource, new MemoryFence(1, this.server.now()), null));
+					(k) -> new MemoryPermits(this.server, resource, new MemoryFence(1, this.server.now())));
 			permits.expire();
 			T reply = command.apply(permits);
 			if (permits.isDispensable(this.server.now())) {
@@ -209,7 +206,8 @@ public final class MemoryLeases {
 
 	private static String describe(Place holder) {
 		return ((holder.instance() != null) ? "instance " + holder.instance() : "another client") + " ("
-				+ ((holder.kind() == Kind.SEMAPHORE) ? holder.permits() + " permits, " : "")
+				+ ((holder.kind() == Kind.SEMAPHORE) ? holder.permits() + " permits, "
+						: (holder.permits() == 1) ? "to read, " : "")
 				+ ((holder.ttlMillis() < 0) ? "without an end" : holder.ttlMillis() + " ms left") + ")";
 	}
 

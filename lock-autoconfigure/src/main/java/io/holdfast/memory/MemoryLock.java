@@ -2,8 +2,6 @@ package io.holdfast.memory;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.store.FleetStore.Place;
@@ -14,24 +12,21 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
+import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key of locks: who has it exclusively, and its readers and writers, of whom there are
- * none then. {@link MemoryLeases} sees to it that one command runs at a time.
+ * A key of locks: its exclusive owner or its readers, and one queue for both.
+ * {@link MemoryLeases} sees to it that one command runs at a time.
  */
-final class MemoryLock implements ExclusiveLock {
+final class MemoryLock {
 
 	private static final long NEVER = Long.MAX_VALUE;
-
-	/** What follows the token of a reader or writer that the key is kept for. */
-	private static final String RESERVED = ":r";
-
-	private static final Pattern KEPT = Pattern.compile("[0-9a-f]{32}:[0-9]+" + RESERVED);
 
 	private final MemoryServer server;
 
@@ -39,10 +34,9 @@ final class MemoryLock implements ExclusiveLock {
 
 	private final MemoryFence fence;
 
-	/** Who read or write, or wait for that. */
-	private final MemoryPermits shared;
-
 	private final List<QueuedLock> queue = new ArrayList<>();
+
+	private final StoredPermits readers = new StoredPermits();
 
 	private @Nullable String owner;
 
@@ -50,8 +44,10 @@ final class MemoryLock implements ExclusiveLock {
 
 	private long queueExpiresAt;
 
-	/** How many have come, of both queues. */
-	private long arrivals;
+	/** The first of the queue, as far as it was seen while others read. */
+	private String seen = "";
+
+	private long seenAt;
 
 	MemoryLock(MemoryServer server, String key) {
 		this(server, key, new MemoryFence(HandOverLimits.STRIDE, server.now()));
@@ -61,36 +57,37 @@ final class MemoryLock implements ExclusiveLock {
 		this.server = server;
 		this.resource = new Resource(Kind.LOCK, key);
 		this.fence = fence;
-		this.shared = new MemoryPermits(server, new Resource(Kind.READ_WRITE, key), this.fence, this);
 	}
 
 	/** Return the same, of which each goes its own way. */
 	MemoryLock copy() {
 		MemoryLock copy = new MemoryLock(this.server, this.resource.key(), this.fence.copy());
-		copy.shared.take(this.shared);
+		copy.readers.take(this.readers);
 		copy.queue.addAll(this.queue);
 		copy.owner = this.owner;
 		copy.expiresAt = this.expiresAt;
 		copy.queueExpiresAt = this.queueExpiresAt;
-		copy.arrivals = this.arrivals;
+		copy.seen = this.seen;
+		copy.seenAt = this.seenAt;
 		return copy;
 	}
 
-	MemoryPermits shared() {
-		return this.shared;
-	}
-
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
-		if (isFree()) {
-			settle(command.token());
+		String token = command.token();
+		Granted held = lengthen(command);
+		if (held != null) {
+			this.queue.removeIf((queued) -> queued.token().equals(token));
+			settle("", 0);
+			return held;
 		}
-		if (isFree() && this.server.grace() == 0) {
-			own(command.token(), command.leaseMillis());
-			return granted();
+		boolean served = settle(token, command.leaseMillis());
+		boolean fits = this.owner == null && this.queue.isEmpty() && (reads(command) || this.readers.isEmpty());
+		if (!served && fits && this.server.grace() == 0) {
+			hold(token, reads(command), command.leaseMillis());
+			served = true;
 		}
-		if (command.token().equals(this.owner)) {
-			this.queue.removeIf((queued) -> queued.token().equals(command.token()));
-			return lengthen(command.leaseMillis());
+		if (served) {
+			return new Granted(this.fence.last(), command.leaseMillis());
 		}
 		if (enqueue) {
 			enqueue(command, polls, this.queue.size());
@@ -98,102 +95,76 @@ final class MemoryLock implements ExclusiveLock {
 		return busy();
 	}
 
-	private Granted granted() {
-		return new Granted(this.fence.last(), ttl());
-	}
-
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
-		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.server.grace() == 0) {
-			own(next.token(), next.leaseMillis());
-			return new ReleaseReply(true, granted());
-		}
 		int place = place(token);
-		this.queue.removeIf((queued) -> queued.token().equals(token));
-		boolean released = token.equals(this.owner);
-		if (released) {
-			this.owner = null;
+		boolean keepsPlace = next != null && place >= 0 && !this.queue.get(place).reads() && !reads(next);
+		if (place >= 0) {
+			this.queue.remove(place);
 		}
-		String nextToken = (next != null) ? next.token() : "";
-		if (next != null && (released || place >= 0) && !nextToken.equals(this.owner)) {
-			enqueue(next, nextPolls, (place >= 0) ? place : this.queue.size());
+		boolean released = end(token);
+		if (next != null && (released || place >= 0) && !holds(next.token())) {
+			enqueue(next, nextPolls, keepsPlace ? place : this.queue.size());
 		}
-		if (isFree()) {
-			settle(nextToken);
-		}
-		AcquireReply reply = null;
-		if (next != null && nextToken.equals(this.owner)) {
-			reply = lengthen(next.leaseMillis());
-		}
-		else if (next != null && place(nextToken) >= 0) {
+		settle((next != null) ? next.token() : "", (next != null) ? next.leaseMillis() : 0);
+		AcquireReply reply = (next != null) ? lengthen(next) : null;
+		if (reply == null && next != null && place(next.token()) >= 0) {
 			reply = busy();
 		}
 		return new ReleaseReply(released, reply, released || this.server.grace() == 0);
 	}
 
-	boolean force(String token) {
-		boolean held = token.equals(this.owner);
-		if (held) {
-			this.server.tellEnded(token, this.fence.next(this.server.now()));
-			release(token, null, false);
+	List<Boolean> force(List<String> tokens) {
+		List<Boolean> held = tokens.stream().map(this::end).toList();
+		for (int i = 0; i < tokens.size(); i++) {
+			if (held.get(i)) {
+				this.server.tellEnded(tokens.get(i), this.fence.next(this.server.now()));
+			}
 		}
+		settle("", 0);
 		return held;
 	}
 
-	boolean renew(String token, long leaseMillis) {
-		if (this.server.grace() > 0) {
-			endReservation();
+	boolean renew(String token, boolean reads, long leaseMillis) {
+		boolean open = this.owner == null && (reads || this.readers.isEmpty());
+		if (holds(token, reads)) {
+			lengthen(token, leaseMillis);
 		}
-		boolean owns = token.equals(this.owner);
-		if (owns) {
-			lengthen(leaseMillis);
+		else if (open && this.server.grace() > 0) {
+			// It went with the server before, and no other token has got anything yet.
+			put(token, reads, leaseMillis);
 		}
-		else if (isFree() && this.server.grace() > 0) {
-			// It went with the server before, and no other token has it yet.
-			this.owner = token;
-			this.expiresAt = this.server.after(leaseMillis);
-			return true;
-		}
-		return owns;
+		return holds(token, reads);
 	}
 
-	ReleaseReply retain(String token, long millis) {
-		boolean owns = token.equals(this.owner);
-		if (owns) {
-			this.expiresAt = this.server.after(millis);
+	ReleaseReply retain(String token, boolean reads, long millis) {
+		boolean holds = holds(token, reads);
+		if (holds) {
+			put(token, reads, millis);
 		}
-		return new ReleaseReply(owns, null, owns || this.server.grace() == 0);
+		return new ReleaseReply(holds, null, holds || this.server.grace() == 0);
 	}
 
-	KeyState inspect() {
-		boolean read = this.shared.isHeld();
-		boolean free = isFree() || isReserved();
-		return new KeyState(read ? "" : free ? null : owner(), read, free ? 0 : ttl(), this.fence.last(), waiting());
-	}
-
-	@Override
-	public int waiting() {
-		return (int) waiters().count();
-	}
-
-	/** Those that wait for the key exclusively, in their order. */
-	private Stream<QueuedLock> waiters() {
-		return this.queue.stream().filter((queued) -> !queued.shared());
+	KeyState inspect(int maxReaders) {
+		return new KeyState(this.owner, ttl(), this.fence.last(), this.queue.size(), this.readers.size(),
+				this.readers.first(maxReaders)
+					.map((reader) -> new PermitHolder(reader.token(), 1, this.server.millisUntil(reader.expiresAt())))
+					.toList());
 	}
 
 	Standing look(int most) {
-		boolean held = owner() != null && !isReserved();
-		Standing others = this.shared.look(most);
-		Resource what = (others.holderCount() > 0 || !held && waiting() == 0 && others.waiting() > 0)
-				? others.resource() : this.resource;
-		List<Place> holders = held ? List.of(Place.of(Objects.requireNonNull(this.owner), Kind.LOCK, 1, ttl()))
-				: others.holders();
-		Stream<Place> own = waiters().limit(most).map((queued) -> Place.of(queued.token(), Kind.LOCK, 1, 0));
-		return new Standing(what, this.fence.last(), null, 0, 0, held ? 1 : others.holderCount(), holders,
-				waiting() + others.waiting(), Stream.concat(own, others.queue().stream()).toList());
+		Stream<Place> holders = (this.owner != null) ? Stream.of(Place
+			.of(this.owner, Kind.LOCK, Resource.ALL, ttl())) : this.readers.first(most)
+				.map((reader) -> Place.of(reader.token(), Kind.LOCK, 1, this.server.millisUntil(reader.expiresAt())));
+		List<Place> waiters = this.queue.stream()
+			.limit(most)
+			.map((queued) -> Place.of(queued.token(), Kind.LOCK, queued.reads() ? 1 : Resource.ALL, 0))
+			.toList();
+		return new Standing(this.resource, this.fence.last(), null, 0, 0,
+				(this.owner != null) ? 1 : this.readers.size(), holders.toList(), this.queue.size(), waiters);
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
-		boolean free = isFree();
+		boolean free = this.owner == null && this.readers.isEmpty();
 		if (free) {
 			this.owner = foreigner;
 			this.expiresAt = (ttlMillis < 0) ? NEVER : this.server.after(ttlMillis);
@@ -201,120 +172,136 @@ final class MemoryLock implements ExclusiveLock {
 		return free;
 	}
 
-	@Override
-	public @Nullable String owner() {
-		return this.owner;
-	}
-
-	@Override
-	public long ttl() {
-		if (owner() == null) {
-			return this.shared.lastTtl();
-		}
-		return (this.expiresAt == NEVER) ? -1 : this.server.millisUntil(this.expiresAt);
-	}
-
-	/** Return whether the key is only kept for the first reader or writer. */
-	private boolean isReserved() {
-		String current = owner();
-		return current != null && KEPT.matcher(current).matches();
-	}
-
-	@Override
-	public void endReservation() {
-		if (isReserved()) {
-			this.owner = null;
-		}
-	}
-
-	@Override
-	public long arrive() {
-		return this.arrivals++;
-	}
-
-	@Override
-	public void mark(AcquireCommand command, boolean polls, long arrival) {
-		unmark();
-		int place = (int) this.queue.stream().filter((queued) -> queued.arrival() < arrival).count();
-		this.queue.add(place, new QueuedLock(command.token(), command.claimMillis(), polls, arrival, true));
-		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * this.server.handoffMillis()));
-	}
-
-	@Override
-	public void unmark() {
-		this.queue.removeIf(QueuedLock::shared);
-	}
-
-	@Override
-	public boolean isWanted(long arrival) {
-		return waiters().anyMatch((queued) -> queued.arrival() < arrival);
-	}
-
-	@Override
-	public void dropAbsent() {
-		unmark();
-		while (!this.queue.isEmpty() && !this.queue.get(0).polls() && this.server.isAbsent(this.queue.get(0).token())) {
-			this.queue.remove(0);
-		}
-	}
-
-	@Override
-	public void grantFirst() {
-		unmark();
-		grant(this.queue.remove(0), "");
-	}
-
 	boolean isIdle(long now) {
 		return (this.owner == null || this.expiresAt <= now) && (this.queue.isEmpty() || this.queueExpiresAt <= now)
-				&& this.shared.isIdle(now);
+				&& (this.readers.isEmpty() || this.readers.lastToEnd().expiresAt() <= now);
 	}
 
 	boolean isDispensable(long now) {
 		return isIdle(now) && this.fence.isDispensable(now);
 	}
 
-	private boolean isFree() {
-		return owner() == null && !this.shared.isHeld();
+	private static boolean reads(AcquireCommand command) {
+		return command.permits() == 1;
 	}
 
-	private void settle(String candidate) {
-		while (!this.queue.isEmpty() && this.server.grace() == 0) {
-			if (grant(this.queue.remove(0), candidate)) {
-				return;
+	private boolean holds(String token) {
+		return holds(token, false) || holds(token, true);
+	}
+
+	private boolean holds(String token, boolean reads) {
+		return reads ? this.readers.contains(token) : token.equals(this.owner);
+	}
+
+	/** Return how long the key is held yet, -1 for no end. */
+	private long ttl() {
+		if (this.owner == null) {
+			return this.readers.isEmpty() ? 0 : this.server.millisUntil(this.readers.lastToEnd().expiresAt());
+		}
+		return (this.expiresAt == NEVER) ? -1 : this.server.millisUntil(this.expiresAt);
+	}
+
+	private boolean end(String token) {
+		if (token.equals(this.owner)) {
+			this.owner = null;
+			return true;
+		}
+		return this.readers.remove(token) != null;
+	}
+
+	/**
+	 * Grant the key to the heads of the queue for as long as they fit: to one
+	 * exclusively, or to readers.
+	 * @param candidate is granted its full lease, and not told
+	 * @return whether the candidate was served
+	 */
+	private boolean settle(String candidate, long leaseMillis) {
+		boolean served = false;
+		while (!this.queue.isEmpty() && this.owner == null && this.server.grace() == 0) {
+			QueuedLock head = this.queue.get(0);
+			boolean isCandidate = head.token().equals(candidate);
+			boolean hasToWait = !head.reads() && !this.readers.isEmpty();
+			if (hasToWait && isCandidate) {
+				see(head);
+			}
+			if (hasToWait && (isCandidate || seesAsPresent(head))) {
+				break;
+			}
+			this.queue.remove(0);
+			if (isCandidate) {
+				hold(head.token(), head.reads(), leaseMillis);
+				served = true;
+			}
+			else if (!hasToWait && (head.polls() || !this.server.isAbsent(head.token()))) {
+				hold(head.token(), head.reads(), head.claimMillis());
+				this.server.tell(this.resource, head.token(), this.fence.last(), head.claimMillis());
 			}
 		}
+		return served;
 	}
 
-	/** Return whether the key was taken. */
-	private boolean grant(QueuedLock head, String candidate) {
-		own(head.shared() ? head.token() + RESERVED : head.token(), head.claimMillis());
-		boolean taken = candidate.equals(this.owner)
-				|| this.server.tell(head.shared() ? this.shared.resource() : this.resource, head.token(),
-						this.fence.last(), head.shared() ? 0 : head.claimMillis())
-				|| head.polls();
-		if (!taken) {
-			this.owner = null;
+	private void see(QueuedLock head) {
+		this.seen = head.token();
+		this.seenAt = this.server.now();
+	}
+
+	/**
+	 * Look whether the first of the queue, which waits for readers to end, is there: not
+	 * if it has no subscription, or has not asked for long.
+	 */
+	private boolean seesAsPresent(QueuedLock head) {
+		if (!head.polls() && this.server.isAbsent(head.token())) {
+			return false;
 		}
-		return taken;
+		if (!head.token().equals(this.seen)) {
+			see(head);
+		}
+		return this.server.now() - this.seenAt < 1000 * patience(head.claimMillis());
 	}
 
-	private void own(String token, long millis) {
-		this.owner = token;
-		this.expiresAt = this.server.after(millis);
+	/** Return how long one waits without asking again, in milliseconds. */
+	private long patience(long claimMillis) {
+		return 2 * Math.max(claimMillis, this.server.handoffMillis());
+	}
+
+	private void hold(String token, boolean reads, long millis) {
+		put(token, reads, millis);
 		this.fence.advance(this.server.now());
 	}
 
-	private Granted lengthen(long millis) {
-		this.expiresAt = Math.max(this.expiresAt, this.server.after(millis));
-		return granted();
+	private void put(String token, boolean reads, long millis) {
+		if (reads) {
+			this.readers.put(new StoredHolder(token, 1, this.server.after(millis)));
+		}
+		else {
+			this.owner = token;
+			this.expiresAt = this.server.after(millis);
+		}
+	}
+
+	private @Nullable Granted lengthen(AcquireCommand command) {
+		return holds(command.token()) ? lengthen(command.token(), command.leaseMillis()) : null;
+	}
+
+	private Granted lengthen(String token, long millis) {
+		StoredHolder reader = this.readers.find(token);
+		long until = Math.max((reader != null) ? reader.expiresAt() : this.expiresAt, this.server.after(millis));
+		if (reader != null) {
+			this.readers.put(new StoredHolder(token, 1, until));
+		}
+		else {
+			this.expiresAt = until;
+		}
+		return new Granted(this.fence.last(), this.server.millisUntil(until));
 	}
 
 	private Busy busy() {
 		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
-		if (isFree()) {
-			return new Busy(this.server.grace(), last, false);
+		if (this.owner == null) {
+			return new Busy(this.readers.isEmpty() ? this.server.grace() : ttl(), last, false);
 		}
-		return new Busy(ttl(), last, this.owner == null || !Tokens.isToken(this.owner));
+		boolean foreign = !Tokens.isToken(this.owner);
+		return new Busy(ttl(), last, foreign, foreign ? null : Tokens.instance(this.owner));
 	}
 
 	private int place(String token) {
@@ -328,17 +315,14 @@ final class MemoryLock implements ExclusiveLock {
 
 	private void enqueue(AcquireCommand command, boolean polls, int newPlace) {
 		int place = place(command.token());
-		long arrival = (place >= 0) ? this.queue.get(place).arrival()
-				: (newPlace < this.queue.size()) ? this.queue.get(newPlace).arrival() : arrive();
-		QueuedLock queued = new QueuedLock(command.token(), command.claimMillis(), polls, arrival, false);
+		QueuedLock queued = new QueuedLock(command.token(), command.claimMillis(), polls, reads(command));
 		if (place >= 0) {
 			this.queue.set(place, queued);
 		}
 		else {
 			this.queue.add(newPlace, queued);
 		}
-		// Four times the re-send time: a token that still waits has asked again by then.
-		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * queued.claimMillis()));
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(patience(queued.claimMillis())));
 	}
 
 	/** Forget what is over, before a command. */
@@ -349,7 +333,7 @@ final class MemoryLock implements ExclusiveLock {
 		if (this.queueExpiresAt <= this.server.now()) {
 			this.queue.clear();
 		}
-		this.shared.expire();
+		this.readers.removeUntil(this.server.now());
 	}
 
 	/**
@@ -358,10 +342,9 @@ final class MemoryLock implements ExclusiveLock {
 	 * @param token its token
 	 * @param claimMillis how long it is granted the key at first
 	 * @param polls whether it is not told of that
-	 * @param arrival when it came, counted over both queues
-	 * @param shared whether it stands for the first reader or writer
+	 * @param reads whether it asks to read
 	 */
-	record QueuedLock(String token, long claimMillis, boolean polls, long arrival, boolean shared) {
+	private record QueuedLock(String token, long claimMillis, boolean polls, boolean reads) {
 	}
 
 }

@@ -20,8 +20,8 @@ import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The permits of one semaphore, or those of which a reader takes one and a writer all.
- * {@link MemoryLeases} sees to it that one command runs at a time.
+ * The permits of one semaphore. {@link MemoryLeases} sees to it that one command runs at
+ * a time.
  */
 final class MemoryPermits {
 
@@ -30,9 +30,6 @@ final class MemoryPermits {
 	private final Resource resource;
 
 	private final MemoryFence fence;
-
-	/** The exclusive lock of the same key, if these are of readers and writers. */
-	private final @Nullable ExclusiveLock lock;
 
 	private final StoredPermits holders = new StoredPermits();
 
@@ -48,11 +45,10 @@ final class MemoryPermits {
 	/** When all that still wait have asked again. */
 	private long until;
 
-	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence, @Nullable ExclusiveLock lock) {
+	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence) {
 		this.server = server;
 		this.resource = resource;
 		this.fence = fence;
-		this.lock = lock;
 	}
 
 	/** Be the same as others, which are not changed by what happens to these. */
@@ -66,40 +62,28 @@ final class MemoryPermits {
 
 	/** Return the same semaphore, of which each goes its own way. */
 	MemoryPermits copy() {
-		MemoryPermits copy = new MemoryPermits(this.server, this.resource, this.fence.copy(), null);
+		MemoryPermits copy = new MemoryPermits(this.server, this.resource, this.fence.copy());
 		copy.take(this);
 		return copy;
 	}
 
-	Resource resource() {
-		return this.resource;
-	}
-
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
-		endReservation();
 		String token = command.token();
 		this.asked = command.limit();
 		QueuedPermits queued = this.queue.get(token);
-		if (queued != null || (enqueue && isLocked())) {
-			enqueue((queued != null) ? queued.command() : command, polls);
-		}
-		if (isLocked()) {
-			return busy(token);
+		if (queued != null) {
+			enqueue(queued.command(), polls);
 		}
 		boolean open = this.server.grace() == 0;
-		if (open && !this.holders.contains(token) && isUnderWriter(command)) {
-			hold(command, command.leaseMillis());
-		}
 		if (!this.holders.contains(token)) {
 			int all = limitOf(command);
 			if (command.permits() > all) {
 				leave(token);
 				settle("");
-				mark("");
 				return new Rejected(all);
 			}
 			settle(token);
-			boolean mayPass = (this.queue.isEmpty() || !command.fair()) && !isWanted(Long.MAX_VALUE) && !isLocked();
+			boolean mayPass = this.queue.isEmpty() || !command.fair();
 			if (open && !this.holders.contains(token) && mayPass && this.holders.used() + command.permits() <= all) {
 				hold(command, command.leaseMillis());
 			}
@@ -116,11 +100,10 @@ final class MemoryPermits {
 		if (enqueue && !this.queue.containsKey(token)) {
 			enqueue(command, polls);
 		}
-		return busy(token);
+		return busy();
 	}
 
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
-		endReservation();
 		boolean waited = leave(token);
 		boolean released = this.holders.remove(token) != null;
 		boolean certain = released || this.server.grace() == 0;
@@ -129,12 +112,10 @@ final class MemoryPermits {
 			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
 		}
 		settle("");
-		mark("");
 		return new ReleaseReply(released, null, certain);
 	}
 
 	List<Boolean> force(List<String> tokens) {
-		endReservation();
 		List<Boolean> held = tokens.stream().map((token) -> this.holders.remove(token) != null).toList();
 		for (int i = 0; i < tokens.size(); i++) {
 			if (held.get(i)) {
@@ -142,15 +123,11 @@ final class MemoryPermits {
 			}
 		}
 		settle("");
-		mark("");
 		return held;
 	}
 
 	boolean renew(String token, int permits, long leaseMillis) {
-		if (this.lock != null && this.server.grace() > 0) {
-			this.lock.endReservation();
-		}
-		if (this.server.grace() > 0 && !this.holders.contains(token) && !isLocked()) {
+		if (this.server.grace() > 0 && !this.holders.contains(token)) {
 			// It went with the server before, and no other token has got anything yet.
 			this.queue.remove(token);
 			this.holders.put(new StoredHolder(token, permits, this.server.after(leaseMillis)));
@@ -169,7 +146,6 @@ final class MemoryPermits {
 	boolean limit(@Nullable Integer newLimit) {
 		boolean limited = this.limit != null;
 		this.limit = newLimit;
-		endReservation();
 		settle("");
 		return limited;
 	}
@@ -179,7 +155,7 @@ final class MemoryPermits {
 			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
 			.toList();
 		return new PermitState(this.limit, isIdle(this.server.now()) ? 0 : this.asked, (int) this.holders.used(),
-				this.holders.size(), first, this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
+				this.holders.size(), first, this.queue.size());
 	}
 
 	Standing look(int most) {
@@ -196,15 +172,6 @@ final class MemoryPermits {
 				(int) this.holders.used(), this.holders.size(), held, this.queue.size(), queued);
 	}
 
-	boolean isHeld() {
-		return !this.holders.isEmpty();
-	}
-
-	/** Return how long until all leases have ended. */
-	long lastTtl() {
-		return isHeld() ? this.server.millisUntil(this.holders.lastToEnd().expiresAt()) : 0;
-	}
-
 	boolean isIdle(long now) {
 		return (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now)
 				&& (this.queue.isEmpty() || Math.max(this.until, this.holders.until()) <= now);
@@ -214,42 +181,8 @@ final class MemoryPermits {
 		return isIdle(now) && this.limit == null && this.fence.isDispensable(now);
 	}
 
-	private boolean isLocked() {
-		return this.lock != null && this.lock.owner() != null;
-	}
-
-	private boolean isUnderWriter(AcquireCommand command) {
-		StoredHolder writer = (command.under() != null) ? this.holders.find(command.under()) : null;
-		return writer != null && writer.permits() == Resource.ALL;
-	}
-
 	private int limitOf(AcquireCommand command) {
 		return (this.limit != null) ? this.limit : command.limit();
-	}
-
-	/** Return whether one that came before an arrival waits for the key exclusively. */
-	private boolean isWanted(long arrival) {
-		return this.lock != null && this.lock.isWanted(arrival);
-	}
-
-	/**
-	 * See to it that the exclusive owner's release finds the first of these that is
-	 * there.
-	 */
-	private void mark(String asker) {
-		if (this.lock == null || !isLocked()) {
-			return;
-		}
-		for (QueuedPermits queued : List.copyOf(this.queue.values())) {
-			String token = queued.command().token();
-			if (!token.equals(asker) && !isPresent(queued)) {
-				leave(token);
-			}
-			else if (token.equals(asker) || queued.polls() || !this.server.isAbsent(token)) {
-				this.lock.mark(queued.command(), queued.polls(), queued.arrival());
-				return;
-			}
-		}
 	}
 
 	/** Return whether one has asked not so long ago. */
@@ -258,48 +191,24 @@ final class MemoryPermits {
 	}
 
 	private boolean leave(String token) {
-		boolean left = this.queue.remove(token) != null;
-		if (left && this.lock != null) {
-			this.lock.unmark();
-		}
-		return left;
+		return this.queue.remove(token) != null;
 	}
 
-	private Busy busy(String token) {
-		mark(token);
+	private Busy busy() {
 		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
-		if (this.lock != null && isLocked()) {
-			return new Busy(this.lock.ttl(), last, true);
-		}
 		if (this.server.grace() > 0) {
 			return new Busy(this.server.grace(), last, false);
 		}
-		long ttl = isHeld() ? this.server.millisUntil(this.holders.firstToEnd().expiresAt()) : 1000;
-		// No message comes when those that wait for the key exclusively give up.
-		return new Busy(ttl, last, isWanted(Long.MAX_VALUE));
+		return new Busy(this.holders.isEmpty() ? 1000 : this.server.millisUntil(this.holders.firstToEnd().expiresAt()),
+				last, false);
 	}
 
 	/**
-	 * Grants as many of those that wait as fit, in their order: none passes another, nor
-	 * one that came earlier and waits for the key exclusively.
+	 * Grants as many of those that wait as fit, in their order: none passes another.
 	 */
 	private void settle(String candidate) {
-		while (!isLocked() && this.server.grace() == 0) {
-			QueuedPermits head = this.queue.isEmpty() ? null : this.queue.values().iterator().next();
-			if (this.lock != null && isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
-				if (!isHeld()) {
-					this.lock.grantFirst();
-					continue;
-				}
-				this.lock.dropAbsent();
-				if (isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
-					return;
-				}
-				continue;
-			}
-			if (head == null) {
-				return;
-			}
+		while (!this.queue.isEmpty() && this.server.grace() == 0) {
+			QueuedPermits head = this.queue.values().iterator().next();
 			AcquireCommand command = head.command();
 			int all = limitOf(command);
 			boolean present = isPresent(head);
@@ -336,21 +245,13 @@ final class MemoryPermits {
 	}
 
 	private void enqueue(AcquireCommand command, boolean polls) {
-		QueuedPermits known = this.queue.get(command.token());
-		long arrival = (known != null) ? known.arrival() : (this.lock != null) ? this.lock.arrive() : 0;
-		this.queue.put(command.token(), new QueuedPermits(command, polls, this.server.now(), arrival));
+		this.queue.put(command.token(), new QueuedPermits(command, polls, this.server.now()));
 		this.until = Math.max(this.until, this.server.after(life(command)));
 	}
 
 	/** Return how long one stands in the queue without asking again, in milliseconds. */
 	private long life(AcquireCommand command) {
 		return 2 * Math.max(command.claimMillis(), this.server.handoffMillis());
-	}
-
-	private void endReservation() {
-		if (this.lock != null) {
-			this.lock.endReservation();
-		}
 	}
 
 	/** Forget what is over, before a command. */
@@ -361,7 +262,7 @@ final class MemoryPermits {
 		}
 	}
 
-	private record QueuedPermits(AcquireCommand command, boolean polls, long stampedAt, long arrival) {
+	private record QueuedPermits(AcquireCommand command, boolean polls, long stampedAt) {
 	}
 
 }

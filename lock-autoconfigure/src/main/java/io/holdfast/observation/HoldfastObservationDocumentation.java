@@ -97,7 +97,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		/** The outcome, see {@link LeaseOutcome}; {@code none} until then. */
 		OUTCOME("outcome"),
 
-		/** The mode of locks: {@code exclusive}, {@code read}, {@code write}. */
+		/** The mode of locks: {@code exclusive}, {@code read}. */
 		MODE("mode");
 
 		private final String key;

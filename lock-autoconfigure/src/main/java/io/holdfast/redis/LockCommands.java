@@ -9,25 +9,27 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
+import io.holdfast.redis.fleet.StandingReplies;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The commands of exclusive locks. Thread-safe.
+ * The commands of locks. Thread-safe.
  */
 final class LockCommands {
+
+	private static final String READS = "r";
 
 	// Linked when the application starts, and not in its first call.
 	private static final Function<StoreScripts, Script> ACQUIRE = StoreScripts::acquire;
 
 	private static final Function<StoreScripts, Script> RELEASE = StoreScripts::release;
-
-	private static final ReplyReader<ReleaseReply> RELEASED = (reply, repeated, late) -> ScriptReplies
-		.released(reply.get(0), null, repeated);
 
 	private final ResourceScripts resources;
 
@@ -35,12 +37,22 @@ final class LockCommands {
 		this.resources = resources;
 	}
 
+	/** Return what the scripts take for the mode in which a lock is asked for. */
+	private static String reads(AcquireCommand command) {
+		return (command.permits() == 1) ? READS : ScriptArguments.NOTHING;
+	}
+
+	/** Return the entry of a token among those that hold a lock, or the owner. */
+	static String holder(AcquireCommand command) {
+		return (command.permits() == 1) ? command.token() + ":" + READS : command.token();
+	}
+
 	/**
 	 * Ask for a lock.
 	 * @param mode how a waiter says that it waits; nothing if it does not
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, String mode) {
-		return this.resources.acquire(ACQUIRE, lock, command, command.token(), command.leaseMillis(),
+		return this.resources.acquire(ACQUIRE, lock, command, command.token(), reads(command), command.leaseMillis(),
 				command.claimMillis(), mode);
 	}
 
@@ -48,40 +60,33 @@ final class LockCommands {
 	 * End a token.
 	 * @param next the token that is brought in, or {@code null}
 	 * @param mode how that one waits
+	 * @param notifications where grants to others of its instance go, which the answer
+	 * tells of; {@code null} if it is another instance's
 	 */
 	CompletableFuture<ReleaseReply> release(Resource lock, AcquireCommand ended, @Nullable AcquireCommand next,
-			String mode) {
-		if (next == null) {
-			return this.resources.send(RELEASE, lock, 0, RELEASED, ended.token());
-		}
-		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
-		return this.resources.send(RELEASE, lock, next.leaseMillis(), reply, ended.token(), next.token(),
-				next.leaseMillis(), next.claimMillis(), mode);
+			String mode, @Nullable StoreNotifications notifications) {
+		Object claim = (ended.permits() != 0) ? (Object) ended.claimMillis() : ScriptArguments.NOTHING;
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> this.resources.released(lock, array, repeated,
+				notifications);
+		return (next == null)
+				? this.resources.send(RELEASE, lock, 0, reply, ended.token(), claim, reads(ended),
+						notifications != null)
+				: this.resources.send(RELEASE, lock, next.leaseMillis(), reply, ended.token(), claim, reads(ended),
+						notifications != null, next.token(), reads(next), next.leaseMillis(), next.claimMillis(), mode);
 	}
 
-	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
-		boolean noNext = reply.size() == 1 || ScriptReplies.number(reply.get(1)) == -1;
-		AcquireReply next = noNext ? null : this.resources.replies().followed(lock, reply, 1);
-		return ScriptReplies.released(reply.get(0), next, repeated);
-	}
-
-	/** End tokens in their names: one, as a lock has one owner. */
+	/** End tokens in their names. */
 	CompletableFuture<List<Boolean>> force(Resource lock, List<String> tokens) {
 		return this.resources.send(StoreScripts::endLock, lock, 0,
 				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
 	}
 
-	CompletableFuture<KeyState> inspect(Resource lock) {
+	CompletableFuture<KeyState> inspect(Resource lock, int maxReaders) {
 		String key = this.resources.options().keyOf(lock);
 		return this.resources.executor().execute(Script.INSPECT, () -> {
 			this.resources.options().check(lock);
 			return RedisKeys.of(key, this.resources.isCluster()).toBytes();
-		}, new Object[0], key, (reply) -> {
-			Object owner = reply.get(0);
-			return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.flag(reply.get(4)),
-					ScriptReplies.number(reply.get(1)), ScriptReplies.number(reply.get(2)),
-					(int) ScriptReplies.number(reply.get(3)));
-		});
+		}, new Object[] { maxReaders, 0 }, key, StandingReplies::keyState);
 	}
 
 }

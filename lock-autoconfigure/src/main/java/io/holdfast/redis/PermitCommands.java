@@ -22,14 +22,9 @@ import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The commands of semaphores and of read-write locks, which are semaphores whose readers
- * take one permit and whose writer takes all. Thread-safe.
+ * The commands of semaphores. Thread-safe.
  */
 final class PermitCommands {
-
-	private static final String SEMAPHORE = "S";
-
-	private static final String READ_WRITE = "R";
 
 	private final ResourceScripts resources;
 
@@ -44,8 +39,7 @@ final class PermitCommands {
 
 	/** Return the arguments of a request as permits-ask.lua takes them. */
 	private static Object[] arguments(AcquireCommand command, String mode, boolean enqueue) {
-		String under = (command.under() != null) ? command.under() : ScriptArguments.NOTHING;
-		return new Object[] { command.token(), command.permits(), command.limit(), command.fair(), under,
+		return new Object[] { command.token(), command.permits(), command.limit(), command.fair(),
 				command.leaseMillis(), command.claimMillis(), mode, enqueue };
 	}
 
@@ -65,27 +59,9 @@ final class PermitCommands {
 		args[0] = ended.token();
 		args[1] = notifications != null;
 		System.arraycopy(asks, 0, args, 2, asks.length);
-		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, notifications);
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> this.resources.released(resource, array, repeated,
+				notifications);
 		return change(StoreScripts::releasePermits, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
-	}
-
-	private ReleaseReply released(Resource resource, List<?> reply, boolean repeated,
-			@Nullable StoreNotifications notifications) {
-		if (reply.size() == 1) {
-			return ScriptReplies.released(reply.get(0), null, repeated);
-		}
-		// The outcome; how many elements tell of the next token; those; three for each
-		// grant.
-		int grantsFrom = 2 + (int) ScriptReplies.number(reply.get(1));
-		AcquireReply next = (grantsFrom > 2)
-				? this.resources.replies().followed(resource, reply.subList(2, grantsFrom), 0) : null;
-		if (notifications != null) {
-			for (int i = grantsFrom; i < reply.size(); i += 3) {
-				notifications.granted(resource, ScriptReplies.text(reply.get(i)),
-						ScriptReplies.number(reply.get(i + 1)), ScriptReplies.number(reply.get(i + 2)));
-			}
-		}
-		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
 	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
@@ -104,18 +80,16 @@ final class PermitCommands {
 	}
 
 	private static Object[] withResource(Resource resource, Object... own) {
-		Object[] args = new Object[own.length + 2];
-		args[0] = letter(resource);
-		args[1] = resource.key();
-		System.arraycopy(own, 0, args, 2, own.length);
+		Object[] args = new Object[own.length + 1];
+		args[0] = resource.key();
+		System.arraycopy(own, 0, args, 1, own.length);
 		return args;
 	}
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.resources.executor()
 			.execute(Script.PERMITS_INSPECT, () -> this.resources.permitKeys(resource).toBytes(),
-					new Object[] { letter(resource), maxHolders, 0 }, this.resources.options().keyOf(resource),
-					PermitCommands::state);
+					new Object[] { maxHolders, 0 }, this.resources.options().keyOf(resource), PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {
@@ -133,10 +107,6 @@ final class PermitCommands {
 				(int) ScriptReplies.number(reply.get(1)), (int) ScriptReplies.number(reply.get(2)),
 				(int) ScriptReplies.number(reply.get(3)), List.copyOf(holders),
 				(int) ScriptReplies.number(reply.get(4)));
-	}
-
-	private static String letter(Resource resource) {
-		return (resource.kind() == Kind.SEMAPHORE) ? SEMAPHORE : READ_WRITE;
 	}
 
 }

@@ -177,7 +177,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 */
 	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
-		inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
+		inspect(new Resource(Kind.LOCK, WARM_UP_KEY), 0);
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
@@ -257,7 +257,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations == null || reply.isCompletedExceptionally()) {
 			return reply;
 		}
-		return lock ? this.confirmations.confirmed(reply, this.options.keyOf(resource), false, command.token())
+		return lock
+				? this.confirmations.confirmed(reply, this.options.keyOf(resource), command.permits() == 1,
+						LockCommands.holder(command))
 				: this.confirmations.confirmed(reply, this.resources.permitKeys(resource).holders(), true,
 						command.token() + ":" + command.permits());
 	}
@@ -267,8 +269,9 @@ public final class RedisLeaseStore implements LeaseStore {
 			@Nullable AcquireCommand next) {
 		// Who asks for too long a lease is told so by its own request, not by a release.
 		AcquireCommand allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
-		return (resource.kind() == Kind.LOCK) ? this.locks.release(resource, ended, allowed, mode())
-				: this.permits.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
+		StoreNotifications told = wakeUpsOf(ended.token());
+		return (resource.kind() == Kind.LOCK) ? this.locks.release(resource, ended, allowed, mode(), told)
+				: this.permits.release(resource, ended, allowed, mode(), told);
 	}
 
 	@Override
@@ -306,8 +309,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return this.locks.inspect(resource);
+	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
+		return this.locks.inspect(resource, maxReaders);
 	}
 
 	@Override

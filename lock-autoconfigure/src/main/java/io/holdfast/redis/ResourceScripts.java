@@ -9,10 +9,12 @@ import java.util.function.IntFunction;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.PermitKeys;
@@ -79,7 +81,7 @@ final class ResourceScripts {
 
 	PermitKeys permitKeys(Resource resource) {
 		this.options.check(resource);
-		return PermitKeys.of(resource.kind(), this.options.keyOf(resource), this.cluster);
+		return PermitKeys.of(this.options.keyOf(resource), this.cluster);
 	}
 
 	/**
@@ -88,7 +90,7 @@ final class ResourceScripts {
 	 * @param reply turns the reply into a result
 	 */
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		boolean permits = !renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK;
+		boolean permits = !renewals.isEmpty() && renewals.get(0).resource().kind() == Kind.SEMAPHORE;
 		Script script = permits ? this.scripts.renewPermits() : this.scripts.renew();
 		return this.executor.execute(script, () -> keys(renewals), ScriptArguments.ofRenewals(renewals, permits), what,
 				reply);
@@ -144,6 +146,29 @@ final class ResourceScripts {
 		StoreScripts shard = this.cluster ? this.shards.apply(name.slot()) : null;
 		return this.executor.execute(script.apply((shard != null) ? shard : this.scripts), name.keys(), args,
 				name.key(), reply);
+	}
+
+	/**
+	 * Return what became of a token that was ended, and tell of the grants to others of
+	 * its instance: each by a message would cost more than the command.
+	 * @param notifications where these go, or {@code null}
+	 */
+	ReleaseReply released(Resource resource, List<?> reply, boolean repeated,
+			@Nullable StoreNotifications notifications) {
+		if (reply.size() == 1) {
+			return ScriptReplies.released(reply.get(0), null, repeated);
+		}
+		// The outcome; how many elements tell of the next token; those; three for each
+		// grant.
+		int grantsFrom = 2 + (int) ScriptReplies.number(reply.get(1));
+		AcquireReply next = (grantsFrom > 2) ? this.replies.followed(resource, reply.subList(2, grantsFrom), 0) : null;
+		if (notifications != null) {
+			for (int i = grantsFrom; i < reply.size(); i += 3) {
+				notifications.granted(resource, ScriptReplies.text(reply.get(i)),
+						ScriptReplies.number(reply.get(i + 1)), ScriptReplies.number(reply.get(i + 2)));
+			}
+		}
+		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
 }

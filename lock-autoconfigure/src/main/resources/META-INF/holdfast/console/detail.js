@@ -63,7 +63,7 @@ export class DetailView {
 		show(byId("detail-state"), one.silent?.length);
 		text(byId("detail-state"), count(one.silent?.length ?? 0, "instance") + " did not answer: "
 			+ (one.silent ?? []).map((each) => this.#instances.name(each)).join(", ") + ". The threads there are not known.");
-		this.#facts(id === "locks" ? [["Kind", one.kind === "READ_WRITE" ? "readers and writers" : "exclusive"],
+		this.#facts(id === "locks" ? [["Mode", (one.holders[0] ?? one.queue[0])?.mode === "READ" ? "readers" : "exclusive"],
 			["Fencing token", one.fencingToken || "–"], ["Granted", one.granted
 				? ago(one.granted) + " ago, at " + utc(one.granted) + " UTC" : "–"]]
 			: [["Permits used", one.used + (one.limit === undefined ? "" : " of " + one.limit)],

@@ -69,15 +69,14 @@ export class LocksView {
 		const free = lock.holders.length === 0;
 		node.seen = lock;
 		node.classList.toggle("free", free);
-		const modes = lock.kind === "READ_WRITE" ? (lock.holders[0]?.mode === "WRITE" ? "a writer" : "readers and writers")
-			: "exclusive";
+		const modes = (lock.holders[0] ?? lock.queue[0])?.mode === "READ" ? "readers" : "exclusive";
 		text(node.querySelector(".what .note"), modes + (lock.fencingToken ? " · fence " + lock.fencingToken : ""));
 		this.#instances.chips(node.querySelector(".holders"), lock.holders,
 			(holder) => (holder.mode === "READ" ? "reads" : null), lock.holderCount);
 		text(node.querySelector(".who .here"), free ? "free" : lock.granted ? "for " + ago(lock.granted) : "");
 		this.#lease(node.querySelector(".ttl"), lock);
-		this.#instances.chips(node.querySelector(".waiters"), lock.queue, (waiter) => (waiter.mode === "READ" ? "reads"
-			: waiter.mode === "WRITE" ? "writes" : null), lock.queueLength);
+		this.#instances.chips(node.querySelector(".waiters"), lock.queue, (waiter) => (waiter.mode === "READ" ? "reads" : null),
+			lock.queueLength);
 		text(node.querySelector(".queue .here"), waiting(lock));
 		const button = node.querySelector(".do button");
 		show(button, this.writable);

@@ -1,33 +1,82 @@
--- Takes the lock for a token if it has no owner and no waiter before it.
+-- Asks for a lock, exclusively or to read.
 --
--- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds.
--- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1), what is
--- left of the grace}.
+-- KEYS: the lock, its queue, its fence, what was seen of its first waiter. Only the server's time decides anything.
+-- ARGV: token, r to read or '' for an exclusive lock, lease, claim, and its mode if it is to wait in the queue, else
+-- ''; times in milliseconds.
+-- Returns the fence alone if the lock was free; {1, fence, ttl} if the token has the lock; else what busy() of lib-lock
+-- says.
+--
+-- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
-local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local waiting = redis.call('ZCARD', queueKey)
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local last = redis.call('GET', fenceKey)
 
-if not owner then
-  settle(token)
-end
-if not owner and grace == 0 then
-  grant(token, lease)
-end
-
-if owner == token then
-  local i = find(token)
-  if i then
-    redis.call('ZREM', queueKey, queue[i])
+-- The usual case, before functions are made that it does not need: there is no waiter, no fence of version 1 is there,
+-- and the lock is free. A write fails where memory is full: what need not write is found out below.
+local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64 or 1e16
+if waiting == 0 and grace == 0 and least < 1e16 then
+  local taken
+  if ARGV[2] == '' then
+    local reply = redis.pcall('SET', lockKey, ARGV[1], 'NX', 'PX', ARGV[3])
+    taken = reply and reply.ok
+  else
+    local reader = redis.pcall('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
+    if not reader.err and (not reader[1] or string.find(reader[1], '^%x+:%d+:r$')) then
+      local millis = math.floor(now / 1000)
+      local ends = millis + ARGV[3]
+      taken = redis.pcall('ZADD', lockKey, 'NX', ends, ARGV[1] .. ':r') == 1
+      if taken and reader[1] then
+        redis.call('ZREMRANGEBYSCORE', lockKey, '-inf', millis)
+      end
+      if taken and (tonumber(reader[2]) or 0) < ends then
+        redis.call('PEXPIREAT', lockKey, ends)
+      end
+    end
   end
-  local ttl = lengthen(lease)
-  return { 1, fence, ttl }
+  if taken then
+    local fence = math.max(least, now)
+    redis.call('SET', fenceKey, fence, 'PX', least > now and retention + math.ceil((least - now) / 1000) or retention)
+    return fence
+  end
 end
 
-local ttl = ownerTtl()
-if ttl == -1 and heal > 0 then
-  redis.call('PEXPIRE', lockKey, heal)
-  ttl = heal
+local owner = redis.pcall('GET', lockKey)
+
+-- lib
+-- lib-lock
+
+local token, reads, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local entry = find(token, claim, reads)
+if entry then
+  -- Removes nothing, but is a first write that Redis allows when its memory is full: so one that waits has its turn
+  -- then, too.
+  redis.call('ZREM', queueKey, '')
+end
+
+local ttl = lengthen(token, lease)
+if ttl then
+  if entry then
+    leaveQueue(entry)
+  end
+  settle()
+  save()
+  return { 1, integer(fence), ttl }
+end
+
+local served = settle(token, lease)
+if not served and not owner and waiting == 0 and grace == 0 and (reads == 'r' or readUntil == 0) then
+  grant(token, reads, lease)
+  served = true
+end
+if served then
+  save()
+  return { 1, integer(fence), lease }
 end
 if mode ~= '' then
-  enqueue(token, claim, mode)
+  enqueue(token, claim, reads, mode, find(token, claim, reads))
 end
-return { 0, ttl, lastFence(), isForeign(owner) and 1 or 0, grace }
+save()
+return busy()

@@ -1,23 +1,33 @@
--- Releases the lock by force, in the name of the token that has it, and tells that token's instance.
+-- Releases a lock by force, in the names of the tokens that hold it, and tells their instances.
 --
--- ARGV: the token.
--- Returns whether it had the lock (0 or 1).
+-- KEYS: as those of lock-acquire.lua. ARGV: the tokens.
+-- Returns for each whether it held the lock (0 or 1).
 
-local token = ARGV[1]
-if owner ~= token then
-  return { 0 }
+local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local waiting = redis.call('ZCARD', queueKey)
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local last = redis.call('GET', fenceKey)
+local owner = redis.pcall('GET', lockKey)
+
+-- lib
+-- lib-lock
+
+local ended, ofInstance = {}, {}
+for i, token in ipairs(ARGV) do
+  -- Ending is the first write: Redis allows it when its memory is full, and then the rest as well.
+  local held = endHold(token)
+  local instance = instanceOf(token)
+  ended[i] = held and 1 or 0
+  if held and instance then
+    ofInstance[instance] = ofInstance[instance] or {}
+    table.insert(ofInstance[instance], token)
+  end
 end
-
--- Removing comes first: Redis allows it when memory is full, and then the rest of the script as well.
-redis.call('DEL', lockKey)
-owner = false
-local instance = instanceOf(token)
-if instance then
-  -- Before others hear of their grants.
-  tellEnded(instance, integer(nextFence()), { token })
+-- Before others hear of their grants.
+for instance, tokens in pairs(ofInstance) do
+  tellEnded(instance, integer(nextFence()), tokens)
 end
 settle()
-if not owner then
-  redis.call('DEL', lockKey)
-end
-return { 1 }
+save()
+return ended

@@ -1,42 +1,145 @@
--- Ends a token, whether it holds the lock or waits for it, and may put another of its instance in its place.
+-- Ends a token, whether it holds a lock or waits for it, and may bring in another one of its instance.
 --
--- ARGV: token and, if another is to follow, next, its lease, its claim, its mode; times in milliseconds.
--- Returns {released (0 or 1; 2 if not, during a grace)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
--- fence, owner is foreign (0 or 1), what is left of the grace; else -1.
+-- KEYS: as those of lock-acquire.lua.
+-- ARGV: token; its claim and r or '', as it asked, or '' and '' if that is not known; whether its own instance ends it
+-- (0 or 1). If another is to follow, next, r or '', its lease, claim and mode. Times in milliseconds.
+-- Returns 1 alone if it held the lock and nothing is to be told; else {released (0 or 1; 2 if not, during a grace), how
+-- many values tell of next: 0 if it was not brought in}, these, as lock-acquire.lua says them in a list, and of each
+-- token of that instance which was granted the lock by this: the token, the fence, for how long.
 
-local token, nextToken, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local token, nextToken = ARGV[1], ARGV[5]
 
--- The first write, whether or not there is anything to remove: Redis allows it when its memory is full, and then the
--- rest of the script as well.
-local i = find(token)
-redis.call('ZREM', queueKey, i and queue[i] or token)
-local place = i and removeAt(i)
+-- Who waits, as members and scores, if these are not many. To count them first takes less where there are none, as most
+-- often if no token is to follow.
+local MANY = 64
+local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('ZRANGE', queueKey, 0, MANY - 1, 'WITHSCORES') or {}
+local owner = redis.pcall('GET', lockKey)
 
-local released = owner == token
-if released then
-  owner = false
-end
-
--- Only a token that was still in use brings in the next one. A late copy of this command must not revive it.
-if nextToken and (released or place) and owner ~= nextToken then
-  enqueue(nextToken, claim, mode, place)
-end
-
-if not owner then
-  settle(nextToken)
-end
-if not owner then
+-- The first usual case, as those below before functions are made that it does not need: there is no waiter, and no
+-- token is to follow.
+if not queue[1] and not nextToken and owner == token then
   redis.call('DEL', lockKey)
+  return 1
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if not queue[1] and not nextToken and ARGV[3] == 'r' and grace == 0 and type(owner) == 'table' then
+  local ends = redis.pcall('ZSCORE', lockKey, token .. ':r')
+  if type(ends) == 'string' and tonumber(ends) * 1000 > now then
+    redis.call('ZREM', lockKey, token .. ':r')
+    return 1
+  end
 end
 
-local result = { released and 1 or grace > 0 and 2 or 0 }
-if nextToken and owner == nextToken then
-  local ttl = lengthen(lease)
-  result[2], result[3], result[4] = 1, fence, ttl
-elseif nextToken and find(nextToken) then
-  result[2], result[3], result[4] = 0, ownerTtl(), lastFence()
-  result[5], result[6] = isForeign(owner) and 1 or 0, grace
+-- lib
+
+-- Writes the time as the next fence and reads the last one by one command; by a second one, what is above the last one,
+-- if the time was not. Returns the fence as text; nothing, and has changed nothing, where memory is full, writes are
+-- refused or another type is stored there: what is right then is found out below.
+local function replaceFence()
+  local fence = string.format('%.0f', now)
+  local last = redis.pcall('SET', fenceKey, fence, 'PX', retention, 'GET')
+  if type(last) == 'table' then
+    return
+  end
+  local digits = string.match(last or '', '^(%d+) ?%d*$')
+  local least = digits and digits + 64 or 0
+  if least > now then
+    fence = string.format('%.0f', least)
+    redis.call('SET', fenceKey, fence, 'PX', retention + math.ceil((least - now) / 1000))
+  end
+  return fence
+end
+
+-- The usual cases of passing an exclusive lock on. Without waiters, next follows, exclusively.
+if owner == token and grace == 0 and not queue[1] and ARGV[6] == '' then
+  local fence = replaceFence()
+  if fence then
+    redis.call('SET', lockKey, nextToken, 'PX', ARGV[7])
+    return { 1, 3, 1, tonumber(fence), tonumber(ARGV[7]) }
+  end
+end
+-- Else the first of them does, who wants it exclusively and whose instance is there; and next, if there is one, goes
+-- behind all.
+if owner == token and grace == 0 and queue[1] and #queue < 2 * MANY then
+  local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
+  local usual = head and #instance == 32 and #claim < 16
+  local score = tonumber(queue[#queue])
+  local rest = nextToken and ':' .. ARGV[8] .. ':' .. ARGV[6] .. ARGV[9]
+  if usual and rest then
+    -- The queue's expiry need not be looked at for next, if that was done for its like in the same quarter of the least
+    -- life.
+    local quarter = 500 * ARGV[8]
+    usual = tonumber(ARGV[8]) >= handoffTimeout and string.sub(queue[#queue - 1], -#rest) == rest
+        and math.floor(score / quarter) == math.floor(now / quarter)
+  end
+  -- Not if one of both is in the queue already: the one leaves its place to next, and the other has no second one.
+  for i = 1, #queue, 2 do
+    local waiter = usual and string.match(queue[i], '^%x+:%d+')
+    usual = waiter and waiter ~= token and waiter ~= nextToken
+  end
+  local ours = usual and ARGV[4] == '1' and string.find(token, instance .. ':', 1, true) == 1
+  local fence = usual and (ours or not isAbsent(instance, mode)) and replaceFence()
+  if fence then
+    if rest then
+      redis.call('ZADD', queueKey, string.format('%.0f', math.max(now, score + 1)), nextToken .. rest)
+    end
+    redis.call('ZREM', queueKey, queue[1])
+    redis.call('SET', lockKey, head, 'PX', claim)
+    local answer = rest and { 1, 6, 0, tonumber(claim), tonumber(fence), 0, 0, instance } or { 1, 0 }
+    if ours then
+      table.insert(answer, head)
+      table.insert(answer, fence)
+      table.insert(answer, claim)
+    else
+      send(instance, 'L ' .. fence .. ' ' .. claim .. ' ' .. head .. ' ' .. string.sub(lockKey, prefixLength + 1))
+    end
+    return #answer > 2 and answer or 1
+  end
+end
+
+local waiting = #queue < 2 * MANY and #queue / 2 or redis.call('ZCARD', queueKey)
+local last = redis.call('GET', fenceKey)
+
+-- lib-lock
+
+if ARGV[4] == '1' then
+  listener = string.match(token, '^%x+')
+end
+-- The removal is the first write, whether or not there is anything to remove: Redis allows it when its memory is full,
+-- and then the rest of the script as well.
+local entry, place = find(token, ARGV[2], ARGV[3])
+if entry then
+  leaveQueue(entry)
 else
-  result[2] = -1
+  redis.call('ZREM', queueKey, '')
+end
+local released = endHold(token)
+
+-- Only a token that was still in use brings in the next one. A late copy of this command must not revive it. Who takes
+-- the place of one that waited passes no other: both want the lock exclusively, and their instance has one place for
+-- all that do.
+local lease = tonumber(ARGV[7])
+if nextToken and (released or entry) and owner ~= nextToken and not endOfReader(nextToken) then
+  local keeps = entry and ARGV[6] == '' and not string.find(entry, ':r[sp]$')
+  local own, score = find(nextToken, ARGV[8], ARGV[6])
+  enqueue(nextToken, ARGV[8], ARGV[6], ARGV[9], own, own and score or keeps and place or nil)
+end
+settle(nextToken, lease)
+
+local answer = {}
+local ttl = nextToken and lengthen(nextToken, lease)
+if ttl then
+  answer = { 1, integer(fence), ttl }
+elseif nextToken and find(nextToken, ARGV[8], ARGV[6]) then
+  answer = busy()
+end
+save()
+local result = { released and 1 or grace > 0 and 2 or 0, #answer }
+for _, values in ipairs({ answer, told }) do
+  for _, value in ipairs(values) do
+    result[#result + 1] = value
+  end
 end
 return result

@@ -1,24 +1,38 @@
 -- Releases permits by force, in the names of the tokens that hold them, and tells the instances of these.
 --
--- ARGV, further: the tokens.
+-- KEYS: as those of permits-acquire.lua. ARGV: the key as its user named it, the tokens.
 -- Returns for each whether it held any (0 or 1).
 
-if excluded or not used or not lastEnd then
+local holdersKey, queueKey, stateKey, limitKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local holders = redis.call('ZCARD', holdersKey)
+local waiting = redis.call('ZCARD', queueKey)
+local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
+local used, lastEnd, asked, fence = tonumber(state[1]), tonumber(state[2]), state[3], tonumber(state[4]) or 0
+local time = redis.call('TIME')
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
+local limitValue = redis.call('GET', limitKey)
+local token, said, first
+
+-- lib
+-- lib-permits
+
+if not used or not lastEnd then
   -- A first write that Redis allows when its memory is full: see permits-release.lua.
   redis.call('ZREM', queueKey, '')
 end
 dropEnded()
 
 local ended, ofInstance = {}, {}
-for i = 3, #ARGV do
-  local token = ARGV[i]
-  local saidOfIt = redis.call('HGET', stateKey, token)
-  local held = endHold(token, permitsOf(saidOfIt), saidOfIt)
-  ended[i - 2] = held and 1 or 0
+for i = 2, #ARGV do
+  local holder = ARGV[i]
+  local saidOfIt = redis.call('HGET', stateKey, holder)
+  local held = endHold(holder, permitsOf(saidOfIt), saidOfIt)
+  ended[i - 1] = held and 1 or 0
   if held then
-    local instance = string.match(token, '^%x+')
+    local instance = string.match(holder, '^%x+')
     ofInstance[instance] = ofInstance[instance] or {}
-    table.insert(ofInstance[instance], token)
+    table.insert(ofInstance[instance], holder)
   end
 end
 -- Before others hear of their grants.

@@ -1,7 +1,6 @@
--- Looks at a semaphore or a read-write lock without changing anything.
+-- Looks at a semaphore without changing anything.
 --
--- KEYS: as those of permits-shared.lua. ARGV: S for a semaphore or R for a read-write lock, how many holders to name at
--- most, how many of the queue.
+-- KEYS: as those of permits-acquire.lua. ARGV: how many holders to name at most, how many of the queue.
 -- Returns {limit of an operator or nil, last limit asked for, permits used, number of holders, number of waiters, how many
 -- holders are named, token and permits of the one whose lease ends first, milliseconds until then, and so on; then the
 -- entries of those in the queue}.
@@ -9,21 +8,13 @@
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 
--- An exclusive lock's owner, a string, may have the key of a read-write lock.
-local holders = redis.pcall('ZCOUNT', KEYS[1], '(' .. now, '+inf')
-if type(holders) == 'table' then
-  if ARGV[1] ~= 'R' or not string.find(holders.err, 'WRONGTYPE', 1, true) then
-    return holders
-  end
-  redis.call('GET', KEYS[1])
-  holders = 0
-end
+local holders = redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
 
 -- What another program put beside the key, for operators, does not hide its holders.
 local function read(nothing, ...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
-    return ARGV[3] ~= '0' and string.find(reply.err, 'WRONGTYPE', 1, true) and nothing or redis.call(...)
+    return ARGV[2] ~= '0' and string.find(reply.err, 'WRONGTYPE', 1, true) and nothing or redis.call(...)
   end
   return reply
 end
@@ -51,26 +42,20 @@ else
   used = sum('(' .. now, '+inf')
 end
 
-local limit = ARGV[1] == 'S' and number(read('', 'GET', KEYS[4])) or false
+local limit = number(read('', 'GET', KEYS[4])) or false
 local waiting = read(0, 'ZCARD', KEYS[2])
-if ARGV[1] == 'R' then
-  -- Those that wait for the key exclusively, without what stands for the first of this queue.
-  for _, entry in ipairs(read({}, 'ZRANGE', KEYS[5], 0, -1)) do
-    waiting = waiting + (string.find(entry, 'r$') and 0 or 1)
-  end
-end
 local asked = number(read('', 'HGET', KEYS[3], 'asked')) or 0
 local result = { limit, asked, used, holders, waiting, 0 }
 if holders > 0 then
-  local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+  local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
   result[6] = #first / 2
   for i = 1, #first, 2 do
     table.insert(result, first[i])
     table.insert(result, first[i + 1] - now)
   end
 end
-if ARGV[3] ~= '0' then
-  for _, entry in ipairs(read({}, 'ZRANGE', KEYS[2], 0, ARGV[3] - 1)) do
+if ARGV[2] ~= '0' then
+  for _, entry in ipairs(read({}, 'ZRANGE', KEYS[2], 0, ARGV[2] - 1)) do
     table.insert(result, entry)
   end
 end

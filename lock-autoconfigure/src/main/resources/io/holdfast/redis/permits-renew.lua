@@ -1,8 +1,8 @@
 -- Lengthens the leases of many tokens, and never shortens one; or has them end at a given time.
 --
--- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits; for each of
--- them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it is to last no longer,
--- either.
+-- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits; for
+-- each of them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it is to
+-- last no longer, either.
 -- Returns how many there are, and at which places those are whose tokens hold no permits.
 
 local time = redis.call('TIME')
@@ -10,11 +10,6 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- Its server is gone, and took it along; no other token has got anything yet.
 local function holdAgain(holders, queue, state, token, permits)
-  local last = redis.call('ZRANGE', holders, -1, -1)[1]
-  if last and not string.find(last, '^%x+:%d+:%d+$') then
-    -- Another program's.
-    return false
-  end
   local waiter = string.match(redis.call('HGET', state, token) or '', '^%d+(:.*)$')
   if waiter then
     redis.call('ZREM', queue, token .. waiter)
@@ -28,7 +23,6 @@ local function holdAgain(holders, queue, state, token, permits)
   if used then
     redis.call('HSET', state, 'used', string.format('%.0f', used + permits))
   end
-  return true
 end
 
 local count = keyCount / 3
@@ -38,11 +32,6 @@ for i = 1, count do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
   local token, permits, lease = ARGV[i], ARGV[count + i], tonumber(ARGV[2 * count + (each and i or 1)])
   local ends = now + math.abs(lease)
-  local owner = grace > 0 and lease > 0 and redis.pcall('GET', holders)
-  if type(owner) == 'string' and string.find(owner, '^%x+:%d+:r$') and string.find(owner, ':', 1, true) == 33 then
-    -- It was kept for a reader or writer: see permits-shared.lua.
-    redis.call('DEL', holders)
-  end
   local entry = token .. ':' .. permits
   local lastEnd = redis.pcall('HGET', state, 'until')
   local score = redis.pcall('ZSCORE', holders, entry)
@@ -58,7 +47,8 @@ for i = 1, count do
     end
   end
   if grace > 0 and lease > 0 and not wrong and not score then
-    score = holdAgain(holders, queue, state, token, permits) and 0
+    holdAgain(holders, queue, state, token, permits)
+    score = 0
   end
   if wrong or not score or tonumber(score) <= now and (grace == 0 or lease <= 0) then
     answer[#answer + 1] = i

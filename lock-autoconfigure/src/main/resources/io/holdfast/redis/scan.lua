@@ -10,7 +10,7 @@ local result = { ARGV[1] }
 -- Keys beside others, which have a hash tag, that say nothing of who holds or waits. A fence outlives its lock for long.
 local function saysNothing(key)
   return string.find(key, '^[^{]*{[^}]+}')
-      and (string.find(key, ':fence$') or string.find(key, ':state$') or string.find(key, ':rw%-state$'))
+      and (string.find(key, ':fence$') or string.find(key, ':state$') or string.find(key, ':seen$'))
 end
 
 repeat

@@ -207,7 +207,6 @@ class LocksEndpointTests {
 		assertThat(view.fleet().locks()).hasSize(6);
 		LockDescriptor third = view.fleet().locks().get(3);
 		assertThat(third.key()).isEqualTo("stock:3");
-		assertThat(third.kind()).isEqualTo("EXCLUSIVE");
 		assertThat(third.fencingToken()).isEqualTo(leases.get(3).fencingToken());
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
@@ -229,12 +228,11 @@ class LocksEndpointTests {
 	@Test
 	@DisplayName("one lock is told, whose key may contain slashes; of one that is free nothing is")
 	void tellsOfOne() {
-		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.WRITE));
+		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.EXCLUSIVE));
 		LockDescriptor view = this.endpoint.lock("a", "b", "c");
 		assertThat(view).isNotNull();
 		assertThat(view.key()).isEqualTo("a/b/c");
-		assertThat(view.kind()).isEqualTo("READ_WRITE");
-		assertThat(view.holders()).extracting(LockDescriptor.LockHolder::mode).containsExactly(LockMode.WRITE);
+		assertThat(view.holders()).extracting(LockDescriptor.LockHolder::mode).containsExactly(LockMode.EXCLUSIVE);
 		assertThat(this.endpoint.lock("a", "b")).isNull();
 	}
 

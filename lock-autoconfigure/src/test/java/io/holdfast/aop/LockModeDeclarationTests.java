@@ -31,7 +31,7 @@ class LockModeDeclarationTests {
 			settings.write("a");
 			LockRequest request = LockRequest.of("settings:a").name("settings");
 			assertThat(context.locks().requests()).containsExactly(request.only("settings"),
-					request.mode(LockMode.READ), request.mode(LockMode.WRITE).autoRenew(false));
+					request.mode(LockMode.READ), request.mode(LockMode.EXCLUSIVE).autoRenew(false));
 		}
 	}
 
@@ -43,7 +43,7 @@ class LockModeDeclarationTests {
 			composed.read();
 			composed.write();
 			assertThat(context.locks().requests()).extracting(LockRequest::mode)
-				.isEqualTo(List.of(LockMode.READ, LockMode.WRITE));
+				.isEqualTo(List.of(LockMode.READ, LockMode.EXCLUSIVE));
 		}
 	}
 
@@ -55,7 +55,7 @@ class LockModeDeclarationTests {
 			reader.read();
 			reader.write();
 			assertThat(context.locks().requests()).containsExactly(LockRequest.of("r").name("r").mode(LockMode.READ),
-					LockRequest.of("r").name("r").mode(LockMode.WRITE));
+					LockRequest.of("r").name("r").mode(LockMode.EXCLUSIVE));
 		}
 	}
 
@@ -69,7 +69,7 @@ class LockModeDeclarationTests {
 		void read(String user) {
 		}
 
-		@DistributedLock(name = "settings", key = "#user", mode = LockMode.WRITE, autoRenew = false)
+		@DistributedLock(name = "settings", key = "#user", mode = LockMode.EXCLUSIVE, autoRenew = false)
 		void write(String user) {
 		}
 
@@ -91,7 +91,7 @@ class LockModeDeclarationTests {
 		void read() {
 		}
 
-		@SharedLock(LockMode.WRITE)
+		@SharedLock(LockMode.EXCLUSIVE)
 		void write() {
 		}
 
@@ -103,7 +103,7 @@ class LockModeDeclarationTests {
 		public void read() {
 		}
 
-		@DistributedLock(name = "r", mode = LockMode.WRITE)
+		@DistributedLock(name = "r", mode = LockMode.EXCLUSIVE)
 		public void write() {
 		}
 

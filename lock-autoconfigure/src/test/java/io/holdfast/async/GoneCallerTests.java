@@ -529,7 +529,7 @@ class GoneCallerTests {
 			return work.get();
 		}
 
-		@DistributedLock(key = "#key", waitTime = "10s", mode = LockMode.WRITE)
+		@DistributedLock(key = "#key", waitTime = "10s", mode = LockMode.EXCLUSIVE)
 		public CompletableFuture<String> writing(String key, Body work) {
 			return work.get();
 		}

@@ -260,7 +260,7 @@ class AnnotatedMethodsTests {
 			body.run();
 		}
 
-		@DistributedLock(name = "settings", mode = LockMode.WRITE)
+		@DistributedLock(name = "settings", mode = LockMode.EXCLUSIVE)
 		public void write(Runnable body) {
 			body.run();
 		}

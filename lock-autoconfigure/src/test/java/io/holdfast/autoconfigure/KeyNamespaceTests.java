@@ -141,7 +141,7 @@ class KeyNamespaceTests extends RedisTestCase {
 				assertThat(as("other", () -> locks.admin().forceRelease("a", LockMode.EXCLUSIVE))).isFalse();
 				assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isTrue();
 			}
-			try (LockLease writer = locks.acquire(LockRequest.of("b").mode(LockMode.WRITE))) {
+			try (LockLease writer = locks.acquire(LockRequest.of("b").mode(LockMode.EXCLUSIVE))) {
 				assertThat(writer.isHeld()).isTrue();
 				assertThat(locks.admin().forceRelease("b", LockMode.READ)).isFalse();
 				assertThat(as("other", () -> locks.admin().forceRelease("b"))).isFalse();

@@ -140,12 +140,12 @@ class MemoryBackendTests {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
 			LockRequest reading = LockRequest.of("a").mode(LockMode.READ).waitTime(Duration.ZERO);
-			LockRequest writing = LockRequest.of("a").mode(LockMode.WRITE).waitTime(Duration.ZERO);
+			LockRequest writing = LockRequest.of("a").mode(LockMode.EXCLUSIVE).waitTime(Duration.ZERO);
 			LockLease one = locks.acquire(reading);
 			LockLease two = onAnotherThread(() -> locks.acquire(reading));
 			assertThat(onAnotherThread(() -> locks.tryAcquire(writing))).isEmpty();
 			assertThat(onAnotherThread(() -> locks.tryAcquire("a"))).isEmpty();
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.READ_WRITE);
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.READERS);
 			one.close();
 			two.close();
 			ReadWriteLockView view = locks.asReadWriteLock("a");
@@ -176,23 +176,28 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("The status tells readers from a writer, and either side can be released by force")
+	@DisplayName("The status tells readers from an exclusive owner, and either side can be released by force")
 	void readersAndWriter() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
-			LockLease writer = locks.acquire(LockRequest.of("a").mode(LockMode.WRITE));
+			LockLease owner = locks.acquire(LockRequest.of("a"));
+			LockLease nested = locks.acquire(LockRequest.of("a").mode(LockMode.READ));
+			assertThat(nested.fencingToken()).isEqualTo(owner.fencingToken());
+			assertThat(locks.status("a").readers()).isZero();
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.THIS_INSTANCE);
+			assertThat(locks.admin().forceRelease("a", LockMode.READ)).isFalse();
+			assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isTrue();
+			assertThat(owner.isHeld()).isFalse();
+			assertThat(nested.isHeld()).isFalse();
+			owner.close();
+			nested.close();
 			LockLease reader = locks.acquire(LockRequest.of("a").mode(LockMode.READ));
 			assertThat(locks.status("a").readers()).isEqualTo(1);
-			assertThat(locks.status("a").isWriteLocked()).isTrue();
-			assertThat(locks.admin().forceRelease("a", LockMode.WRITE)).isTrue();
-			assertThat(writer.isHeld()).isFalse();
-			assertThat(reader.isHeld()).isTrue();
-			assertThat(locks.status("a").isWriteLocked()).isFalse();
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.READERS);
 			assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isFalse();
 			assertThat(locks.admin().forceRelease("a", LockMode.READ)).isTrue();
 			assertThat(reader.isHeld()).isFalse();
 			assertThat(locks.status("a").owner()).isEqualTo(Owner.NONE);
-			writer.close();
 			reader.close();
 		});
 	}

@@ -260,7 +260,7 @@ class NotAcquiredStrategyTests {
 			return inside.get();
 		}
 
-		@DistributedLock(name = "own", mode = LockMode.WRITE)
+		@DistributedLock(name = "own", mode = LockMode.EXCLUSIVE)
 		public String writing() {
 			return "written";
 		}

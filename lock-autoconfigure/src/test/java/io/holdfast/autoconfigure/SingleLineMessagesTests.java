@@ -157,6 +157,7 @@ class SingleLineMessagesTests {
 		locks.release(KEY, null, user);
 		locks.release(KEY, null, user);
 		assertThat(lease.isHeld()).isFalse();
+		lease.release();
 		this.locks.acquire(LockRequest.of(KEY).mode(LockMode.READ));
 		this.locks.admin().forceRelease(KEY, LockMode.READ);
 		semaphores.limit(KEY, 3, null, user);

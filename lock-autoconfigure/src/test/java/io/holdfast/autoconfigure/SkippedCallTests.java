@@ -279,7 +279,7 @@ class SkippedCallTests {
 			return "ran";
 		}
 
-		@DistributedLock(key = "'read'", mode = LockMode.WRITE, waitTime = "0", onTimeout = OnTimeout.SKIP)
+		@DistributedLock(key = "'read'", mode = LockMode.EXCLUSIVE, waitTime = "0", onTimeout = OnTimeout.SKIP)
 		public @Nullable String write() {
 			return "ran";
 		}

@@ -42,7 +42,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 		int waitMillis = oneIn(5, random) ? 0 : 100 + random.nextInt(4000);
 		int holdMillis = oneIn(40, random) ? random.nextInt(3 * leaseMillis) : random.nextInt(30);
 		Face face = Face.values()[random.nextInt(Face.values().length)];
-		Mode mode = List.of(Mode.EXCLUSIVE, Mode.EXCLUSIVE, Mode.READ, Mode.WRITE, Mode.PERMITS, Mode.PERMITS)
+		Mode mode = List.of(Mode.EXCLUSIVE, Mode.EXCLUSIVE, Mode.READ, Mode.READ, Mode.PERMITS, Mode.PERMITS)
 			.get(random.nextInt(6));
 		List<String> keys = List.of(any((mode == Mode.PERMITS) ? SEMAPHORES : LOCKS, random));
 		if (mode != Mode.PERMITS && oneIn(10, random)) {
@@ -73,7 +73,6 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 	LockRequest locks() {
 		return LockRequest.ofAll(this.keys).mode(switch (this.mode) {
 			case READ -> LockMode.READ;
-			case WRITE -> LockMode.WRITE;
 			default -> LockMode.EXCLUSIVE;
 		})
 			.waitTime(Duration.ofMillis(this.waitMillis))

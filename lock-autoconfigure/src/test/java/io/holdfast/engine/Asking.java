@@ -68,7 +68,6 @@ final class Asking {
 		List<String> keys = (use.key() >= 0) ? List.of("k" + use.key()) : List.of("k0", "k1");
 		LockMode mode = switch (use.mode()) {
 			case READ -> LockMode.READ;
-			case WRITE -> LockMode.WRITE;
 			case EXCLUSIVE, PERMITS -> LockMode.EXCLUSIVE;
 		};
 		LockRequest request = LockRequest.ofAll(keys)

@@ -79,16 +79,7 @@ final class Leftovers {
 	}
 
 	private List<String> tokens(Resource resource) {
-		if (resource.kind() == Kind.LOCK) {
-			String owner = this.simulation.operator.inspect(resource).join().owner();
-			return (owner != null) ? List.of(owner) : List.of();
-		}
-		return this.simulation.operator.inspectPermits(resource, 100)
-			.join()
-			.holders()
-			.stream()
-			.map(LeaseStore.PermitHolder::token)
-			.toList();
+		return SimulatedStore.holders(this.simulation.operator, resource);
 	}
 
 }

@@ -6,7 +6,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * Exclusive locks as a {@link LeaseStore} knows them.
+ * Locks as a {@link LeaseStore} knows them.
  */
 public final class Locks {
 
@@ -18,7 +18,7 @@ public final class Locks {
 	}
 
 	public static Renewal renewal(String key, String token, long leaseMillis) {
-		return new Renewal(lock(key), token, 1, leaseMillis);
+		return new Renewal(lock(key), token, Resource.ALL, leaseMillis);
 	}
 
 }

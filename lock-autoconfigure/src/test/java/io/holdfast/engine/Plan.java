@@ -177,7 +177,7 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private Use use(int user, int instance) {
 			What mode = (this.workload != What.READ) ? this.workload
-					: in(8) ? What.EXCLUSIVE : in((this.passes > 0) ? 2 : 3) ? What.WRITE : What.READ;
+					: in((this.passes > 0) ? 2 : 3) ? What.EXCLUSIVE : What.READ;
 			boolean all = mode != What.PERMITS && in(6);
 			int permits = (mode == What.PERMITS && !isToBeAlike()) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
@@ -204,7 +204,7 @@ record Plan(Setup setup, List<Step> steps) {
 				case 1 -> Extra.REENTER;
 				case 2 -> Extra.RENEW;
 				case 3 -> Extra.RELEASE_TWICE;
-				default -> (mode == What.WRITE) ? Extra.READ : Extra.NEST;
+				default -> (mode == What.EXCLUSIVE) ? Extra.READ : Extra.NEST;
 			};
 		}
 
@@ -314,7 +314,7 @@ record Plan(Setup setup, List<Step> steps) {
 			}
 			if (in(2)) {
 				// So that there is something to be told.
-				What mode = (this.workload == What.READ) ? What.WRITE : this.workload;
+				What mode = (this.workload == What.READ) ? What.EXCLUSIVE : this.workload;
 				this.steps.add(new Use(MOST_USERS, random(INSTANCES), random(60), Face.ASYNC, mode, random(KEYS), 1,
 						true, 1000, LONGEST_LEASE / 2, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
 			}

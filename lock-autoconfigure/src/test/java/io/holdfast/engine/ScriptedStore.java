@@ -161,8 +161,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		this.asked.add(resource.key());
-		return send("acquire " + number(command.token())
-				+ ((command.under() != null) ? " under " + number(command.under()) : "") + (enqueue ? "" : " at once"));
+		return send("acquire " + number(command.token()) + (enqueue ? "" : " at once"));
 	}
 
 	@Override
@@ -195,7 +194,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource) {
+	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
 		return send("inspect");
 	}
 
@@ -297,7 +296,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void owned(String owner) {
-			this.answer.complete(new KeyState(owner, false, 1000, 1, 0));
+			this.answer.complete(new KeyState(owner, 1000, 1, 0, 0, List.of()));
 		}
 
 		public void permits(@Nullable Integer limit, int used) {

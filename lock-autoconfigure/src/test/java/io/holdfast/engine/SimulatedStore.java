@@ -112,12 +112,7 @@ final class SimulatedStore implements LeaseStore {
 	/** The number of the server on which a token stands, or -1. */
 	CompletableFuture<Integer> stands(Resource resource, String token, SimulatedReplicas replicas) {
 		return this.connection.send("confirm", "", resource, () -> {
-			boolean stands = (resource.kind() == Kind.LOCK) ? token.equals(this.store.inspect(resource).join().owner())
-					: this.store.inspectPermits(resource, 100)
-						.join()
-						.holders()
-						.stream()
-						.anyMatch((holder) -> holder.token().equals(token));
+			boolean stands = holders(this.store, resource).contains(token);
 			return CompletableFuture.completedFuture(stands ? replicas.failOvers() : -1);
 		});
 	}
@@ -272,8 +267,7 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	private static AcquireCommand lasting(AcquireCommand command, long millis) {
-		return new AcquireCommand(command.token(), command.permits(), command.limit(), command.fair(), command.under(),
-				millis, millis);
+		return new AcquireCommand(command.token(), command.permits(), command.limit(), command.fair(), millis, millis);
 	}
 
 	/** Note what is granted to a token that has a lease, as it may undo a loss. */
@@ -305,7 +299,7 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.send("release " + resource + ((next != null) ? " for another" : ""), ended.token(),
 				resource, () -> {
 					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
-							? this.store.inspect(resource).join().owner() : null;
+							? this.store.inspect(resource, 0).join().owner() : null;
 					if (owner != null && !owner.equals(ended.token())) {
 						this.store.release(resource, AcquireCommand.unknown(owner, 1), null);
 					}
@@ -378,8 +372,8 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return this.connection.send("inspect", "", resource, () -> this.store.inspect(resource));
+	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
+		return this.connection.send("inspect", "", resource, () -> this.store.inspect(resource, maxReaders));
 	}
 
 	@Override
@@ -407,10 +401,19 @@ final class SimulatedStore implements LeaseStore {
 		this.store.close();
 	}
 
+	/** The tokens that hold something, and the text of a foreign owner. */
+	static List<String> holders(LeaseStore store, Resource resource) {
+		if (resource.kind() == Kind.SEMAPHORE) {
+			return store.inspectPermits(resource, 100).join().holders().stream().map(PermitHolder::token).toList();
+		}
+		KeyState state = store.inspect(resource, 100).join();
+		return (state.owner() != null) ? List.of(state.owner())
+				: state.readers().stream().map(PermitHolder::token).toList();
+	}
+
 	static Mode mode(Resource resource, int permits) {
 		return switch (resource.kind()) {
-			case LOCK -> Mode.EXCLUSIVE;
-			case READ_WRITE -> (permits == Resource.ALL) ? Mode.WRITE : Mode.READ;
+			case LOCK -> (permits == 1) ? Mode.READ : Mode.EXCLUSIVE;
 			case SEMAPHORE -> Mode.PERMITS;
 		};
 	}

@@ -186,7 +186,7 @@ final class SimulatedUser {
 		return switch (use.mode()) {
 			case EXCLUSIVE -> true;
 			case READ -> false;
-			case WRITE, PERMITS -> use.renewal() && this.simulation.plan.setup().passes() > 0;
+			case PERMITS -> use.renewal() && this.simulation.plan.setup().passes() > 0;
 		};
 	}
 

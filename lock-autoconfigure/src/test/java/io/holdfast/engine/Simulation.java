@@ -292,12 +292,10 @@ final class Simulation {
 	}
 
 	private void look(String key) {
-		KeyState lock = this.operator.inspect(new Resource(Kind.LOCK, key)).join();
-		stored(Mode.EXCLUSIVE, key, "HELD", (lock.owner() != null && !lock.shared()) ? 1 : 0);
+		KeyState lock = this.operator.inspect(new Resource(Kind.LOCK, key), 0).join();
+		stored(Mode.EXCLUSIVE, key, "HELD", (lock.owner() != null) ? 1 : 0);
+		stored(Mode.READ, key, "HELD", lock.readerCount());
 		stored(Mode.EXCLUSIVE, key, "WAITING", lock.waiting());
-		PermitState shared = this.operator.inspectPermits(new Resource(Kind.READ_WRITE, key), 0).join();
-		stored(Mode.READ, key, "HELD", shared.holderCount());
-		stored(Mode.READ, key, "WAITING", shared.waiting());
 		PermitState permits = this.operator.inspectPermits(new Resource(Kind.SEMAPHORE, key), 0).join();
 		stored(Mode.PERMITS, key, "HELD", permits.used());
 		stored(Mode.PERMITS, key, "WAITING", permits.waiting());
@@ -353,15 +351,10 @@ final class Simulation {
 	}
 
 	private void force(String key) {
-		String owner = this.operator.inspect(new Resource(Kind.LOCK, key)).join().owner();
-		if (owner != null && !owner.isEmpty()) {
-			this.operator.force(new Resource(Kind.LOCK, key), List.of(owner));
-			forced(new Resource(Kind.LOCK, key), "");
-		}
-		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
+		for (Kind kind : Kind.values()) {
 			Resource resource = new Resource(kind, key);
-			List<LeaseStore.PermitHolder> holders = this.operator.inspectPermits(resource, 100).join().holders();
-			this.operator.force(resource, holders.stream().map(LeaseStore.PermitHolder::token).toList());
+			List<String> holders = SimulatedStore.holders(this.operator, resource);
+			this.operator.force(resource, holders);
 			if (!holders.isEmpty()) {
 				forced(resource, "");
 			}

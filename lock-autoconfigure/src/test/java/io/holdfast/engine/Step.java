@@ -273,7 +273,7 @@ sealed interface Step {
 	 */
 	enum What {
 
-		EXCLUSIVE, READ, WRITE, PERMITS
+		EXCLUSIVE, READ, PERMITS
 
 	}
 
@@ -290,7 +290,7 @@ sealed interface Step {
 		/** The same once more, as the same thread. */
 		REENTER,
 
-		/** To read what it writes, for longer. */
+		/** To read what it has exclusively, for longer. */
 		READ,
 
 		/** To renew it by hand. */

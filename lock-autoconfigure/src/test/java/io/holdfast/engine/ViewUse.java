@@ -74,8 +74,8 @@ final class ViewUse {
 	private LockView view(What mode) {
 		return switch (mode) {
 			case READ -> this.instance.locks.asReadWriteLock(this.key).readLock();
-			case WRITE -> this.instance.locks.asReadWriteLock(this.key).writeLock();
-			case EXCLUSIVE, PERMITS -> this.instance.locks.asLock(this.key);
+			case EXCLUSIVE, PERMITS -> (this.use.gap() % 2 == 0) ? this.instance.locks.asLock(this.key)
+					: this.instance.locks.asReadWriteLock(this.key).writeLock();
 		};
 	}
 
@@ -140,7 +140,7 @@ final class ViewUse {
 			}
 			case READ -> {
 				LockView reading = view(What.READ);
-				if (this.use.mode() == What.WRITE && lock(reading)) {
+				if (this.use.mode() == What.EXCLUSIVE && lock(reading)) {
 					LeaseHandle read = this.locked.pop();
 					unlock(view);
 					this.locked.push(read);

@@ -260,9 +260,9 @@ final class Fleet implements AutoCloseable {
 		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
 	}
 
-	/** The name of the queue of those who want to read or write. */
-	String readWriteQueueKey(String key) {
-		return "{" + lockKey(key) + "}:rw-queue";
+	/** The name of the queue of a lock. */
+	String queueKey(String key) {
+		return "{" + lockKey(key) + "}:queue";
 	}
 
 	/** Wait until a queue in Redis has a length. */

@@ -46,7 +46,7 @@ class ForcedReleaseTests {
 
 	enum Kind {
 
-		EXCLUSIVE, WRITE, PERMITS, READ, SEVERAL;
+		EXCLUSIVE, PERMITS, READ, SEVERAL;
 
 		private static final LockRequest LOCK = LockRequest.of(KEY)
 			.leaseTime(Duration.ofMinutes(2))
@@ -55,7 +55,6 @@ class ForcedReleaseTests {
 		Lease acquire(Instance instance) {
 			return switch (this) {
 				case EXCLUSIVE -> instance.acquire(LOCK);
-				case WRITE -> instance.acquire(LOCK.mode(LockMode.WRITE));
 				case READ -> instance.acquire(LOCK.mode(LockMode.READ));
 				case PERMITS -> instance.acquire(
 						SemaphoreRequest.of(KEY, 1).leaseTime(Duration.ofMinutes(2)).waitTime(Duration.ofMinutes(1)));
@@ -96,7 +95,7 @@ class ForcedReleaseTests {
 	}
 
 	@ParameterizedTest(name = "{0}: released by force by either instance, it is not handed over")
-	@EnumSource(names = { "EXCLUSIVE", "WRITE", "PERMITS" })
+	@EnumSource(names = { "EXCLUSIVE", "PERMITS" })
 	void isNotHandedOver(Kind kind) {
 		Instance a = this.fleet.start(LONG_TURNS);
 		Instance b = this.fleet.start(LONG_TURNS);
@@ -123,7 +122,7 @@ class ForcedReleaseTests {
 	}
 
 	@ParameterizedTest(name = "{0}: who was handed over what is released by force loses it")
-	@EnumSource(names = { "EXCLUSIVE", "WRITE", "PERMITS" })
+	@EnumSource(names = { "EXCLUSIVE", "PERMITS" })
 	void heirLoses(Kind kind) {
 		Instance a = this.fleet.start(LONG_TURNS);
 		Instance b = this.fleet.start();

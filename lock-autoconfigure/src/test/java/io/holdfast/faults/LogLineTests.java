@@ -84,7 +84,7 @@ class LogLineTests extends FaultTestCase {
 	@DisplayName("Of normal traffic nothing is logged above DEBUG, and no token at any level")
 	void silence() throws Exception {
 		handOver(LOCK);
-		handOver(LOCK.mode(LockMode.WRITE));
+		handOver(LOCK.mode(LockMode.EXCLUSIVE));
 		handOver(LockRequest.ofAll(List.of("b", "c")).waitTime(SOON));
 		try (LockLease reader = this.instance.acquire(LOCK.mode(LockMode.READ));
 				LockLease second = this.other.acquire(LOCK.mode(LockMode.READ));

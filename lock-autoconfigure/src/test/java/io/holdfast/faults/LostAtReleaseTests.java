@@ -84,14 +84,13 @@ class LostAtReleaseTests {
 
 	enum Kind {
 
-		EXCLUSIVE, WRITE, READ, PERMITS, SEVERAL, KEPT, KEPT_PERMITS;
+		EXCLUSIVE, READ, PERMITS, SEVERAL, KEPT, KEPT_PERMITS;
 
 		Lease acquire(Instance instance) {
 			LockRequest lock = LockRequest.of(KEY).leaseTime(Duration.ofMinutes(1));
 			SemaphoreRequest permits = SemaphoreRequest.of(KEY, 3).permits(2).leaseTime(Duration.ofMinutes(1));
 			return switch (this) {
 				case EXCLUSIVE -> instance.acquire(lock);
-				case WRITE -> instance.acquire(lock.mode(LockMode.WRITE));
 				case READ -> instance.acquire(lock.mode(LockMode.READ));
 				case PERMITS -> instance.acquire(permits);
 				case SEVERAL -> instance.acquire(LockRequest.ofAll(List.of(KEY, KEY + "2")));

@@ -111,7 +111,7 @@ class MinReplicasTests {
 
 		READ((instance) -> instance.acquire(REQUEST.mode(LockMode.READ)), "%s"),
 
-		WRITE((instance) -> instance.acquire(REQUEST.mode(LockMode.WRITE)), "%s"),
+		WRITE((instance) -> instance.acquire(REQUEST.mode(LockMode.EXCLUSIVE)), "%s"),
 
 		PERMITS((instance) -> instance.acquire(SemaphoreRequest.of(KEY, 3).permits(2).waitTime(SOON)),
 				"{%ssemaphore:" + KEY + "}:holders"),

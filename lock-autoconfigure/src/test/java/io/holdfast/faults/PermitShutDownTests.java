@@ -42,7 +42,7 @@ class PermitShutDownTests extends FaultTestCase {
 
 	private static final LockRequest READ = LockRequest.of(KEY).mode(LockMode.READ).waitForever().leaseTime(LEASE);
 
-	private static final LockRequest WRITE = READ.mode(LockMode.WRITE);
+	private static final LockRequest WRITE = READ.mode(LockMode.EXCLUSIVE);
 
 	/** Nothing is released here: the patience is only in the way. */
 	private static final String SHORT_PATIENCE = "spring.lifecycle.timeout-per-shutdown-phase=2s";
@@ -115,7 +115,7 @@ class PermitShutDownTests extends FaultTestCase {
 	void writerHolds() {
 		LockLease lease = this.instance.acquire(WRITE);
 		CompletableFuture<LockLease> waiting = this.other.acquireInBackground(READ);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 1);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 1);
 		this.instance.close();
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
@@ -131,7 +131,7 @@ class PermitShutDownTests extends FaultTestCase {
 		LockLease lease = this.instance.acquire(READ);
 		LockLease second = this.instance.acquireInBackground(READ).get();
 		CompletableFuture<LockLease> waiting = this.other.acquireInBackground(WRITE);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 1);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 1);
 		this.instance.close();
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(second.isHeld()).isFalse();
@@ -144,10 +144,10 @@ class PermitShutDownTests extends FaultTestCase {
 	void readersAndWritersWait() {
 		LockLease held = this.other.acquire(READ);
 		CompletableFuture<LockLease> writer = this.instance.acquireInBackground(WRITE);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 1);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 1);
 		CompletableFuture<LockLease> reader = this.instance.acquireInBackground(READ);
 		CompletableFuture<LockLease> behind = this.fleet.start().acquireInBackground(READ);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 3);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 3);
 		this.instance.close();
 		assertToldOfShutDown(writer);
 		assertToldOfShutDown(reader);

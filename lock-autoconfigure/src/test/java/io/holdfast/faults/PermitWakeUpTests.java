@@ -117,15 +117,15 @@ class PermitWakeUpTests extends RedisTestCase {
 	@DisplayName("F19 subscriptions killed, then a writer releases: reader and next writer have their turns")
 	void writerReleased() {
 		LockRequest read = LockRequest.of(KEY).mode(LockMode.READ).waitForever().leaseTime(LEASE);
-		LockRequest write = read.mode(LockMode.WRITE);
+		LockRequest write = read.mode(LockMode.EXCLUSIVE);
 		Instance instance = this.fleet.start(ASK_SELDOM);
 		Instance other = this.fleet.start(ASK_SELDOM);
 		this.fleet.awaitListening(2);
 		LockLease held = instance.acquire(write);
 		CompletableFuture<LockLease> reader = other.acquireInBackground(read);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 1);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 1);
 		CompletableFuture<LockLease> writer = this.fleet.start(ASK_SELDOM).acquireInBackground(write);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 2);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 2);
 		this.fleet.killSubscriptions();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		// Neither could be told, so the one that listens again first comes first.

@@ -6,6 +6,7 @@ import java.util.Set;
 
 import io.holdfast.Lease;
 
+import org.springframework.data.redis.connection.DataType;
 import org.springframework.data.redis.core.script.RedisScript;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -13,18 +14,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What several may hold at a time, and what is to be seen of it in Redis. Both kinds
- * follow one protocol, and so have the same tests.
+ * What several may hold at a time, and what is to be seen of it in Redis.
  */
 enum Pool {
 
 	/** A semaphore of {@link PoolRequest#LIMIT} permits. */
 	SEMAPHORE,
 
-	/** A key with readers, who take one permit, and writers, who take all. */
+	/** A lock with readers, and exclusive owners that take all there is. */
 	READ_WRITE;
 
 	private static final RedisScript<Long> LEASE_LEFT = RedisScript.of("""
+			if redis.call('TYPE', KEYS[1]).ok == 'string' then
+			  return redis.call('PTTL', KEYS[1])
+			end
 			local time = redis.call('TIME')
 			local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 			return first[2] and first[2] - time[1] * 1000 - math.floor(time[2] / 1000) or 0
@@ -37,19 +40,21 @@ enum Pool {
 
 	/** Where those stand in Redis that wait. */
 	String queueKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:queue"
-				: "{" + fleet.lockKey(key) + "}:rw-queue";
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:queue" : "{" + fleet.lockKey(key) + "}:queue";
 	}
 
-	/** Where is written in Redis what was counted. */
+	/** Where is written in Redis what was counted, or a lock's last fence. */
 	String stateKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state"
-				: "{" + fleet.lockKey(key) + "}:rw-state";
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state" : "{" + fleet.lockKey(key) + "}:fence";
 	}
 
 	/** How many leases are held, for Redis. */
 	long holders(Fleet fleet, String key) {
-		Set<String> holders = fleet.observer().opsForZSet().range(holdersKey(fleet, key), 0, -1);
+		String where = holdersKey(fleet, key);
+		if (fleet.observer().type(where) == DataType.STRING) {
+			return 1;
+		}
+		Set<String> holders = fleet.observer().opsForZSet().range(where, 0, -1);
 		return (holders != null) ? holders.size() : 0;
 	}
 

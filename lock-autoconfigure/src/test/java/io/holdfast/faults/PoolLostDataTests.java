@@ -123,8 +123,8 @@ class PoolLostDataTests {
 		CompletableFuture<Lease> first = request(pool).all().acquireInBackground(this.other);
 		pool.awaitQueued(this.fleet, KEY, 1);
 		CompletableFuture<? extends Lease> second = request(pool).all().acquireAsync(holder);
-		// Behind a writer of its own instance, another one waits there, if it may.
-		boolean waitsHere = pool == Pool.READ_WRITE && order == Order.LOCAL_HAND_OVER;
+		// Behind an exclusive owner of its own instance, another one waits there.
+		boolean waitsHere = pool == Pool.READ_WRITE;
 		pool.awaitQueued(this.fleet, KEY, waitsHere ? 1 : 2);
 		lose(loss, pool);
 		await("the loss").atMost(SOON).until(() -> !lease.isHeld());

@@ -91,7 +91,7 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 
 	private LockRequest lock() {
 		return LockRequest.of(this.key)
-			.mode(this.isAll ? LockMode.WRITE : LockMode.READ)
+			.mode(this.isAll ? LockMode.EXCLUSIVE : LockMode.READ)
 			.reentrant(false)
 			.waitTime(this.waitTime)
 			.leaseTime(this.leaseTime);

@@ -114,7 +114,7 @@ class ScriptCacheTests {
 			int count = 1 + random.nextInt(3);
 			use(instance.semaphores().acquire(permits.permits(count)), count, this.permits, 4);
 			boolean write = random.nextInt(4) == 0;
-			use(instance.acquire(lock.mode(write ? LockMode.WRITE : LockMode.READ)), write ? 99 : 1,
+			use(instance.acquire(lock.mode(write ? LockMode.EXCLUSIVE : LockMode.READ)), write ? 99 : 1,
 					this.readersAndWriters, 99);
 		}
 	}

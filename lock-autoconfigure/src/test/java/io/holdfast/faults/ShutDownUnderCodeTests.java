@@ -207,7 +207,7 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 
 		WRITE(false,
 				(code, work) -> inThread(
-						() -> code.locks.withLock(LockRequest.of(work.key()).mode(LockMode.WRITE), work::run))),
+						() -> code.locks.withLock(LockRequest.of(work.key()).mode(LockMode.EXCLUSIVE), work::run))),
 
 		SEVERAL_KEYS(false,
 				(code, work) -> inThread(

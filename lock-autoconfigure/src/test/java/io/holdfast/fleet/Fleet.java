@@ -172,11 +172,6 @@ final class Fleet implements AutoCloseable {
 		return "{" + lockKey(key) + "}:queue";
 	}
 
-	/** Where those wait that want to read or write. */
-	String readWriteQueueKey(String key) {
-		return "{" + lockKey(key) + "}:rw-queue";
-	}
-
 	/** A key of a semaphore: its holders, queue or state, or the operator's limit. */
 	String semaphoreKey(String key, String part) {
 		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
@@ -224,11 +219,6 @@ final class Fleet implements AutoCloseable {
 	/** Wait until so many requests for permits stand in the queue of a semaphore. */
 	void awaitWaitingForPermits(String key, int requests) {
 		awaitSize(semaphoreKey(key, "queue"), requests);
-	}
-
-	/** Wait until so many readers and writers stand in the queue of a key. */
-	void awaitReadersAndWriters(String key, int requests) {
-		awaitSize(readWriteQueueKey(key), requests);
 	}
 
 	private void awaitSize(String queue, int size) {

@@ -108,8 +108,8 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		LockRequest request = LockRequest.of("F2r").leaseTime(LEASE).waitTime(Fleet.PATIENCE);
 		steady.acquire("F2r", request.mode(LockMode.READ));
 		steady.awaitGranted("F2r");
-		Attempt<LockLease> next = Attempt.start(first, request.mode(LockMode.WRITE));
-		fleet.awaitReadersAndWriters("F2r", 1);
+		Attempt<LockLease> next = Attempt.start(first, request.mode(LockMode.EXCLUSIVE));
+		fleet.awaitWaiting("F2r", 1);
 		LockLease lease = grantedWhileFrozen("F2r", next);
 		assertSeenAtOnce("F2r", next);
 		assertThat(steady.release("F2r")).isEqualTo(ReleaseResult.LOST);

@@ -73,7 +73,7 @@ class LocalHandOverTests extends FleetTestCase {
 		LockRequest lock = LockRequest.of(this.key).waitTime(Fleet.PATIENCE);
 		return switch (kind) {
 			case LOCK -> instance.acquireAsync(lock);
-			case WRITER -> instance.acquireAsync(lock.mode(LockMode.WRITE));
+			case WRITER -> instance.acquireAsync(lock.mode(LockMode.EXCLUSIVE));
 			case PERMIT ->
 				fleet.semaphores(instance).acquireAsync(SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE));
 		};
@@ -207,7 +207,7 @@ class LocalHandOverTests extends FleetTestCase {
 	private void awaitInStore(Kind kind, int count) {
 		switch (kind) {
 			case LOCK -> fleet.awaitWaiting(this.key, count);
-			case WRITER -> fleet.awaitReadersAndWriters(this.key, count);
+			case WRITER -> fleet.awaitWaiting(this.key, count);
 			case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
 		}
 	}

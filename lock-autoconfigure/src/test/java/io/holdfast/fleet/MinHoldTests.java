@@ -68,7 +68,7 @@ class MinHoldTests {
 		assertThat(this.second.tryAcquire("job")).isEmpty();
 		assertThat(this.first.tryAcquire("job")).as("here neither").isEmpty();
 		assertThat(this.first.status("job").remaining()).isBetween(Duration.ZERO, MIN_HOLD);
-		LockRequest next = LockRequest.of("job").mode((mode == LockMode.READ) ? LockMode.WRITE : mode);
+		LockRequest next = LockRequest.of("job").mode((mode == LockMode.READ) ? LockMode.EXCLUSIVE : mode);
 		try (LockLease other = this.second.acquire(next.waitTime(Fleet.PATIENCE))) {
 			assertThat(since(from)).isGreaterThan(MIN_HOLD.minus(CLOCK));
 			assertThat(since(granted)).isLessThan(MIN_HOLD.plus(Fleet.PROMPT));

@@ -78,7 +78,8 @@ class ProtocolTests {
 			.withMessageContaining("cannot share locks and semaphores")
 			.withMessageContaining("(shop, process " + ProcessHandle.current().pid() + " on ")
 			.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this one"
-					+ " speaks 1. Start this application with a newer version of Holdfast")
+					+ " speaks 2. Start this application with a newer version of Holdfast")
+			.withMessageContaining("stop all instances, wait for the longest lease time, and start them")
 			.withMessageNotContaining(OTHER);
 		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
 	}
@@ -100,7 +101,7 @@ class ProtocolTests {
 					.havingCause()
 					.isInstanceOf(LeaseStoreException.class)
 					.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this"
-							+ " one speaks 1. Start this application with a newer version of Holdfast");
+							+ " one speaks 2. Start this application with a newer version of Holdfast");
 				assertThat(context.getBean(LeaseEngine.class).condition().refusal()).contains("cannot share locks");
 			}
 		}
@@ -108,9 +109,24 @@ class ProtocolTests {
 	}
 
 	@Test
-	@DisplayName("one that is newer and works with this one's version is no obstacle, nor is one that told no version")
+	@DisplayName("one that this one does not work with keeps it from starting, also if it told no version")
+	void tooOldOther() {
+		for (String version : List.of(SEPARATOR + "1" + SEPARATOR + "0", "")) {
+			tell(version);
+			assertThatExceptionOfType(ApplicationContextException.class).isThrownBy(this::start)
+				.havingRootCause()
+				.withMessageContaining("speaks version " + (version.isEmpty() ? "0" : "1") + " of the protocol")
+				.withMessageContaining("this one speaks 2, which needs 2 or newer")
+				.withMessageContaining("stop all instances, wait for the longest lease time, and start them");
+			assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
+		}
+	}
+
+	@Test
+	@DisplayName("one that is newer and works with this one's version is no obstacle")
 	void fits() {
-		for (String version : List.of(SEPARATOR + "7" + SEPARATOR + "1" + SEPARATOR + "more", "")) {
+		for (String version : List.of(SEPARATOR + "7" + SEPARATOR + "2" + SEPARATOR + "more",
+				SEPARATOR + "2" + SEPARATOR + "2")) {
 			tell(version);
 			try (ConfigurableApplicationContext context = start()) {
 				context.getBean(LockService.class).acquire("key").close();

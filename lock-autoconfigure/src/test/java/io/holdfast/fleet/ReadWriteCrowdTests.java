@@ -3,6 +3,7 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -133,7 +134,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "READ, EXCLUSIVE", "WRITE, EXCLUSIVE", "EXCLUSIVE, READ", "EXCLUSIVE, WRITE" })
+	@CsvSource({ "READ, EXCLUSIVE", "EXCLUSIVE, READ" })
 	@DisplayName("No request starves in one mode of a key while others come and go all the time in another mode")
 	void oneOrderOverModes(LockMode few, LockMode many) throws Exception {
 		String key = "modes-" + few + "-" + many;
@@ -174,9 +175,9 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		LockRequest exclusive = LockRequest.of("waiting").waitTime(Fleet.PATIENCE);
 		LockLease first = contexts.get(0).acquire(exclusive);
 		dead.acquire("reading", read("waiting").leaseTime(LEASE));
-		fleet.awaitReadersAndWriters("waiting", 1);
+		fleet.awaitWaiting("waiting", 1);
 		Attempt<LockLease> next = Attempt.start(contexts.get(2), read("waiting").leaseTime(LEASE));
-		fleet.awaitReadersAndWriters("waiting", 2);
+		fleet.awaitWaiting("waiting", 2);
 		dead.kill();
 		AtomicBoolean done = new AtomicBoolean();
 		Crowd crowd = new Crowd();
@@ -206,7 +207,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		reader.awaitGranted("reading");
 		LockLease mine = contexts.get(0).acquire(read("reader").leaseTime(LEASE));
 		Attempt<LockLease> next = Attempt.start(contexts.get(1), write("reader"));
-		fleet.awaitReadersAndWriters("reader", 1);
+		fleet.awaitWaiting("reader", 1);
 		String readers = fleet.lockKey("reader");
 		assertThat(fleet.template().opsForZSet().zCard(readers)).isEqualTo(2);
 		reader.kill();
@@ -226,11 +227,11 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		List<Attempt<LockLease>> next = new ArrayList<>();
 		for (LockService locks : contexts) {
 			next.add(Attempt.start(locks, read("writer")));
-			fleet.awaitReadersAndWriters("writer", next.size());
+			fleet.awaitWaiting("writer", next.size());
 		}
 		writer.kill();
 		long killedAt = System.nanoTime();
-		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.lockKey("writer")));
+		Duration left = Duration.ofMillis(fleet.template().getExpire(fleet.lockKey("writer"), TimeUnit.MILLISECONDS));
 		assertThat(left).isPositive();
 		List<LockLease> leases = next.stream().map(Attempt::lease).toList();
 		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fencingToken() > fence);
@@ -244,7 +245,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 	}
 
 	private static LockRequest write(String key) {
-		return LockRequest.of(key).mode(LockMode.WRITE).waitTime(Fleet.PATIENCE.multipliedBy(2));
+		return LockRequest.of(key).mode(LockMode.EXCLUSIVE).waitTime(Fleet.PATIENCE.multipliedBy(2));
 	}
 
 }

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
@@ -20,6 +19,9 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.RedisSystemException;
+import org.springframework.data.redis.core.script.DefaultRedisScript;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -56,24 +58,22 @@ class ReadWriteTests extends FleetTestCase {
 	@DisplayName("Readers of all contexts read together, and keep a writer out; a writer keeps everybody out")
 	void readersOrWriter() throws Exception {
 		List<LockLease> readers = List.of(first.acquire(read()), second.acquire(read()), third.acquire(read()));
-		assertThat(Call.onAnotherThread(() -> first.tryAcquire(once(LockMode.WRITE)))).isEmpty();
+		assertThat(Call.onAnotherThread(() -> first.tryAcquire(once(LockMode.EXCLUSIVE)))).isEmpty();
 		assertThat(second.status(this.key)).satisfies((status) -> {
-			assertThat(status.owner()).isEqualTo(Owner.READ_WRITE);
+			assertThat(status.owner()).isEqualTo(Owner.READERS);
 			assertThat(status.remaining()).isPositive();
 			assertThat(status.readers()).isEqualTo(3);
-			assertThat(status.isWriteLocked()).isFalse();
 		});
 		readers.forEach((reader) -> assertThat(reader.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertThat(second.status(this.key).isLocked()).isFalse();
 		LockLease writer = first.acquire(write());
 		assertThat(second.status(this.key)).satisfies((status) -> {
-			assertThat(status.owner()).isEqualTo(Owner.READ_WRITE);
+			assertThat(status.owner()).isEqualTo(Owner.OTHER_INSTANCE);
 			assertThat(status.readers()).isZero();
-			assertThat(status.isWriteLocked()).isTrue();
 		});
 		for (LockService locks : List.of(second, third)) {
 			assertThat(locks.tryAcquire(once(LockMode.READ))).isEmpty();
-			assertThat(locks.tryAcquire(once(LockMode.WRITE))).isEmpty();
+			assertThat(locks.tryAcquire(once(LockMode.EXCLUSIVE))).isEmpty();
 		}
 		assertThat(writer.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
@@ -127,7 +127,7 @@ class ReadWriteTests extends FleetTestCase {
 	void writerGivesUp() {
 		LockLease reader = first.acquire(read());
 		Attempt<LockLease> writer = Attempt.start(second, write().waitTime(Duration.ofMillis(300)));
-		fleet.awaitReadersAndWriters(this.key, 1);
+		fleet.awaitWaiting(this.key, 1);
 		Turn behind = ask(third, read(), 2);
 		assertThat(writer.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
 				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
@@ -138,36 +138,36 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Downgrade: a writer reads, too, gives up writing and goes on reading; others may read then, and not before")
-	void downgrade() {
+	@DisplayName("A writer that reads, too, has a nested lease; others read once it has released both")
+	void writerReads() {
 		LockLease writing = first.acquire(write());
-		Turn writer = ask(second, write(), 1);
+		Turn reader = ask(second, read(), 1);
 		LockLease reading = first.acquire(read());
+		assertThat(reading.fencingToken()).isEqualTo(writing.fencingToken());
 		assertThat(third.tryAcquire(once(LockMode.READ))).as("beside a writer").isEmpty();
 		assertThat(writing.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(reading.isHeld()).isTrue();
-		assertThat(writer.isGranted()).as("a writer beside a reader").isFalse();
-		Attempt<LockLease> reader = Attempt.start(third, read());
-		fleet.awaitReadersAndWriters(this.key, 2);
+		assertThat(first.status(this.key).owner()).isEqualTo(Owner.THIS_INSTANCE);
+		assertThat(reader.isGranted()).as("beside what is nested in the writer's lease").isFalse();
 		assertThat(reading.release()).isEqualTo(ReleaseResult.RELEASED);
-		writer.awaitGranted();
-		writer.release();
-		reader.lease(Fleet.PROMPT).release();
+		reader.awaitGranted();
+		reader.release();
 	}
 
 	@Test
-	@DisplayName("Downgrade: without a waiting writer others read beside the one that wrote")
-	void downgradeAlone() {
+	@DisplayName("Several keys are read together, one of which the thread writes")
+	void severalKeysWithAnOwnOne() {
 		LockLease writing = first.acquire(write());
-		LockLease reading = first.acquire(read());
-		Turn reader = ask(second, read(), 1);
-		assertThat(reader.isGranted()).isFalse();
-		writing.release();
-		reader.awaitGranted();
-		assertThat(third.tryAcquire(once(LockMode.WRITE))).isEmpty();
-		reader.release();
-		reading.release();
-		assertThat(third.tryAcquire(once(LockMode.WRITE))).hasValueSatisfying(LockLease::release);
+		LockRequest both = LockRequest.ofAll(List.of(this.key, this.key + "-other"))
+			.mode(LockMode.READ)
+			.waitTime(Fleet.PATIENCE);
+		try (LockLease reading = first.acquire(both)) {
+			assertThat(writing.release()).isEqualTo(ReleaseResult.RELEASED);
+			assertThat(second.tryAcquire(once(LockMode.READ))).as("beside what is nested").isEmpty();
+			assertThat(second.status(this.key + "-other").readers()).isEqualTo(1);
+			assertThat(reading.isHeld()).isTrue();
+		}
+		second.acquire(read()).close();
 	}
 
 	@Test
@@ -176,11 +176,11 @@ class ReadWriteTests extends FleetTestCase {
 		LockLease reading = first.acquire(read());
 		LockLease another = second.acquire(read());
 		assertRefused(() -> first.acquire(write()));
-		assertRefused(() -> first.tryAcquire(once(LockMode.WRITE)));
+		assertRefused(() -> first.tryAcquire(once(LockMode.EXCLUSIVE)));
 		assertRefused(() -> first.asReadWriteLock(this.key).writeLock().lock());
 		assertRefused(() -> second.acquire(write()));
 		assertThat(List.of(reading, another)).allMatch(LockLease::isHeld);
-		assertThat(fleet.template().hasKey(fleet.readWriteQueueKey(this.key))).as("anybody waits").isFalse();
+		assertThat(fleet.template().hasKey(fleet.queueKey(this.key))).as("anybody waits").isFalse();
 		another.release();
 		reading.release();
 		first.acquire(write()).release();
@@ -194,39 +194,21 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("An exclusive lock excludes readers and writers, and they exclude it; each is had soon after the other")
-	void exclusiveAndShared() {
-		for (LockMode shared : List.of(LockMode.READ, LockMode.WRITE)) {
-			assertExcludes(LockMode.EXCLUSIVE, shared);
-			assertExcludes(shared, LockMode.EXCLUSIVE);
-		}
-	}
-
-	private void assertExcludes(LockMode held, LockMode wanted) {
-		LockLease lease = first.acquire(request(held));
-		assertThat(second.tryAcquire(once(wanted))).isEmpty();
-		LockStatus status = third.status(this.key);
-		assertThat(status.owner()).isEqualTo((held == LockMode.EXCLUSIVE) ? Owner.OTHER_INSTANCE : Owner.READ_WRITE);
-		assertRefused(() -> first.acquire(request(wanted)));
-		Attempt<LockLease> attempt = Attempt.start(second, request(wanted));
-		if (wanted == LockMode.EXCLUSIVE) {
-			fleet.awaitWaiting(this.key, 1);
-		}
-		else {
-			fleet.awaitReadersAndWriters(this.key, 1);
-		}
-		assertThat(attempt.isDone()).as("%s beside %s", wanted, held).isFalse();
-		lease.release();
-		LockLease next = attempt.lease(Fleet.PROMPT);
-		assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
-		next.release();
+	@DisplayName("The write lock of a view is the exclusive lock of the key")
+	void writeLockIsExclusive() {
+		first.asReadWriteLock(this.key).writeLock().lock();
+		assertThat(first.asLock(this.key).isHeldByCurrentThread()).isTrue();
+		assertThat(third.status(this.key).owner()).isEqualTo(Owner.OTHER_INSTANCE);
+		assertThat(second.tryAcquire(once(LockMode.EXCLUSIVE))).isEmpty();
+		first.asLock(this.key).unlock();
+		second.acquire(write()).close();
 	}
 
 	@Test
 	@DisplayName("S3 readers and writers exclude a client of the plain pattern, and it excludes them")
 	void plainClient() {
 		PlainClient plain = fleet.plainClient();
-		for (LockMode mode : List.of(LockMode.READ, LockMode.WRITE)) {
+		for (LockMode mode : List.of(LockMode.READ, LockMode.EXCLUSIVE)) {
 			try (LockLease lease = first.acquire(request(mode))) {
 				assertThat(plain.tryLock(this.key, Duration.ofMinutes(1))).isNull();
 				lease.ensureHeld();
@@ -236,18 +218,49 @@ class ReadWriteTests extends FleetTestCase {
 			assertThat(token).isNotNull();
 			assertThat(first.tryAcquire(once(mode))).isEmpty();
 			Attempt<LockLease> attempt = Attempt.start(second, request(mode));
-			fleet.awaitReadersAndWriters(this.key, 1);
+			fleet.awaitWaiting(this.key, 1);
 			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
 			attempt.lease(Fleet.PROMPT).release();
 		}
 	}
 
 	@Test
+	@DisplayName("S3 the script of RedisLockRegistry, which reads the key first, is told WRONGTYPE by readers, and leaves them alone")
+	void redisLockRegistry() {
+		DefaultRedisScript<Boolean> obtain = new DefaultRedisScript<>("""
+				local lockClientId = redis.call('GET', KEYS[1])
+				if lockClientId == ARGV[1] then
+				  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+				  return true
+				elseif not lockClientId then
+				  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+				  return true
+				end
+				return false
+				""", Boolean.class);
+		List<String> keys = List.of(fleet.lockKey(this.key));
+		try (LockLease reader = first.acquire(read())) {
+			assertThatExceptionOfType(RedisSystemException.class)
+				.isThrownBy(() -> fleet.template().execute(obtain, keys, "registry", "60000"))
+				.havingRootCause()
+				.withMessageContaining("WRONGTYPE");
+			reader.ensureHeld();
+		}
+		LockLease owner = first.acquire(write());
+		assertThat(fleet.template().execute(obtain, keys, "registry", "60000")).isFalse();
+		assertThat(owner.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(fleet.template().execute(obtain, keys, "registry", "60000")).isTrue();
+		assertThat(second.tryAcquire(once(LockMode.READ))).isEmpty();
+		assertThat(second.status(this.key).owner()).isEqualTo(Owner.FOREIGN);
+		fleet.template().delete(keys);
+	}
+
+	@Test
 	@DisplayName("The fences of a key grow over contexts and modes")
 	void fences() {
 		long last = 0;
-		for (LockMode mode : List.of(LockMode.WRITE, LockMode.EXCLUSIVE, LockMode.READ, LockMode.WRITE, LockMode.READ,
-				LockMode.EXCLUSIVE, LockMode.WRITE)) {
+		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.EXCLUSIVE, LockMode.READ, LockMode.EXCLUSIVE,
+				LockMode.READ, LockMode.EXCLUSIVE, LockMode.EXCLUSIVE)) {
 			for (LockService locks : List.of(first, second, third)) {
 				try (LockLease lease = locks.acquire(request(mode))) {
 					assertThat(lease.fencingToken()).as("fence in mode %s", mode).isGreaterThan(last);
@@ -275,51 +288,36 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("One side is released by force: the readers or the writer, and the other stays")
+	@DisplayName("One side is released by force: the readers or the exclusive owner, with what is nested in its lease")
 	void forcedReleaseOfOneSide() {
 		LockLease writer = first.acquire(write());
-		LockLease reader = first.acquire(read());
-		assertThat(second.status(this.key)).satisfies((status) -> {
-			assertThat(status.readers()).isEqualTo(1);
-			assertThat(status.isWriteLocked()).isTrue();
-		});
+		LockLease nested = first.acquire(read());
+		assertThat(third.admin().forceRelease(this.key, LockMode.READ)).isFalse();
+		assertThat(third.admin().forceRelease(this.key, LockMode.EXCLUSIVE)).isTrue();
+		await("loss").atMost(Fleet.PATIENCE).until(() -> !writer.isHeld() && !nested.isHeld());
+		assertThat(third.status(this.key).owner()).isEqualTo(Owner.NONE);
+		List.of(writer, nested).forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.LOST));
+		List<LockLease> readers = List.of(first.acquire(read()), second.acquire(read()));
 		assertThat(third.admin().forceRelease(this.key, LockMode.EXCLUSIVE)).isFalse();
-		assertThat(first.admin().forceRelease(this.key, LockMode.WRITE)).isTrue();
-		assertThat(writer.isHeld()).isFalse();
-		assertThat(reader.isHeld()).isTrue();
-		assertThat(second.status(this.key).isWriteLocked()).isFalse();
-		assertThat(third.admin().forceRelease(this.key, LockMode.WRITE)).isFalse();
-		LockLease other = second.acquire(read());
 		assertThat(third.admin().forceRelease(this.key, LockMode.READ)).isTrue();
 		assertThat(third.admin().forceRelease(this.key, LockMode.READ)).isFalse();
-		assertThat(third.status(this.key).owner()).isEqualTo(Owner.NONE);
-		List.of(writer, reader, other).forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.LOST));
-		LockLease exclusive = first.acquire(request(LockMode.EXCLUSIVE));
-		assertThat(second.admin().forceRelease(this.key, LockMode.READ)).isFalse();
-		assertThat(second.admin().forceRelease(this.key, LockMode.WRITE)).isFalse();
-		assertThat(first.admin().forceRelease(this.key, LockMode.EXCLUSIVE)).isTrue();
-		assertThat(exclusive.release()).isEqualTo(ReleaseResult.LOST);
+		await("loss").atMost(Fleet.PATIENCE).until(() -> readers.stream().noneMatch(LockLease::isHeld));
+		readers.forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.LOST));
 	}
 
 	@Test
-	@DisplayName("A writer behind more than a thousand readers of its own is found, and they stay")
-	void forcedReleaseOfTheWriterOfMany() {
-		LockLease writer = first.acquire(write().leaseTime(Duration.ofMinutes(5)));
-		List<LockLease> readers = Stream
-			.generate(() -> first.acquireAsync(read().within(LeaseContext.current().with(writer))))
+	@DisplayName("More than a thousand readers are released by force together")
+	void forcedReleaseOfMany() {
+		List<LockLease> readers = Stream.generate(() -> first.acquireAsync(read().leaseTime(Duration.ofMinutes(5))))
 			.limit(1500)
 			.toList()
 			.stream()
 			.map(CompletableFuture::join)
 			.toList();
 		assertThat(second.status(this.key).readers()).isEqualTo(1500);
-		assertThat(first.admin().forceRelease(this.key, LockMode.WRITE)).isTrue();
-		assertThat(writer.isHeld()).isFalse();
-		assertThat(readers).allMatch(LockLease::isHeld);
 		assertThat(first.admin().forceRelease(this.key, LockMode.READ)).isTrue();
 		assertThat(readers).noneMatch(LockLease::isHeld);
 		assertThat(second.status(this.key).isLocked()).isFalse();
-		assertThat(writer.release()).isEqualTo(ReleaseResult.LOST);
 		readers.forEach(LockLease::close);
 	}
 
@@ -351,7 +349,7 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	private LockRequest write() {
-		return request(LockMode.WRITE);
+		return request(LockMode.EXCLUSIVE);
 	}
 
 	private LockRequest request(LockMode mode) {
@@ -365,7 +363,7 @@ class ReadWriteTests extends FleetTestCase {
 	/** Stand in the queue, as the so many-th. */
 	private Turn ask(LockService locks, LockRequest request, int position) {
 		Turn turn = Turn.of(locks, request);
-		fleet.awaitReadersAndWriters(this.key, position);
+		fleet.awaitWaiting(this.key, position);
 		return turn;
 	}
 

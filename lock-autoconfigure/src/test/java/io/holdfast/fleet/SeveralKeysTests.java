@@ -94,7 +94,7 @@ class SeveralKeysTests extends FleetTestCase {
 		Map<String, Notes> notes = new ConcurrentHashMap<>();
 		Crowd crowd = new Crowd();
 		for (LockService locks : contexts) {
-			for (LockMode mode : List.of(LockMode.READ, LockMode.READ, LockMode.WRITE)) {
+			for (LockMode mode : List.of(LockMode.READ, LockMode.READ, LockMode.EXCLUSIVE)) {
 				crowd.add(1, Users.ofSome(locks, all.mode(mode), 60,
 						(key) -> notes.computeIfAbsent(key, (any) -> new Notes())));
 			}

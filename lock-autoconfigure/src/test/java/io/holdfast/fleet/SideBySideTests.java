@@ -25,7 +25,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Instances of the previous version and of this one share a Redis, as they do while a
- * deployment rolls, under load.
+ * deployment rolls, under load; those of version 1 of the protocol are refused.
  */
 @WithRedis
 @Slow
@@ -72,7 +72,7 @@ class SideBySideTests {
 			roll(way, fleet, List.of(), all);
 			LockService locks = fleet.start();
 			try (LockLease lock = locks.acquire(LOCK.waitTime(Fleet.PATIENCE));
-					LockLease write = locks.acquire(READ.mode(LockMode.WRITE).waitTime(Fleet.PATIENCE))) {
+					LockLease write = locks.acquire(READ.mode(LockMode.EXCLUSIVE).waitTime(Fleet.PATIENCE))) {
 				assertThat(lock.isHeld() && write.isHeld()).isTrue();
 				fleet.semaphores(locks).acquire(PERMITS.permits(LIMIT).waitTime(Fleet.PATIENCE)).close();
 			}
@@ -90,6 +90,26 @@ class SideBySideTests {
 			roll(way, fleet, redis.startCluster(3).properties(), all);
 		}
 		assertWithinLimits(all);
+	}
+
+	@ParameterizedTest(name = "{0}")
+	@EnumSource
+	@DisplayName("an instance of version 1 of the protocol and one of this version refuse each other at the start")
+	void refuses(Way way, TestRedis redis) throws Exception {
+		String version1 = PreviousVersion.ofProtocol1();
+		boolean upgrade = way == Way.UPGRADE;
+		try (Fleet fleet = new Fleet(redis)) {
+			Worker first = (upgrade ? fleet.startOther(version1) : fleet.startWorker()).awaitReady();
+			Worker second = upgrade ? fleet.startWorker() : fleet.startOther(version1);
+			assertThat(second.awaitRefusal()).contains("cannot share locks and semaphores")
+				.contains(upgrade
+						? "speaks version 1 of the protocol in Redis, and this one speaks 2, which needs 2 or newer"
+						: "speaks version 2 of the protocol in Redis, which needs 2 or newer, and this one speaks 1")
+				.contains(upgrade ? "stop all instances, wait for the longest lease time, and start them"
+						: "Start this application with a newer version of Holdfast");
+			first.acquire("lock", LOCK);
+			first.awaitGranted("lock");
+		}
 	}
 
 	private static void roll(Way way, Fleet fleet, List<String> where, List<Worker> all) throws Exception {
@@ -144,7 +164,7 @@ class SideBySideTests {
 	private static void use(Worker worker) {
 		worker.use("lock", LOCK, THREADS, Integer.MAX_VALUE);
 		worker.use("read", READ, THREADS, Integer.MAX_VALUE);
-		worker.use("write", READ.mode(LockMode.WRITE), 1, Integer.MAX_VALUE);
+		worker.use("write", READ.mode(LockMode.EXCLUSIVE), 1, Integer.MAX_VALUE);
 		worker.use("permits", PERMITS, THREADS, Integer.MAX_VALUE);
 	}
 

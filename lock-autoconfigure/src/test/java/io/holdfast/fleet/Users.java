@@ -41,7 +41,7 @@ final class Users {
 	static Crowd.Task of(LockService locks, LockRequest request, int rounds, Diary diary) {
 		return () -> {
 			Random random = new Random();
-			int permits = (request.mode() == LockMode.WRITE) ? Resource.ALL : 1;
+			int permits = (request.mode() == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
 			for (int i = 0; i < rounds;) {
 				long asked = System.nanoTime();
 				Optional<LockLease> lease = locks.tryAcquire(request);
@@ -82,7 +82,7 @@ final class Users {
 				if (lease.release() != ReleaseResult.RELEASED) {
 					throw new AssertionError("Not released: " + lease);
 				}
-				int permits = (all.mode() == LockMode.WRITE) ? Resource.ALL : 1;
+				int permits = (all.mode() == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
 				lease.keys()
 					.forEach((key) -> diaries.apply(key)
 						.ended(new Hold(permits, lease.fencingToken(key), asked, from, until)));

@@ -15,6 +15,8 @@ import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 /**
  * An instance in a JVM of its own, seen from the test: what it is told and what it
  * answers. See {@link WorkerMain}.
@@ -74,6 +76,12 @@ final class Worker implements AutoCloseable {
 	Worker awaitReady() {
 		this.process.awaitLine("ready"::equals, ChildProcess.PATIENCE);
 		return this;
+	}
+
+	/** Wait until it did not start, and return what it printed. */
+	String awaitRefusal() {
+		assertThat(this.process.awaitExit(ChildProcess.PATIENCE)).isNotZero();
+		return String.join("\n", this.process.lines());
 	}
 
 	/** Whether it has started and still runs. */

@@ -245,7 +245,7 @@ class WrongClockTests extends FleetTestCase {
 			switch (this.what) {
 				case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
 				case LOCK -> fleet.awaitWaiting(this.key, count);
-				case WRITE_LOCK -> fleet.awaitReadersAndWriters(this.key, count);
+				case WRITE_LOCK -> fleet.awaitWaiting(this.key, count);
 			}
 		}
 
@@ -255,7 +255,7 @@ class WrongClockTests extends FleetTestCase {
 
 		private LockRequest lock(Duration wait, boolean renewal) {
 			return LockRequest.of(this.key)
-				.mode((this.what == What.LOCK) ? LockMode.EXCLUSIVE : LockMode.WRITE)
+				.mode((this.what == What.LOCK) ? LockMode.EXCLUSIVE : LockMode.EXCLUSIVE)
 				.waitTime(wait)
 				.leaseTime(LEASE)
 				.autoRenew(renewal);

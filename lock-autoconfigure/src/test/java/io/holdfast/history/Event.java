@@ -142,7 +142,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 	 */
 	public enum Mode {
 
-		NONE, EXCLUSIVE, READ, WRITE, PERMITS
+		NONE, EXCLUSIVE, READ, PERMITS
 
 	}
 

@@ -67,9 +67,7 @@ final class ExclusionChecker {
 		long limit = 0;
 		for (Span span : lasting) {
 			Request hold = span.hold();
-			boolean readsWhatItWrites = hold.asked.mode() == Event.Mode.READ && lasting.stream()
-				.anyMatch((other) -> other.hold().asked.mode() == Event.Mode.WRITE && other.hold().isOfSameUser(hold));
-			held += readsWhatItWrites ? 0 : hold.weight();
+			held += hold.weight();
 			lastAsked = Math.max(lastAsked, hold.first.asked.at());
 			limit = Math.max(limit, hold.limit());
 		}
@@ -106,7 +104,8 @@ final class ExclusionChecker {
 		if (root == request) {
 			return;
 		}
-		boolean same = root.isOfSameUser(request) && root.asked.mode() == request.asked.mode()
+		boolean readsOwn = root.asked.mode() == Event.Mode.EXCLUSIVE && request.asked.mode() == Event.Mode.READ;
+		boolean same = root.isOfSameUser(request) && (readsOwn || root.asked.mode() == request.asked.mode())
 				&& root.group().equals(request.group());
 		boolean open = this.history.groups()
 			.get(root.group())

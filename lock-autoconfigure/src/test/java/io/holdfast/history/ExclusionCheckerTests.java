@@ -32,21 +32,19 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: readers may hold together, and who writes may read; no other may beside a writer")
-	void readersAndWriters() {
+	@DisplayName("1: readers may hold together, and none beside an exclusive owner")
+	void readersAndOwners() {
 		String reader = "0 ASKED by=a id=1 mode=READ key=k user=u";
-		String writer = "5 ASKED by=a id=2 mode=WRITE key=k user=v";
+		String writer = "5 ASKED by=a id=2 mode=EXCLUSIVE key=k user=v";
 		String other = "7 ASKED by=b id=3 mode=READ key=k user=v";
 		String end = "90 RELEASING id=1";
 		accepts(reader, other, "10 GRANTED id=1 fence=1", "20 GRANTED id=3 fence=2", end, "91 RELEASING id=3");
 		refuses(1, reader, writer, "10 GRANTED id=1 fence=1", "20 GRANTED id=2 fence=2", end, "91 RELEASING id=2");
-		accepts("0 ASKED by=a id=1 mode=READ key=k user=v", writer, "10 GRANTED id=2 fence=1",
-				"20 GRANTED id=1 fence=2", end, "91 RELEASING id=2");
 		refuses(1, writer, other, "10 GRANTED id=2 fence=1", "20 GRANTED id=3 fence=2", "90 RELEASING id=2",
 				"91 RELEASING id=3");
-		// Another mode of the same key, and a semaphore, which shares no keys with locks.
-		refuses(1, reader, "5 ASKED by=a id=2 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=1",
-				"20 GRANTED id=2 fence=2", end, "91 RELEASING id=2");
+		refuses(1, "0 ASKED by=a id=1 mode=READ key=k user=v", writer, "10 GRANTED id=2 fence=1",
+				"20 GRANTED id=1 fence=2", end, "91 RELEASING id=2");
+		// A semaphore shares no keys with locks.
 		accepts(reader, "5 ASKED by=a id=2 mode=PERMITS key=k permits=1 limit=1", "10 GRANTED id=1 fence=1",
 				"20 GRANTED id=2 fence=2", end, "91 RELEASING id=2");
 	}
@@ -54,20 +52,22 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	@Test
 	@DisplayName("1: who enters what another user has, or another key, or what is over, is refused")
 	void entered() {
-		String[] outer = { "0 ASKED by=a id=1 mode=WRITE key=k user=u lease=300", "10 GRANTED id=1 fence=1 until=300",
-				"40 RELEASING id=1" };
+		String[] outer = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u lease=300",
+				"10 GRANTED id=1 fence=1 until=300", "40 RELEASING id=1" };
 		String in = "20 GRANTED id=2 fence=1 until=300 why=1";
 		String end = "30 RELEASING id=2";
-		accepts(and(outer, "15 ASKED by=a id=2 mode=WRITE key=k user=u", in, end));
-		refuses(1, and(outer, "15 ASKED by=a id=2 mode=WRITE key=k user=v", in, end));
-		refuses(1, and(outer, "15 ASKED by=a id=2 mode=WRITE key=k", in, end));
-		refuses(1, and(outer, "15 ASKED by=b id=2 mode=WRITE key=k user=u", in, end));
-		refuses(1, and(outer, "15 ASKED by=a id=2 mode=WRITE key=j user=u", in, end));
-		refuses(1, and(outer, "15 ASKED by=a id=2 mode=READ key=k user=u", in, end));
-		refuses(1, and(outer, "45 ASKED by=a id=2 mode=WRITE key=k user=u", "50 GRANTED id=2 fence=1 until=300 why=1",
-				"60 RELEASING id=2"));
-		accepts(and(outer, "15 ASKED by=a id=2 mode=WRITE key=k user=u", in, "70 RELEASING id=2",
-				"45 ASKED by=a id=3 mode=WRITE key=k user=u", "50 GRANTED id=3 fence=1 until=300 why=1",
+		accepts(and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=v", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=k", in, end));
+		refuses(1, and(outer, "15 ASKED by=b id=2 mode=EXCLUSIVE key=k user=u", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=j user=u", in, end));
+		accepts(and(outer, "15 ASKED by=a id=2 mode=READ key=k user=u", in, end));
+		refuses(1, "0 ASKED by=a id=1 mode=READ key=k user=u lease=300", "10 GRANTED id=1 fence=1 until=300",
+				"40 RELEASING id=1", "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", in, end);
+		refuses(1, and(outer, "45 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u",
+				"50 GRANTED id=2 fence=1 until=300 why=1", "60 RELEASING id=2"));
+		accepts(and(outer, "15 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", in, "70 RELEASING id=2",
+				"45 ASKED by=a id=3 mode=EXCLUSIVE key=k user=u", "50 GRANTED id=3 fence=1 until=300 why=1",
 				"60 RELEASING id=3"));
 	}
 
@@ -93,7 +93,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 				"100 GRANTED id=2 fence=2 until=400", "120 RELEASING id=1", "130 RELEASING id=2" };
 		refuses(1, both);
 		accepts(and(both, "50 DATA_LOST"));
-		accepts(and(both, "50 FORCED mode=WRITE key=k"));
+		accepts(and(both, "50 FORCED mode=EXCLUSIVE key=k"));
 		refuses(1, and(both, "50 FORCED mode=EXCLUSIVE key=other"));
 		refuses(1, and(both, "50 FORCED mode=PERMITS key=k"));
 		refuses(1, and(both, "105 DATA_LOST"));

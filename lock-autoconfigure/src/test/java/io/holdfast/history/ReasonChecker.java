@@ -72,7 +72,7 @@ final class ReasonChecker {
 		// One part of several may be for a key that is not.
 		return (request.isPart() ? this.history.requests().values() : this.history.groups().get(request.group()))
 			.stream()
-			.anyMatch((other) -> other.isOfSameUser(request) && other.asked.mode() != request.asked.mode()
+			.anyMatch((other) -> other.isOfSameUser(request) && request.isWhole() && !other.isWhole()
 					&& other.asked.at() <= request.answeredAt
 					&& ((other.granted != null) ? other.root.holdEnd : other.answeredAt) >= request.asked.at());
 	}

@@ -92,7 +92,7 @@ final class Request {
 	}
 
 	boolean isWhole() {
-		return this.asked.mode() == Mode.EXCLUSIVE || this.asked.mode() == Mode.WRITE;
+		return this.asked.mode() == Mode.EXCLUSIVE;
 	}
 
 	boolean isPermits() {

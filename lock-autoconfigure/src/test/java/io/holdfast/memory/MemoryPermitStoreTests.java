@@ -28,7 +28,7 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 	void forgetsUnused() {
 		for (int i = 0; i < 100; i++) {
 			Resource semaphore = new Resource(Kind.SEMAPHORE, "churn" + i);
-			Resource lock = new Resource(Kind.READ_WRITE, "churn" + i);
+			Resource lock = new Resource(Kind.LOCK, "churn" + i);
 			granted(this.a.acquire(semaphore, ask(this.a, "1", 1)));
 			granted(this.a.acquire(lock, reader(this.a, "2")));
 			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "limited"), i));
@@ -48,7 +48,7 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 	void forgetsWhatEnded() {
 		for (int i = 0; i < 5000; i++) {
 			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "churn" + i), brief(ask(this.a, "1", 1))));
-			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "churn" + i), brief(reader(this.a, "2"))));
+			granted(this.a.acquire(new Resource(Kind.LOCK, "churn" + i), brief(reader(this.a, "2"))));
 			elapse(Duration.ofMillis(1));
 		}
 		// At most those of the last 300 ms are in use, which is 600.

@@ -94,24 +94,22 @@ class ScriptMutantTests {
 	private static Map<String, List<String>> tests() {
 		List<String> locks = List.of("redis.RedisLeaseStoreTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
-				"redis.RedisPermitFaultTests", "redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
+				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.notify.GrantNotificationTests",
+				"redis.CommandsInScriptsTests");
 		List<String> permits = List.of("redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterPermitStoreTests", "redis.RedisLeaseStoreTests",
 				"redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
 		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
-		List.of("reads", "clock", "owner", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next",
-				"release", "end")
-			.forEach((file) -> tests.put("lock-" + file, locks));
+		List.of("lib-lock", "lock-acquire", "lock-release", "lock-end").forEach((file) -> tests.put(file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
-				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));
-		List.of("reads", "fence", "shared", "ask", "acquire-free", "acquire", "release-free", "release-next", "release",
-				"end", "limit", "renew")
-			.forEach((file) -> tests.put("permits-" + file, permits));
+				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests"));
+		List.of("lib-permits", "permits-acquire", "permits-release", "permits-end", "permits-limit", "permits-renew")
+			.forEach((file) -> tests.put(file, permits));
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
 		tests.put("lock-inspect", List.of("redis.fleet.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
-				"redis.RedisPermitStoreTests"));
+				"redis.RedisPermitStoreTests", "redis.LeftoversOfVersion1Tests"));
 		tests.put("permits-inspect", List.of("redis.RedisPermitStoreTests", "redis.fleet.RedisFleetStoreTests",
 				"redis.RedisPermitFaultTests"));
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
@@ -122,7 +120,7 @@ class ScriptMutantTests {
 			.forEach((file) -> tests.put(file, List.of("redis.diagnostics.RedisDiagnosticsTests")));
 		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
 		tests.put("confirm", List.of("redis.replica.LettuceConfirmingConnectionTests"));
-		tests.put("notify", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
+		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("write", List.of("faults.RefusalHealthTests"));
 		tests.put("ping", List.of("redis.notify.NotificationListenerTests", "redis.RedisFaultTests",

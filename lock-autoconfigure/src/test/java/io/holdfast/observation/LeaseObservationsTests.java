@@ -110,10 +110,10 @@ class LeaseObservationsTests {
 
 	@Test
 	void severalKeysAreObservedOnce() {
-		LockLease lease = this.instance.locks.acquire(LockRequest.ofAll(List.of("b", "a")).mode(LockMode.WRITE));
+		LockLease lease = this.instance.locks.acquire(LockRequest.ofAll(List.of("b", "a")).mode(LockMode.EXCLUSIVE));
 		lease.release();
 		for (String name : List.of("holdfast.lock.acquire", "holdfast.lock.hold")) {
-			only(name).hasLowCardinalityKeyValue("mode", "write")
+			only(name).hasLowCardinalityKeyValue("mode", "exclusive")
 				.hasHighCardinalityKeyValue("holdfast.key", "a,b")
 				.hasHighCardinalityKeyValue("holdfast.fence", lease.fencingToken("a") + "," + lease.fencingToken("b"));
 		}

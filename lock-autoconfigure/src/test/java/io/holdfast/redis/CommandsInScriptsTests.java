@@ -54,6 +54,9 @@ class CommandsInScriptsTests {
 
 	private static final Resource LOCK = lock("key");
 
+	/** The lock, asked for to read. */
+	private static final Resource READ = lock("key");
+
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
 
 	/** What the driver and the test send. */
@@ -105,6 +108,15 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
+	@DisplayName("a lock that is free, to read: seven to acquire and five to release; the same to acquire beside another reader")
+	void freeLockToRead() {
+		assertThat(acquired(READ, 1)).isEqualTo("get 1, pexpireat 1, set 1, time 1, zadd 1, zcard 1, zrange 1");
+		assertThat(released(READ, 1)).isEqualTo("get 1, time 1, zcard 1, zrem 1, zscore 1");
+		acquire(READ, AcquireCommand.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
+		assertThat(acquired(READ, 1)).isEqualTo("get 1, set 1, time 1, zadd 1, zcard 1, zrange 1, zremrangebyscore 1");
+	}
+
+	@Test
 	@DisplayName("a lock that is passed on inside an instance: five")
 	void lockPassedOn() {
 		assertThat(turn(LOCK, queue(LOCK, 1, 1, 1), Granted.class)).isEqualTo("get 1, set 2, time 1, zrange 1");
@@ -118,7 +130,7 @@ class CommandsInScriptsTests {
 			.isEqualTo("get 1, publish 1, pubsub 1, set 2, time 1, zadd 1, zrange 1, zrem 1");
 		assertThat(fewest(() -> {
 			AcquireCommand held = order.remove();
-			order.add(command(instanceOf(held), 1));
+			order.add(command(LOCK, instanceOf(held), 1));
 			assertThat(acquire(LOCK, order.getLast())).isInstanceOf(Busy.class);
 			return counted(() -> release(LOCK, held, null));
 		})).isEqualTo("get 1, publish 1, pubsub 1, set 2, time 1, zcard 1, zrange 1, zrem 1");
@@ -157,7 +169,7 @@ class CommandsInScriptsTests {
 	private Deque<AcquireCommand> queue(Resource resource, int limit, int instances, int count) {
 		Deque<AcquireCommand> order = new ArrayDeque<>();
 		for (int i = 0; i < count; i++) {
-			AcquireCommand command = command(i % instances, limit);
+			AcquireCommand command = command(resource, i % instances, limit);
 			assertThat(acquire(resource, command)).isInstanceOf((i < limit) ? Granted.class : Busy.class);
 			order.add(command);
 		}
@@ -166,7 +178,7 @@ class CommandsInScriptsTests {
 
 	private String acquired(Resource resource, int limit) {
 		return fewest(() -> {
-			AcquireCommand command = command(0, limit);
+			AcquireCommand command = command(resource, 0, limit);
 			String calls = counted(() -> acquire(resource, command));
 			release(resource, command, null);
 			return calls;
@@ -175,7 +187,7 @@ class CommandsInScriptsTests {
 
 	private String released(Resource resource, int limit) {
 		return fewest(() -> {
-			AcquireCommand command = command(0, limit);
+			AcquireCommand command = command(resource, 0, limit);
 			acquire(resource, command);
 			return counted(() -> release(resource, command, null));
 		});
@@ -185,7 +197,7 @@ class CommandsInScriptsTests {
 	private String turn(Resource resource, Deque<AcquireCommand> order, Class<? extends AcquireReply> reply) {
 		return fewest(() -> {
 			AcquireCommand held = order.remove();
-			AcquireCommand next = command(instanceOf(held), held.limit());
+			AcquireCommand next = command(resource, instanceOf(held), held.limit());
 			order.add(next);
 			return counted(() -> assertThat(release(resource, held, next).next()).isInstanceOf(reply));
 		});
@@ -218,8 +230,11 @@ class CommandsInScriptsTests {
 			.collect(Collectors.joining(", "));
 	}
 
-	private AcquireCommand command(int instance, int limit) {
-		return new AcquireCommand(instance(instance) + ":" + ++this.tokens, 1, limit, true, null, 30_000, 5_000);
+	private AcquireCommand command(Resource resource, int instance, int limit) {
+		String token = instance(instance) + ":" + ++this.tokens;
+		return (resource == LOCK) ? AcquireCommand.forLock(token, 30_000, 5_000)
+				: (resource == READ) ? AcquireCommand.forReader(token, 30_000, 5_000)
+						: new AcquireCommand(token, 1, limit, true, 30_000, 5_000);
 	}
 
 	private static String instance(int number) {

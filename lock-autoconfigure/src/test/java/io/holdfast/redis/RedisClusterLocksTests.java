@@ -85,7 +85,7 @@ class RedisClusterLocksTests extends RedisTestCase {
 		LockService others = locks();
 		Duration minHold = Duration.ofSeconds(2);
 		long from = System.nanoTime();
-		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.WRITE)) {
+		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.EXCLUSIVE)) {
 			LockRequest job = LockRequest.ofAll(List.of("a" + mode, "b" + mode)).mode(mode);
 			assertThat(locks.acquire(job.minHold(minHold)).release()).isEqualTo(ReleaseResult.RELEASED);
 			assertThat(others.tryAcquire(job.waitTime(Duration.ZERO))).isEmpty();

@@ -161,12 +161,15 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	void bringsInNoNextForLong() {
 		for (Kind kind : Kind.values()) {
 			Resource resource = new Resource(kind, KEY);
-			AcquireCommand held = new AcquireCommand(this.a.token("1"), 1, 1, true, null, GRACE, GRACE);
+			AcquireCommand held = new AcquireCommand(this.a.token("1"), Resource.ALL, Resource.ALL, true, GRACE, GRACE);
 			granted(this.a.acquire(resource, held));
-			AcquireCommand tooLong = new AcquireCommand(this.a.token("2"), 1, 1, true, null, GRACE + 1, GRACE);
+			AcquireCommand tooLong = new AcquireCommand(this.a.token("2"), Resource.ALL, Resource.ALL, true, GRACE + 1,
+					GRACE);
 			assertThat(this.a.release(resource, held, tooLong)).isEqualTo(new ReleaseReply(true, null));
-			granted(this.b.acquire(resource, new AcquireCommand(this.b.token("3"), 1, 1, true, null, GRACE, GRACE)));
-			this.b.release(resource, new AcquireCommand(this.b.token("3"), 1, 1, true, null, GRACE, GRACE));
+			granted(this.b.acquire(resource,
+					new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE)));
+			this.b.release(resource,
+					new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE));
 		}
 	}
 
@@ -192,7 +195,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 		});
 		String key = this.prefix + "lock:" + KEY;
 		this.template.opsForZSet().add(key, "Ann", 12);
-		Renewal renewal = new Renewal(new Resource(Kind.READ_WRITE, KEY), this.a.token("1"), 1, GRACE);
+		Renewal renewal = new Renewal(new Resource(Kind.LOCK, KEY), this.a.token("1"), 1, GRACE);
 		assertThat(this.a.renew(List.of(renewal))).containsExactly(false);
 		assertThat(this.template.opsForZSet().range(key, 0, -1)).containsExactly("Ann");
 	}
@@ -204,7 +207,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 		});
 		String token = this.a.token("1");
 		Resource semaphore = new Resource(Kind.SEMAPHORE, KEY);
-		String state = PermitKeys.ofSemaphore(this.prefix + "semaphore:" + KEY, false).state();
+		String state = PermitKeys.of(this.prefix + "semaphore:" + KEY, false).state();
 		this.template.opsForHash().put(state, token, "3");
 		assertThat(this.a.renew(List.of(new Renewal(semaphore, token, 1, GRACE)))).containsExactly(true);
 		assertThat(this.a.release(semaphore, AcquireCommand.unknown(token, GRACE))).isTrue();

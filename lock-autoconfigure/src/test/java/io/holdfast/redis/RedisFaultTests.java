@@ -111,7 +111,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(kept).isNotDone();
 		this.server.thaw();
 		assertThat(get(kept)).isInstanceOf(Granted.class);
-		assertThat(get(store.inspect(lock("key"))).owner()).isNull();
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isNull();
 	}
 
 	@Test
@@ -152,14 +152,14 @@ class RedisFaultTests extends OwnServerTestCase {
 		for (int i = 0; i < 50; i++) {
 			assertThat(get(store.acquire(lock("key"), held, true))).isInstanceOf(Granted.class);
 			// The answer comes on the event loop, which is busy until both are sent.
-			CompletableFuture<ReleaseReply> last = store.inspect(lock("key")).thenCompose((state) -> {
+			CompletableFuture<ReleaseReply> last = store.inspect(lock("key"), 0).thenCompose((state) -> {
 				CompletableFuture
 					.runAsync(() -> store.release(lock("key"), held, next), RedisFaultTests::onAnotherThread)
 					.join();
 				return store.release(lock("key"), next, null);
 			});
 			assertThat(get(last).released()).isTrue();
-			assertThat(get(store.inspect(lock("key"))).owner()).isNull();
+			assertThat(get(store.inspect(lock("key"), 0)).owner()).isNull();
 		}
 	}
 
@@ -179,13 +179,13 @@ class RedisFaultTests extends OwnServerTestCase {
 		RedisLeaseStore store = store(factory);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		this.server.freeze();
-		List<CompletableFuture<?>> kept = List.of(store.inspect(lock("key")), store.inspect(lock("key")));
+		List<CompletableFuture<?>> kept = List.of(store.inspect(lock("key"), 0), store.inspect(lock("key"), 0));
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "2"))
 			.matches(StoreCommandException::isTemporary);
 		assertThat(kept).noneMatch(CompletableFuture::isDone);
 		this.server.thaw();
 		kept.forEach((call) -> get(call));
-		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -199,8 +199,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		Granted granted = (Granted) acquire(store, "2");
 		assertThat(proxy.cuts()).isPositive();
 		RedisLeaseStore direct = store(factory(this.server.port()));
-		assertThat(get(direct.inspect(lock("key"))).fence()).isEqualTo(granted.fence());
-		assertThat(get(direct.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(get(direct.inspect(lock("key"), 0)).fence()).isEqualTo(granted.fence());
+		assertThat(get(direct.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test
@@ -287,7 +287,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			.havingCause()
 			.matches((failure) -> ((StoreCommandException) failure).isTemporary());
 		proxy.pass();
-		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -323,7 +323,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			}
 
 		});
-		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -338,9 +338,9 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(
 				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
-		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(OTHER + ":1");
 		assertThat(get(store.force(lock("key"), List.of(OTHER + ":1")))).containsExactly(true);
-		assertThat(get(store.inspect(lock("key"))).owner()).isNull();
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isNull();
 		assertThat(store.isListening()).isFalse();
 	}
 
@@ -404,8 +404,8 @@ class RedisFaultTests extends OwnServerTestCase {
 			.as("handed over")
 			.isInstanceOf(Granted.class);
 		configure("maxmemory", "0");
-		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
-		assertThat(get(store.inspect(lock("third"))).owner()).isEqualTo(OTHER + ":6");
+		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.inspect(lock("third"), 0)).owner()).isEqualTo(OTHER + ":6");
 	}
 
 	@Test
@@ -435,7 +435,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(get(
 				store.renew(List.of(renewal("lost", INSTANCE + ":2", LEASE), renewal("key", INSTANCE + ":1", LEASE)))))
 			.containsExactly(true, true);
-		assertThat(get(store.inspect(lock("lost"))).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(get(store.inspect(lock("lost"), 0)).owner()).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test

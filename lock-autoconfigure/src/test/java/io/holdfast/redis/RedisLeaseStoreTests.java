@@ -11,8 +11,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStoreContract;
-import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.SharedStores;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -285,9 +283,8 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 		assertThat(second).isEqualTo(first + 64);
 		this.a.release("2");
 		values().set(fenceKey(), second + " 1024");
-		Resource readWrite = new Resource(Kind.READ_WRITE, KEY);
-		AcquireCommand reader = new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, LEASE, CLAIM);
-		assertThat(granted(this.b.acquire(readWrite, reader)).fence()).isEqualTo(second + 64);
+		AcquireCommand reader = AcquireCommand.forReader(this.b.token("1"), LEASE, CLAIM);
+		assertThat(granted(this.b.acquire(lock(KEY), reader)).fence()).isEqualTo(second + 64);
 	}
 
 	@Test

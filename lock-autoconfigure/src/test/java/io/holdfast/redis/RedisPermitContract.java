@@ -9,7 +9,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -30,7 +29,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 	}
 
 	@ParameterizedTest
-	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
+	@EnumSource
 	@DisplayName("what a release grants to its own instance is told by its answer, also where no message is received")
 	void releaseTellsOfOwnGrants(Kind kind) {
 		Resource resource = new Resource(kind, KEY);
@@ -47,7 +46,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 	}
 
 	@ParameterizedTest
-	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
+	@EnumSource
 	@DisplayName("what a release grants to others is not told to who reads its answer, but to them")
 	void releaseInAnothersName(Kind kind) {
 		Resource resource = new Resource(kind, KEY);
@@ -59,7 +58,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 		assertThat(another.wakeUps).isEmpty();
 	}
 
-	private static AcquireCommand all(Instance instance, String n) {
+	static AcquireCommand all(Instance instance, String n) {
 		return ask(instance, n, Resource.ALL, Resource.ALL);
 	}
 

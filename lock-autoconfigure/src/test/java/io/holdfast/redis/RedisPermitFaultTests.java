@@ -13,6 +13,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
@@ -53,7 +54,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
 
-	private static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, "key");
+	private static final Resource LOCK = new Resource(Kind.LOCK, "key");
 
 	private StringRedisTemplate template;
 
@@ -70,10 +71,10 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 1)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, SEMAPHORE, OTHER + ":1", 2)).isInstanceOf(Busy.class);
 		assertThat(acquire(store, SEMAPHORE, OTHER + ":2", 2)).isInstanceOf(Busy.class);
-		assertThat(acquire(store, READ_WRITE, INSTANCE + ":3", 1)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, LOCK, INSTANCE + ":3", 1)).isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
 		Map<String, String> before = dump();
-		for (Resource resource : List.of(SEMAPHORE, READ_WRITE, new Resource(Kind.SEMAPHORE, "new"))) {
+		for (Resource resource : List.of(SEMAPHORE, LOCK, new Resource(Kind.SEMAPHORE, "new"))) {
 			assertThatExceptionOfType(StoreCommandException.class)
 				.isThrownBy(() -> acquire(store, resource, INSTANCE + ":9", 1))
 				.withMessageContaining("out of memory")
@@ -87,8 +88,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(state(store).holders()).extracting(PermitHolder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
 		assertThat(release(store, OTHER + ":1", 2)).isFalse();
 		assertThat(release(store, INSTANCE + ":1", 4)).isTrue();
-		assertThat(get(store.force(READ_WRITE, List.of(INSTANCE + ":3")))).containsExactly(true);
-		assertThat(get(store.release(READ_WRITE, ask(INSTANCE + ":3", 1), null)).released()).isFalse();
+		assertThat(get(store.force(LOCK, List.of(INSTANCE + ":3")))).containsExactly(true);
+		assertThat(get(store.release(LOCK, ask(INSTANCE + ":3", 1), null)).released()).isFalse();
 		configure("maxmemory", "0");
 		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
 		assertThat(state(store).holders()).extracting(PermitHolder::token)
@@ -113,7 +114,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@ParameterizedTest
-	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@EnumSource
 	@DisplayName("F32 memory is full: a waiter keeps its place, has its turn, and has it confirmed; a newcomer is refused")
 	void waiterHasItsTurnWithFullMemory(Kind kind) {
 		Resource resource = new Resource(kind, "key");
@@ -125,7 +126,9 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> acquire(store, resource, OTHER + ":2", 5))
 			.withMessageContaining("out of memory");
-		assertThat(get(store.inspectPermits(resource, 9)).waiting()).isEqualTo(1);
+		assertThat((kind == Kind.LOCK) ? get(store.inspect(resource, 9)).waiting()
+				: get(store.inspectPermits(resource, 9)).waiting())
+			.isEqualTo(1);
 		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
 		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Granted.class);
 		assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isTrue();
@@ -133,7 +136,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@ParameterizedTest
-	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@EnumSource
 	@DisplayName("F32 memory is full: a waiter has its grant of one permit confirmed, as often as it asks")
 	void onePermitIsConfirmedWithFullMemory(Kind kind) {
 		Resource resource = new Resource(kind, "key");
@@ -157,7 +160,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
 						defaults.fleetKey()));
 		this.template.opsForValue().set("lock:key", "stranger's");
-		assertThat(((Busy) acquire(store, READ_WRITE, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
+		assertThat(((Busy) acquire(store, LOCK, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
 		assertThat(this.template.getExpire("lock:key", TimeUnit.MILLISECONDS)).isBetween(1L, 7_000L);
 	}
 
@@ -266,14 +269,13 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		setUser("app", "on", ">secret", "~*", "resetchannels", "+@all");
 		RedisLeaseStore store = store(login());
 		store.start(INSTANCE, mock(StoreNotifications.class));
-		for (Resource resource : List.of(SEMAPHORE, READ_WRITE)) {
+		for (Resource resource : List.of(SEMAPHORE, LOCK)) {
 			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 			assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
-			assertThat(get(store.inspectPermits(resource, 9)).holders()).extracting(PermitHolder::token)
-				.containsExactly(OTHER + ":1");
+			assertThat(holders(store, resource)).containsExactly(OTHER + ":1");
 			assertThat(get(store.force(resource, List.of(OTHER + ":1")))).containsExactly(true);
-			assertThat(get(store.inspectPermits(resource, 9)).holders()).isEmpty();
+			assertThat(holders(store, resource)).isEmpty();
 		}
 		assertThat(store.isListening()).isFalse();
 	}
@@ -304,12 +306,12 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		await().until(store::isListening);
 		get(store.limit(SEMAPHORE, 3));
 		get(store.limit(SEMAPHORE, null));
-		for (Resource resource : List.of(SEMAPHORE, READ_WRITE)) {
+		for (Resource resource : List.of(SEMAPHORE, LOCK)) {
 			acquire(store, resource, INSTANCE + ":1", 5);
 			acquire(store, resource, OTHER + ":1", 5);
 			get(store.renew(List.of(new Renewal(resource, INSTANCE + ":1", 5, 60_000))));
-			get(store.inspectPermits(resource, 5));
-			get(store.inspect(lock("key")));
+			get(store.inspectPermits(SEMAPHORE, 5));
+			get(store.inspect(lock("key"), 5));
 			get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), true));
 			get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), null));
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
@@ -358,8 +360,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			commands().resetConfigStats();
 			for (int i = 1; i <= 100; i++) {
 				String token = INSTANCE + ":" + i;
-				AcquireCommand ask = new AcquireCommand(token, 2, holders + 1, true, null, 30_000, 5_000);
-				AcquireCommand passing = new AcquireCommand(token, 2, holders + 1000, false, null, 30_000, 5_000);
+				AcquireCommand ask = new AcquireCommand(token, 2, holders + 1, true, 30_000, 5_000);
+				AcquireCommand passing = new AcquireCommand(token, 2, holders + 1000, false, 30_000, 5_000);
 				CompletableFuture<?> reply = switch (name) {
 					case "refused" -> store.acquire(SEMAPHORE, ask, false);
 					case "queued", "asked again" -> store.acquire(SEMAPHORE, ask, true);
@@ -408,8 +410,18 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		return this.template.getRequiredConnectionFactory().getConnection().serverCommands();
 	}
 
+	/** Who holds permits, or a lock. */
+	private static List<String> holders(RedisLeaseStore store, Resource resource) {
+		if (resource.kind() == Kind.SEMAPHORE) {
+			return get(store.inspectPermits(resource, 9)).holders().stream().map(PermitHolder::token).toList();
+		}
+		KeyState state = get(store.inspect(resource, 9));
+		return (state.owner() != null) ? List.of(state.owner())
+				: state.readers().stream().map(PermitHolder::token).toList();
+	}
+
 	private static AcquireCommand ask(String token, int permits) {
-		return new AcquireCommand(token, permits, 5, true, null, 30_000, 5_000);
+		return new AcquireCommand(token, permits, 5, true, 30_000, 5_000);
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, Resource resource, String token, int permits) {
@@ -432,16 +444,16 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("when memory is full a token that lost its lease can be released, and the owner is told to one that does not wait")
 	void releaseBesideExclusiveWithFullMemory() throws Exception {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		AcquireCommand reader = new AcquireCommand(INSTANCE + ":1", 1, Resource.ALL, true, null, 300, 300);
-		AcquireCommand writer = new AcquireCommand(OTHER + ":2", Resource.ALL, Resource.ALL, true, null, 9000, 5000);
-		assertThat(get(store.acquire(READ_WRITE, reader, true))).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(READ_WRITE, writer, true))).isInstanceOf(Busy.class);
+		AcquireCommand reader = new AcquireCommand(INSTANCE + ":1", 1, Resource.ALL, true, 300, 300);
+		AcquireCommand writer = new AcquireCommand(OTHER + ":2", Resource.ALL, Resource.ALL, true, 9000, 5000);
+		assertThat(get(store.acquire(LOCK, reader, true))).isInstanceOf(Granted.class);
+		assertThat(get(store.acquire(LOCK, writer, true))).isInstanceOf(Busy.class);
 		await().until(() -> get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":3", 9000, 5000),
 				false)) instanceof Granted);
 		configure("maxmemory", "1");
-		assertThat(get(store.release(READ_WRITE, reader, null)).released()).isFalse();
-		assertThat(get(store.force(READ_WRITE, List.of(reader.token())))).containsExactly(false);
-		assertThat(get(store.acquire(READ_WRITE, reader, false))).isInstanceOf(Busy.class);
+		assertThat(get(store.release(LOCK, reader, null)).released()).isFalse();
+		assertThat(get(store.force(LOCK, List.of(reader.token())))).containsExactly(false);
+		assertThat(get(store.acquire(LOCK, reader, false))).isInstanceOf(Busy.class);
 	}
 
 }

@@ -3,7 +3,6 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -27,8 +26,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 abstract class RedisPermitKeysContract extends RedisPermitContract {
 
-	static final List<Resource> BOTH = List.of(SEMAPHORE, READ_WRITE);
-
 	final StringRedisTemplate redis;
 
 	final String prefix;
@@ -40,8 +37,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	PermitKeys keys(Resource resource) {
-		return resource.equals(SEMAPHORE) ? PermitKeys.ofSemaphore(this.prefix + "semaphore:" + KEY, false)
-				: PermitKeys.ofReadWriteLock(this.prefix + "lock:" + KEY, false);
+		return PermitKeys.of(this.prefix + "semaphore:" + resource.key(), false);
 	}
 
 	Set<String> allKeys() {
@@ -111,98 +107,51 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("what is in Redis for a read-write lock")
-	void keysOfReadWriteLock() {
-		granted(read(this.a, "1"));
-		Granted last = granted(read(this.a, "2"));
-		busy(write(this.b, "1"));
-		PermitKeys keys = keys(READ_WRITE);
-		assertThat(keys.holders()).isEqualTo(this.prefix + "lock:" + KEY);
-		assertThat(allKeys()).containsExactlyInAnyOrder(keys.holders(), keys.queue(), keys.state(), keys.own());
-		assertThat(this.redis.opsForZSet().range(keys.holders(), 0, -1)).containsExactly(this.a.token("1") + ":1",
-				this.a.token("2") + ":1");
-		assertThat(this.redis.opsForZSet().range(keys.queue(), 0, -1))
-			.containsExactly(this.b.token("1") + ":1000000000:5000:1000000000:s");
-		assertThat(stateOf(READ_WRITE)).containsOnlyKeys("used", "until", "asked", this.b.token("1"))
-			.containsEntry("used", "2");
-		assertThat(this.redis.opsForValue().get(keys.own())).isEqualTo("" + last.fence());
-		assertThat(this.redis.getExpire(keys.own(), TimeUnit.MILLISECONDS)).isBetween(15_000L, 21_000L);
-	}
-
-	@Test
 	@DisplayName("all keys live equally long: until the last lease or wait ends that anybody knows of")
 	void keysLiveEquallyLong() {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, reader(this.a, "1")));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			// Ends earlier, but not while a busy machine gets to the next line.
-			granted(this.b.acquire(resource,
-					new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, LEASE / 2, CLAIM)));
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			assertThat(ttls(resource)).doesNotContain(-2L);
-			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
-			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
-			granted(this.b.acquire(resource,
-					new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
-			assertAllLiveFor(resource, 4 * LEASE - 5000, 4 * LEASE);
-			assertThat(renew(this.a, resource, "1", 1, 5 * LEASE)).isTrue();
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, 5 * LEASE - 5000, 5 * LEASE);
-		}
-	}
-
-	@Test
-	@DisplayName("the place of a reader behind an exclusive lock ends by itself, if nothing asks again")
-	void placeBehindExclusiveEnds() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
-		String queue = "{" + this.prefix + "lock:" + KEY + "}:queue";
-		assertThat(this.redis.getExpire(queue, TimeUnit.MILLISECONDS)).isBetween(1L, 2 * HANDOFF.toMillis());
-	}
-
-	@Test
-	@DisplayName("a reader that polls, and asks no more, leaves its place behind an exclusive lock to the next")
-	void placeBehindExclusiveOfOneThatIsGone() {
-		Instance polling = newPollingInstance();
-		granted(this.a.acquire("1"));
-		busy(polling.acquire(READ_WRITE, brief(reader(polling, "1"))));
-		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
-		elapse(STALE);
-		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
-		String queue = "{" + this.prefix + "lock:" + KEY + "}:queue";
-		assertThat(this.redis.opsForZSet().range(queue, 0, -1)).singleElement()
-			.asString()
-			.startsWith(this.b.token("1"));
+		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL)));
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+		// Ends earlier, but not while a busy machine gets to the next line.
+		granted(this.b.acquire(SEMAPHORE,
+				new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, LEASE / 2, CLAIM)));
+		busy(this.c.acquire(SEMAPHORE, all(this.c, "1")));
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+		assertThat(ttls(SEMAPHORE)).doesNotContain(-2L);
+		assertThat(renew(this.a, SEMAPHORE, "1", 1, 3 * LEASE)).isTrue();
+		assertAllLiveFor(SEMAPHORE, 3 * LEASE - 5000, 3 * LEASE);
+		granted(this.b.acquire(SEMAPHORE,
+				new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, 4 * LEASE, CLAIM)));
+		assertAllLiveFor(SEMAPHORE, 4 * LEASE - 5000, 4 * LEASE);
+		assertThat(renew(this.a, SEMAPHORE, "1", 1, 5 * LEASE)).isTrue();
+		busy(this.c.acquire(SEMAPHORE, all(this.c, "1")));
+		assertAllLiveFor(SEMAPHORE, 5 * LEASE - 5000, 5 * LEASE);
 	}
 
 	@Test
 	@DisplayName("a wait keeps its keys for twice its claim, and a hand-off for its claim")
 	void waitsAndHandOffsKeepKeys() {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, brief(writer(this.a, "1"))));
-			// They may be gone by now.
-			assertThat(ttls(resource)).allSatisfy((ttl) -> assertThat(ttl).isLessThanOrEqualTo(SHORT));
-			busy(this.b.acquire(resource, brief(writer(this.b, "1"))));
-			assertAllLiveFor(resource, 1000, 2 * HANDOFF.toMillis());
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, CLAIM, 2 * CLAIM);
-			elapse(MORE_THAN_SHORT);
-			assertAllLiveFor(resource, CLAIM, 2 * CLAIM - SHORT);
-			long before = ttls(resource).get(1);
-			// Asks again.
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, before + 1, 2 * CLAIM);
-			this.b.release(resource, writer(this.b, "1"));
-			assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
-			this.c.wakeUps.clear();
-		}
+		granted(this.a.acquire(SEMAPHORE, brief(all(this.a, "1"))));
+		// They may be gone by now.
+		assertThat(ttls(SEMAPHORE)).allSatisfy((ttl) -> assertThat(ttl).isLessThanOrEqualTo(SHORT));
+		busy(this.b.acquire(SEMAPHORE, brief(all(this.b, "1"))));
+		assertAllLiveFor(SEMAPHORE, 1000, 2 * HANDOFF.toMillis());
+		busy(this.c.acquire(SEMAPHORE, all(this.c, "1")));
+		assertAllLiveFor(SEMAPHORE, CLAIM, 2 * CLAIM);
+		elapse(MORE_THAN_SHORT);
+		assertAllLiveFor(SEMAPHORE, CLAIM, 2 * CLAIM - SHORT);
+		long before = ttls(SEMAPHORE).get(1);
+		// Asks again.
+		busy(this.c.acquire(SEMAPHORE, all(this.c, "1")));
+		assertAllLiveFor(SEMAPHORE, before + 1, 2 * CLAIM);
+		this.b.release(SEMAPHORE, all(this.b, "1"));
+		assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+		this.c.wakeUps.clear();
 	}
 
 	@Test
 	@DisplayName("a hand-off that lasts longer than all that was known keeps the keys for that long")
 	void handOffKeepsKeys() {
-		AcquireCommand patient = new AcquireCommand(this.b.token("1"), LIMIT, LIMIT, true, null, LEASE, LEASE);
+		AcquireCommand patient = new AcquireCommand(this.b.token("1"), LIMIT, LIMIT, true, LEASE, LEASE);
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(this.b.acquire(SEMAPHORE, patient));
 		PermitKeys keys = keys(SEMAPHORE);
@@ -217,18 +166,16 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@Test
 	@DisplayName("a key that is empty for a moment within a command lives as long as the others")
 	void keysThatWereEmptyKeepTheirEnd() {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, writer(this.a, "1")));
-			busy(this.b.acquire(resource, writer(this.b, "1")));
-			busy(this.b.release(resource, writer(this.b, "1"), writer(this.b, "2")).next());
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			LeaseStore polling = newPollingStore();
-			busy(get(polling.acquire(resource, writer(this.b, "2"), true)));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			polling.close();
-			this.a.release(resource, writer(this.a, "1"));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-		}
+		granted(this.a.acquire(SEMAPHORE, all(this.a, "1")));
+		busy(this.b.acquire(SEMAPHORE, all(this.b, "1")));
+		busy(this.b.release(SEMAPHORE, all(this.b, "1"), all(this.b, "2")).next());
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+		LeaseStore polling = newPollingStore();
+		busy(get(polling.acquire(SEMAPHORE, all(this.b, "2"), true)));
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+		polling.close();
+		this.a.release(SEMAPHORE, all(this.a, "1"));
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
 	}
 
 	@Test
@@ -294,27 +241,11 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		granted(acquire(this.a, "1", 2));
 		release(this.a, "1", 2);
 		PermitKeys keys = keys(SEMAPHORE);
-		assertThat(allKeys()).containsExactly(keys.own());
-		assertThat(this.redis.opsForValue().get(keys.own())).isEqualTo("2");
-		assertThat(this.redis.getExpire(keys.own())).isEqualTo(-1);
+		assertThat(allKeys()).containsExactly(keys.limit());
+		assertThat(this.redis.opsForValue().get(keys.limit())).isEqualTo("2");
+		assertThat(this.redis.getExpire(keys.limit())).isEqualTo(-1);
 		get(this.a.store.limit(SEMAPHORE, null));
 		assertThat(allKeys()).isEmpty();
-	}
-
-	@Test
-	@DisplayName("an unused read-write lock leaves only its fence, also if it was waited for behind an exclusive lock")
-	void leavesOnlyFence() {
-		granted(write(this.a, "1"));
-		busy(read(this.b, "1"));
-		this.b.release(READ_WRITE, reader(this.b, "1"));
-		this.a.release(READ_WRITE, writer(this.a, "1"));
-		assertThat(allKeys()).containsExactly(keys(READ_WRITE).own());
-		putForeign(KEY, "stranger", null);
-		busy(read(this.b, "2"));
-		busy(this.b.attempt(READ_WRITE, reader(this.b, "3")));
-		this.b.release(READ_WRITE, reader(this.b, "2"));
-		assertThat(allKeys()).containsExactlyInAnyOrder(keys(READ_WRITE).own(), keys(READ_WRITE).holders());
-		assertThat(this.redis.getExpire(keys(READ_WRITE).holders())).isEqualTo(-1);
 	}
 
 	@Test
@@ -329,48 +260,6 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		assertThat(stateOf(SEMAPHORE)).containsExactly(Map.entry("fence", "" + ahead));
 		assertThat(this.redis.getExpire(keys.state(), TimeUnit.MILLISECONDS)).isBetween(1L, 3000L);
 		assertThat(granted(acquire(this.a, "2", 1)).fence()).isEqualTo(ahead + 1);
-	}
-
-	@Test
-	@DisplayName("a read-write lock's fence that is ahead of the clock is nowhere but at its own key")
-	void keepsFenceOfReadWriteLockAtItsKey() {
-		granted(read(this.a, "1"));
-		long ahead = (System.currentTimeMillis() + 3000) * 1000;
-		PermitKeys keys = keys(READ_WRITE);
-		this.redis.opsForValue().set(keys.own(), "" + ahead, Duration.ofSeconds(20));
-		this.a.release(READ_WRITE, reader(this.a, "1"));
-		assertThat(allKeys()).containsExactly(keys.own());
-		assertThat(granted(read(this.a, "2")).fence()).isEqualTo(ahead + 64);
-	}
-
-	@Test
-	@DisplayName("a malformed entry of the queue for the key exclusively is dropped, with holders and without")
-	void dropsForeignRival() {
-		PermitKeys keys = keys(READ_WRITE);
-		String rivals = Objects.requireNonNull(keys.rivals());
-		granted(read(this.a, "1"));
-		busy(this.c.acquire("1"));
-		this.redis.opsForZSet().add(rivals, "whatever", 1);
-		this.redis.opsForZSet().add(rivals, this.c.token("2") + ":0:s", 2);
-		this.redis.opsForZSet().add(rivals, this.c.token("3") + ":1000000000000000:s", 3);
-		busy(read(this.b, "1"));
-		assertThat(this.redis.opsForZSet().score(rivals, "whatever")).isNull();
-		this.a.release(READ_WRITE, reader(this.a, "1"));
-		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-		assertThat(this.redis.opsForZSet().range(rivals, 0, -1)).containsExactly(this.b.token("1") + ":5000:sr");
-	}
-
-	@Test
-	@DisplayName("a malformed entry of the queue of readers gets no place among all that wait")
-	void marksNoForeignEntry() {
-		PermitKeys keys = keys(READ_WRITE);
-		granted(this.a.acquire("1"));
-		busy(read(this.b, "1"));
-		this.redis.opsForZSet().add(keys.queue(), "whatever", 1);
-		busy(read(this.c, "1"));
-		assertThat(this.redis.opsForZSet().range(Objects.requireNonNull(keys.rivals()), 0, -1))
-			.containsExactly(this.b.token("1") + ":5000:sr");
-		assertThat(this.redis.opsForZSet().score(keys.queue(), "whatever")).isNull();
 	}
 
 }

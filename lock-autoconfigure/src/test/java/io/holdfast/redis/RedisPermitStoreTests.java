@@ -42,23 +42,20 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("a fence that is gone is given anew rather than none, and told as one that no earlier one was above")
 	void fencesOutliveTheirKey() {
-		for (Resource resource : BOTH) {
-			Granted first = granted(this.a.acquire(resource, reader(this.a, "1")));
-			forgetFence(resource);
-			long told = busy(this.b.acquire(resource, writer(this.b, "1"))).fence();
-			assertThat(told).isGreaterThanOrEqualTo(first.fence());
-			Granted again = granted(this.a.acquire(resource, reader(this.a, "1")));
-			assertThat(again.fence()).isGreaterThan(told);
-			forgetFence(resource);
-			this.a.release(resource, reader(this.a, "1"));
-			assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(again.fence());
-			this.b.wakeUps.clear();
-		}
+		Granted first = granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL)));
+		forgetFence(SEMAPHORE);
+		long told = busy(this.b.acquire(SEMAPHORE, all(this.b, "1"))).fence();
+		assertThat(told).isGreaterThanOrEqualTo(first.fence());
+		Granted again = granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL)));
+		assertThat(again.fence()).isGreaterThan(told);
+		forgetFence(SEMAPHORE);
+		this.a.release(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL));
+		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(again.fence());
+		this.b.wakeUps.clear();
 	}
 
 	private void forgetFence(Resource resource) {
 		this.redis.opsForHash().delete(keys(resource).state(), "fence");
-		this.redis.delete(keys(READ_WRITE).own());
 	}
 
 	@ParameterizedTest
@@ -107,8 +104,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("renewal finds its permits without the state, and leaves no key to outlive or die before the others")
 	void renewsWithoutState() {
-		granted(this.a.acquire(SEMAPHORE,
-				new AcquireCommand(this.a.token("1"), 1, LIMIT, true, null, 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 2 * LEASE, CLAIM)));
 		granted(acquire(this.a, "2", 3));
 		this.redis.delete(keys(SEMAPHORE).state());
 		assertThat(renew(this.a, SEMAPHORE, "2", 3, LEASE)).isTrue();
@@ -141,26 +137,11 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("a wait keeps its keys also when the state is gone")
 	void waitsKeepKeysWithoutState() {
-		granted(this.a.acquire(SEMAPHORE,
-				new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, null, 3000, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, 3000, CLAIM)));
 		busy(acquire(this.c, "1", 1));
 		this.redis.delete(keys(SEMAPHORE).state());
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
 		assertAllLiveFor(SEMAPHORE, CLAIM, 2 * CLAIM);
-	}
-
-	@Test
-	@DisplayName("who waits where there is no holder keeps its place when the state is gone")
-	void keepsPlacesWithoutState() {
-		putForeign(KEY, "stranger", null);
-		busy(write(this.b, "1"));
-		busy(write(this.c, "1"));
-		this.redis.delete(keys(READ_WRITE).state());
-		busy(write(this.b, "1"));
-		assertThat(this.redis.opsForZSet().range(keys(READ_WRITE).queue(), 0, -1)).containsExactly(
-				this.b.token("1") + ":1000000000:5000:1000000000:s",
-				this.c.token("1") + ":1000000000:5000:1000000000:s");
-		assertThat(stateOf(READ_WRITE)).containsKeys(this.b.token("1"), this.c.token("1"));
 	}
 
 	@Test
@@ -177,41 +158,36 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "holders", "queue", "state", "own" })
+	@ValueSource(strings = { "holders", "queue", "state", "limit" })
 	@DisplayName("a key of a wrong type is an error that leaves everything alone")
 	void leavesWrongTypeAlone(String which) {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, ask(this.a, "1", 2)));
-			granted(this.a.acquire(resource, brief(ask(this.a, "2", 1))));
-			busy(this.b.acquire(resource, ask(this.b, "1", 4)));
-			elapse(MORE_THAN_SHORT);
-			PermitKeys keys = keys(resource);
-			String wrong = Map
-				.of("holders", keys.holders(), "queue", keys.queue(), "state", keys.state(), "own", keys.own())
-				.get(which);
-			this.redis.delete(wrong);
-			this.redis.opsForList().rightPush(wrong, "stranger's");
-			Map<String, String> before = dump();
-			assertThatExceptionOfType(StoreCommandException.class)
-				.isThrownBy(() -> this.b.acquire(resource, ask(this.b, "1", 4)))
-				.withMessageContaining(KEY)
-				.withMessageContaining("key-prefix")
-				.matches((failure) -> !failure.isTemporary());
-			assertThatExceptionOfType(StoreCommandException.class)
-				.isThrownBy(() -> this.a.release(resource, ask(this.a, "1", 2)));
-			if (resource.equals(SEMAPHORE)) {
-				assertThatExceptionOfType(StoreCommandException.class)
-					.isThrownBy(() -> get(this.a.store.limit(resource, 1)));
-			}
-			if (which.equals("holders")) {
-				assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.permits(resource));
-			}
-			if (!which.equals("own")) {
-				// Nothing of it could be counted on.
-				assertThat(renew(this.a, resource, "1", 2, 2 * LEASE)).isFalse();
-			}
-			assertThat(dump()).isEqualTo(before);
+		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 2)));
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "2", 1))));
+		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 4)));
+		elapse(MORE_THAN_SHORT);
+		PermitKeys keys = keys(SEMAPHORE);
+		String wrong = Map
+			.of("holders", keys.holders(), "queue", keys.queue(), "state", keys.state(), "limit", keys.limit())
+			.get(which);
+		this.redis.delete(wrong);
+		this.redis.opsForList().rightPush(wrong, "stranger's");
+		Map<String, String> before = dump();
+		assertThatExceptionOfType(StoreCommandException.class)
+			.isThrownBy(() -> this.b.acquire(SEMAPHORE, ask(this.b, "1", 4)))
+			.withMessageContaining(KEY)
+			.withMessageContaining("key-prefix")
+			.matches((failure) -> !failure.isTemporary());
+		assertThatExceptionOfType(StoreCommandException.class)
+			.isThrownBy(() -> this.a.release(SEMAPHORE, ask(this.a, "1", 2)));
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> get(this.a.store.limit(SEMAPHORE, 1)));
+		if (which.equals("holders")) {
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.permits(SEMAPHORE));
 		}
+		if (!which.equals("limit")) {
+			// Nothing of it could be counted on.
+			assertThat(renew(this.a, SEMAPHORE, "1", 2, 2 * LEASE)).isFalse();
+		}
+		assertThat(dump()).isEqualTo(before);
 	}
 
 	private Map<String, String> dump() {
@@ -304,13 +280,11 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		this.redis.opsForZSet().add(lockKey, "Ann", 12);
 		this.redis.opsForZSet().add(lockKey, "Bob:7", 7);
 		Set<TypedTuple<String>> scores = this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1);
-		for (Kind kind : new Kind[] { Kind.LOCK, Kind.READ_WRITE }) {
-			Resource lock = new Resource(kind, KEY);
-			AcquireCommand ask = ask(this.a, kind.name().length() + "", 1, (kind == Kind.LOCK) ? 1 : Resource.ALL);
-			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(lock, ask))
+		for (AcquireCommand ask : List.of(exclusive(this.a, "1"), reader(this.a, "2"))) {
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(LOCK, ask))
 				.withMessageContaining("'" + lockKey + "'")
 				.withMessageContaining("holdfast.lock.key-prefix");
-			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release(lock, ask));
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release(LOCK, ask));
 		}
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.inspect());
 		assertThat(this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1)).isEqualTo(scores);
@@ -321,7 +295,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@ValueSource(strings = { "nan", "inf", "-5", "99999999999", "ten", "" })
 	@DisplayName("what another program wrote at the limit's key counts only if it is a limit")
 	void ignoresWhatIsNoLimit(String text) {
-		this.redis.opsForValue().set(keys(SEMAPHORE).own(), text);
+		this.redis.opsForValue().set(keys(SEMAPHORE).limit(), text);
 		assertThat(state().limit()).isNull();
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));

@@ -158,17 +158,16 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, 60_000 })
-	@DisplayName("What is kept for a reader is taken over during a fail-over grace only")
-	void takesOverReservations(int graceMillis) {
+	@DisplayName("What version 1 kept for a reader is not taken over, not even during a fail-over grace")
+	void leavesReservations(int graceMillis) {
 		String reserved = TOKEN.replace("1:1", "2:7") + ":r";
 		this.redis.opsForValue().set(this.key, reserved, Duration.ofSeconds(60));
 		RedisScript<?> script = RedisScript.of(text((graceMillis > 0) ? Duration.ofMillis(graceMillis) : null),
 				List.class);
-		boolean grace = graceMillis > 0;
-		List<String> keys = grace ? List.of(this.key, this.key + ":server") : List.of(this.key);
+		List<String> keys = (graceMillis > 0) ? List.of(this.key, this.key + ":server") : List.of(this.key);
 		List<?> kept = (List<?>) this.redis.execute(script, keys, TOKEN, "120000");
-		assertThat(ScriptReplies.kept(kept, 1)).containsExactly(grace);
-		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(grace ? TOKEN : reserved);
+		assertThat(ScriptReplies.kept(kept, 1)).containsExactly(false);
+		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(reserved);
 	}
 
 }

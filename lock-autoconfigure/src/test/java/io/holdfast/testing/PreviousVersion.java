@@ -28,13 +28,16 @@ import org.junit.jupiter.api.Assumptions;
  */
 public final class PreviousVersion {
 
+	/** The last commit of version 1 of the protocol. */
+	private static final String VERSION_1 = "681c49b0baa0eda443234ac6b1fd9d8e6e332f31";
+
 	/**
-	 * The last commit before the scripts, or what instances send each other, were
-	 * changed; the workers of the tests must be able to use its API. Another one can be
-	 * named for the tests' JVM by {@code -Dholdfast.test.previous}.
+	 * The last commit before the scripts, or what instances send each other, were changed
+	 * within this version of the protocol; the workers of the tests must be able to use
+	 * its API. Empty while there is none: then this version takes its place. Another one
+	 * can be named for the tests' JVM by {@code -Dholdfast.test.previous}.
 	 */
-	private static final String COMMIT = System.getProperty("holdfast.test.previous",
-			"f0ceffd60ea12e8fbe59a828cb400d0f1a13f992");
+	private static final String COMMIT = System.getProperty("holdfast.test.previous", "");
 
 	private static final String MODULE = "lock-autoconfigure/src/main";
 
@@ -45,7 +48,16 @@ public final class PreviousVersion {
 	 * Return the class path of the tests, with the previous version in place of this one.
 	 * Builds it if that was not done before.
 	 */
-	public static synchronized String classPath() throws IOException, InterruptedException {
+	public static String classPath() throws IOException, InterruptedException {
+		return COMMIT.isEmpty() ? System.getProperty("java.class.path") : classPath(COMMIT);
+	}
+
+	/** Return the class path of the tests, with version 1 of the protocol. */
+	public static String ofProtocol1() throws IOException, InterruptedException {
+		return classPath(VERSION_1);
+	}
+
+	private static synchronized String classPath(String commit) throws IOException, InterruptedException {
 		Path current;
 		try {
 			current = Path.of(LockService.class.getProtectionDomain().getCodeSource().getLocation().toURI());
@@ -56,19 +68,19 @@ public final class PreviousVersion {
 		List<String> entries = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
 			.filter((entry) -> !Path.of(entry).toAbsolutePath().equals(current))
 			.toList();
-		Path classes = Path.of("target", "previous-" + COMMIT).toAbsolutePath();
+		Path classes = Path.of("target", "previous-" + commit).toAbsolutePath();
 		if (!Files.exists(classes.resolve("built"))) {
-			build(classes, String.join(File.pathSeparator, entries));
+			build(commit, classes, String.join(File.pathSeparator, entries));
 			Files.createFile(classes.resolve("built"));
 		}
 		return Stream.concat(Stream.of(classes.toString()), entries.stream())
 			.collect(Collectors.joining(File.pathSeparator));
 	}
 
-	private static void build(Path classes, String libraries) throws IOException, InterruptedException {
+	private static void build(String commit, Path classes, String libraries) throws IOException, InterruptedException {
 		Files.createDirectories(classes);
 		Path archive = classes.resolveSibling(classes.getFileName() + ".zip");
-		archive(archive);
+		archive(commit, archive);
 		List<Path> sources = new ArrayList<>();
 		try (ZipInputStream files = new ZipInputStream(Files.newInputStream(archive))) {
 			for (ZipEntry entry = files.getNextEntry(); entry != null; entry = files.getNextEntry()) {
@@ -103,9 +115,9 @@ public final class PreviousVersion {
 		Files.write(target, file.readAllBytes());
 	}
 
-	private static void archive(Path archive) throws InterruptedException {
-		String trouble = git("archive", "--format=zip", "--output=" + archive, COMMIT, "--", MODULE);
-		Assumptions.assumeTrue(trouble == null, () -> "the previous version, commit " + COMMIT
+	private static void archive(String commit, Path archive) throws InterruptedException {
+		String trouble = git("archive", "--format=zip", "--output=" + archive, commit, "--", MODULE);
+		Assumptions.assumeTrue(trouble == null, () -> "the previous version, commit " + commit
 				+ ", is not there, as in a source archive or a shallow clone: " + trouble);
 	}
 

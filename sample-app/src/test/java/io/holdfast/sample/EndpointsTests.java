@@ -70,12 +70,12 @@ class EndpointsTests {
 	@Test
 	@DisplayName("locks are read: held and waited for here, held by others, one whose key has slashes")
 	void readsLocks() {
-		try (LockLease held = locks(own).acquire(LockRequest.of("a/b c").name("letters").mode(LockMode.WRITE));
+		try (LockLease held = locks(own).acquire(LockRequest.of("a/b c").name("letters").mode(LockMode.EXCLUSIVE));
 				LockLease otherLock = locks(other).acquire("other")) {
 			CompletableFuture<LockLease> waiting = locks(own)
 				.acquireAsync(LockRequest.of("other").waitTime(Duration.ofMinutes(1)));
 			get(own, "/locks").jsonPath("$.held[?(@.key=='a/b c')].mode")
-				.isEqualTo("WRITE")
+				.isEqualTo("EXCLUSIVE")
 				.jsonPath("$.held[?(@.key=='a/b c')].name")
 				.isEqualTo("letters")
 				.jsonPath("$.held[?(@.key=='a/b c')].fencingToken")
@@ -90,8 +90,8 @@ class EndpointsTests {
 				.doesNotExist()
 				.jsonPath("$.fleet.problem")
 				.doesNotExist();
-			get(other, "/locks/a/{rest}", "b c").jsonPath("$.kind")
-				.isEqualTo("READ_WRITE")
+			get(other, "/locks/a/{rest}", "b c").jsonPath("$.holders[0].mode")
+				.isEqualTo("EXCLUSIVE")
 				.jsonPath("$.holders[0].foreign")
 				.isEqualTo(false)
 				.jsonPath("$.holders[0].ttlMillis")

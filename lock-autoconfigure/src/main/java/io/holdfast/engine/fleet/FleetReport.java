@@ -8,6 +8,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import io.holdfast.LockMode;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Place;
@@ -68,7 +69,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 			});
 			report.holds().stream().filter((hold) -> isOf(family, hold)).forEach((hold) -> {
 				// Of an exclusive lock the store knows better, and an old one is lost.
-				if (hold.resource().kind() == Kind.READ_WRITE) {
+				if (hold.mode() == LockMode.READ) {
 					told.merge(hold.resource().key(), new Told(0, now - TimeUnit.MILLISECONDS.toMicros(hold.millis())),
 							Told::and);
 				}
@@ -110,8 +111,8 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * Summary of what instances report of one key.
 	 *
 	 * @param waits how many wait, in the queue or inside of their instances, at least
-	 * @param since since when it is held by its oldest reader or writer, in microseconds
-	 * since 1970; {@link Long#MAX_VALUE} if that is not known
+	 * @param since since when it is held by its oldest reader, in microseconds since
+	 * 1970; {@link Long#MAX_VALUE} if that is not known
 	 */
 	public record Told(int waits, long since) {
 

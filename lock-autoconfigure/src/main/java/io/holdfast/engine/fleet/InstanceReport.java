@@ -59,8 +59,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 */
 	public static @Nullable LockMode mode(Kind kind, int permits) {
 		return switch (kind) {
-			case LOCK -> LockMode.EXCLUSIVE;
-			case READ_WRITE -> (permits == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
+			case LOCK -> (permits == 1) ? LockMode.READ : LockMode.EXCLUSIVE;
 			case SEMAPHORE -> null;
 		};
 	}

@@ -40,9 +40,6 @@ public final class Hold extends TokenGrant {
 	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
 	private volatile boolean endedByShutDown;
 
-	/** Whether its writer has asked for reading, too. Confined to the coordinator. */
-	private boolean nestedReader;
-
 	/** Number of extensions by hand beyond the lease time that have no answer. */
 	private volatile int extensions;
 
@@ -221,16 +218,6 @@ public final class Hold extends TokenGrant {
 	/** Return whether a shut-down has lost it, and no release is to be sent. */
 	public boolean isEndedByShutDown() {
 		return this.endedByShutDown;
-	}
-
-	/** Note that its writer asks for reading, too. */
-	public void markNestedReader() {
-		this.nestedReader = true;
-	}
-
-	/** Return whether its writer has asked for reading, too. */
-	public boolean hasNestedReader() {
-		return this.nestedReader;
 	}
 
 	/**

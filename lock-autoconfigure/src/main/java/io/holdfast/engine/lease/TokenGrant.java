@@ -106,7 +106,7 @@ abstract class TokenGrant {
 	public final AcquireCommand toCommand(long now) {
 		long millis = Math.max(this.request.leaseMillis(),
 				TimeUnit.NANOSECONDS.toMillis(validUntil() - now) * 100 / 98);
-		return new AcquireCommand(this.token, permits(), this.request.limit(), this.request.fair(), null, millis,
+		return new AcquireCommand(this.token, permits(), this.request.limit(), this.request.fair(), millis,
 				this.request.claimMillis());
 	}
 

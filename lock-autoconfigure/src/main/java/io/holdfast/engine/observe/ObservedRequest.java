@@ -4,7 +4,6 @@ import java.util.List;
 
 import io.holdfast.LockMode;
 import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +32,7 @@ public record ObservedRequest(ObservedEngine engine, Kind kind, List<String> key
 
 	private static @Nullable LockMode mode(ResolvedRequest request) {
 		return switch (request.resource().kind()) {
-			case LOCK -> LockMode.EXCLUSIVE;
-			case READ_WRITE -> (request.permits() == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
+			case LOCK -> request.reads() ? LockMode.READ : LockMode.EXCLUSIVE;
 			case SEMAPHORE -> null;
 		};
 	}

@@ -57,29 +57,17 @@ public final class Contender {
 	/** Stays when the waiter changes: to set a timer costs more than that. */
 	private @Nullable Future<?> timer;
 
-	/**
-	 * Create a contender that has sent nothing yet.
-	 * @param under a token of the same thread that holds all there is, beside which it
-	 * asks, or {@code null}
-	 */
-	Contender(ContenderHost coordinator, String token, ContendingWaiter waiter, @Nullable String under) {
+	/** Create a contender that has sent nothing yet. */
+	Contender(ContenderHost coordinator, String token, ContendingWaiter waiter) {
 		this.context = coordinator.context();
 		this.coordinator = coordinator;
 		this.token = token;
 		this.waiter = waiter;
 		ResolvedRequest request = waiter.request();
-		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(), under,
+		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(),
 				request.leaseMillis(), request.claimMillis());
 		this.halfClaim = TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) / 2;
 		this.answers = new StoreAnswers(this.context);
-	}
-
-	/**
-	 * Return whether it asks beside a token of the same thread, and was not answered
-	 * BUSY: then it is a part of the work in flight.
-	 */
-	boolean isInFlight() {
-		return this.command.under() != null && !this.answers.isBusy();
 	}
 
 	/**
@@ -361,11 +349,6 @@ public final class Contender {
 		this.answers.onBusy(sentAt, reply.fence());
 		if (!this.waiter.request().waits()) {
 			this.waiter.onRefused();
-			return;
-		}
-		if (this.context.isClosed()) {
-			// It was let through as work in flight, but the hold around it is gone.
-			this.waiter.onShutDown();
 			return;
 		}
 		this.coordinator.onBusy(reply);

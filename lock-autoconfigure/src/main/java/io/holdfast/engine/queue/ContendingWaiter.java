@@ -39,9 +39,6 @@ interface ContendingWaiter {
 	/** End the wait, as more is asked for than there is. */
 	void onLimitExceeded(int limit);
 
-	/** End the wait, as the instance shuts down. */
-	void onShutDown();
-
 	/** Begin a hold, of this waiter or of one before it that asks for the same. */
 	void onGranted(Granted granted, long sentAt, HandOver way, long now);
 

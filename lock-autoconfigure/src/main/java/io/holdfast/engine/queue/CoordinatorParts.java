@@ -31,9 +31,8 @@ record CoordinatorParts(EngineContext context, HoldLosses losses, LeaseRenewer r
 		 * Create the contender of a waiter, and find it by its token from now on.
 		 * @param coordinator its coordinator
 		 * @param waiter the waiter
-		 * @param under the token of a writer of the same thread, or {@code null}
 		 */
-		Contender addContender(ContenderHost coordinator, Waiter waiter, @Nullable String under);
+		Contender addContender(ContenderHost coordinator, Waiter waiter);
 
 		/** Note that a token contends no more. */
 		void removeContender(String token);

@@ -12,7 +12,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.handover.HandOverRules;
 import io.holdfast.engine.lease.HoldLosses;
@@ -81,12 +80,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		if (whole != null) {
 			whole.waitFor(waiter);
 		}
-		if (request.reentrant() && isSelfBlocked(waiter)) {
-			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
-		}
-		else {
-			coordinator.begin(waiter);
-		}
+		coordinator.begin(waiter);
 		return waiter;
 	}
 
@@ -107,29 +101,8 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	private ResourceCoordinator create(Resource resource) {
 		return switch (resource.kind()) {
 			case LOCK -> new LockCoordinator(this.parts, resource);
-			case READ_WRITE -> new ReadWriteCoordinator(this.parts, resource);
 			case SEMAPHORE -> new PermitCoordinator(this.parts, resource);
 		};
-	}
-
-	/**
-	 * Return whether the requester holds the key in the other mode, which excludes its
-	 * request.
-	 */
-	private boolean isSelfBlocked(Waiter waiter) {
-		Resource resource = waiter.request.resource();
-		Kind otherKind = switch (resource.kind()) {
-			case LOCK -> Kind.READ_WRITE;
-			case READ_WRITE -> Kind.LOCK;
-			case SEMAPHORE -> null;
-		};
-		if (otherKind == null) {
-			return false;
-		}
-		// A key that is held has a coordinator.
-		ResourceCoordinator other = ofKind(otherKind).get(resource.key());
-		return other != null
-				&& (waiter.thread != null && other.isHeldBy(waiter.thread) || waiter.isUnder(other.resource()));
 	}
 
 	/** Return the coordinator of a resource, or {@code null} if nothing needs one. */
@@ -180,9 +153,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	}
 
 	@Override
-	public Contender addContender(ContenderHost coordinator, Waiter waiter, @Nullable String under) {
+	public Contender addContender(ContenderHost coordinator, Waiter waiter) {
 		String token = Tokens.of(waiter.instanceId, waiter.number);
-		Contender contender = new Contender(coordinator, token, waiter, under);
+		Contender contender = new Contender(coordinator, token, waiter);
 		this.contenders.put(token, contender);
 		return contender;
 	}

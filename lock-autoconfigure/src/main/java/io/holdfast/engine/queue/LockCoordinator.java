@@ -1,8 +1,9 @@
 package io.holdfast.engine.queue;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.lease.Hold;
@@ -11,14 +12,22 @@ import io.holdfast.engine.store.Resource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The coordinator of an exclusive lock: one waiter at a time contends; granted, its hold
- * is the <em>holder</em>. Whenever a request waits here, there is a contender or a valid
- * holder.
+ * The coordinator of a lock. Of the requests for {@code EXCLUSIVE} one at a time
+ * contends; granted, its hold is the <em>holder</em>. Whenever one of them waits here,
+ * there is such a contender, a valid holder, or a request before it that reads. Readers
+ * contend as they come, so that the store lets them in together, in the order of all
+ * instances.
  */
 final class LockCoordinator extends ResourceCoordinator {
 
-	/** Written by events only; read by threads that look for a hold of their own. */
-	private volatile @Nullable Hold holder;
+	/** How many readers contend at a time; the others wait here. */
+	private static final int MAX_CONTENDERS = PermitCoordinator.MAX_CONTENDERS;
+
+	/** What is held exclusively. */
+	private @Nullable Hold holder;
+
+	/** What threads hold to read. */
+	private Map<Thread, List<Hold>> readers = Map.of();
 
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
@@ -29,20 +38,26 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		dropInvalidHolder();
 		List<Hold> enclosing = waiter.enclosingHolds();
-		Hold current = this.holder;
-		boolean isOwn = current != null && (current.isOf(waiter.reentrantThread()) || enclosing.contains(current));
-		boolean lostByThread = hasLost(waiter, enclosing);
-		if (isOwn && !lostByThread) {
+		boolean anyHold = isInUse() || !enclosing.isEmpty();
+		// Looked at once: what ends from here on has not ended yet.
+		long now = anyHold ? this.context.scheduler.nanoTime() : 0;
+		Thread thread = anyHold ? waiter.reentrantThread() : null;
+		dropInvalidHolds(thread, now);
+		Hold own = ownHold(thread, enclosing, now);
+		boolean lostByThread = hasLost(thread, enclosing, now);
+		if (own != null && !lostByThread && (own == this.holder || waiter.request.reads())) {
 			// Also during a shut-down: it is part of the work in flight.
-			nest(waiter, Objects.requireNonNull(current));
+			nest(waiter, own);
 		}
 		else if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
 		else if (lostByThread) {
 			fail(waiter, EngineExceptions.lostBefore(this.resource));
+		}
+		else if (own != null) {
+			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
 		}
 		else if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
@@ -59,44 +74,120 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 	}
 
-	private boolean hasLost(Waiter waiter, List<Hold> enclosing) {
+	private boolean isInUse() {
+		return this.holder != null || !this.readers.isEmpty() || !this.lost.isEmpty();
+	}
+
+	/** Return the valid hold that a request may be nested in, if its mode allows that. */
+	private @Nullable Hold ownHold(@Nullable Thread thread, List<Hold> enclosing, long now) {
+		Hold current = this.holder;
+		if (current != null && (current.isOf(thread) || enclosing.contains(current))) {
+			return current;
+		}
+		for (Hold hold : readersOf(thread)) {
+			if (hold.isOf(thread)) {
+				return hold;
+			}
+		}
+		for (Hold hold : enclosing) {
+			if (hold.request.reads() && hold.isHeld(now)) {
+				return hold;
+			}
+		}
+		return null;
+	}
+
+	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {
 		for (Hold hold : this.lost) {
-			if (hold.isOf(waiter.reentrantThread())) {
+			if (hold.isOf(thread)) {
 				return true;
 			}
 		}
 		for (Hold hold : enclosing) {
-			if (hold != this.holder && hold.isRenewed()) {
+			if (!hold.isHeld(now) && hold.isRenewed()) {
 				return true;
 			}
 		}
 		return false;
 	}
 
+	private List<Hold> readersOf(@Nullable Thread thread) {
+		return (thread != null) ? this.readers.getOrDefault(thread, List.of()) : List.of();
+	}
+
 	@Override
 	boolean admits(Waiter waiter) {
-		return this.contending.isEmpty() && this.holder == null;
+		if (this.holder == null && this.contending.isEmpty()) {
+			return true;
+		}
+		if (waiter.request.reads()) {
+			return this.contending.size() < MAX_CONTENDERS && (waiter.request.waits() || this.holder == null);
+		}
+		if (this.holder != null) {
+			return false;
+		}
+		for (Waiter contending : this.contending) {
+			if (!contending.request.reads()) {
+				return false;
+			}
+		}
+		return true;
 	}
 
 	@Override
 	void onHoldBegun(Hold hold) {
-		this.holder = hold;
+		if (!hold.request.reads()) {
+			this.holder = hold;
+		}
+		else if (hold.thread != null) {
+			if (this.readers.isEmpty()) {
+				this.readers = new HashMap<>();
+			}
+			this.readers.computeIfAbsent(hold.thread, (thread) -> new ArrayList<>(1)).add(hold);
+		}
 	}
 
 	@Override
 	void onHoldEnded(Hold hold) {
-		if (this.holder == hold) {
-			this.holder = null;
-		}
+		forget(hold);
 		if (!this.lost.isEmpty()) {
 			this.lost.remove(hold);
 		}
 	}
 
+	/** Forget what is held no more. */
+	private void forget(Hold hold) {
+		if (this.holder == hold) {
+			this.holder = null;
+		}
+		else if (hold.thread != null && !this.readers.isEmpty()) {
+			this.readers.computeIfPresent(hold.thread, (thread, own) -> {
+				own.remove(hold);
+				return own.isEmpty() ? null : own;
+			});
+		}
+	}
+
+	/**
+	 * Return the next one only if no reader of this instance waits before it in the
+	 * store.
+	 */
 	@Override
 	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
 		Waiter head = head();
-		return (head != null && admits(head) && canTakeOver(hold, head, now)) ? head : null;
+		if (head == null || hold.request.reads() || head.request.reads() || !isNoneBefore()) {
+			return null;
+		}
+		return canTakeOver(hold, head, now) ? head : null;
+	}
+
+	private boolean isNoneBefore() {
+		for (Waiter waiter : this.contending) {
+			if (waiter.request.waits() || !waiter.request.reads()) {
+				return false;
+			}
+		}
+		return true;
 	}
 
 	private boolean canTakeOver(Hold hold, Waiter waiter, long now) {
@@ -104,33 +195,36 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	boolean isHeldBy(Thread thread) {
-		Hold current = this.holder;
-		return current != null && current.isOf(thread) && current.isHeld(this.context.scheduler.nanoTime());
-	}
-
-	@Override
 	public void onHoldLost(Hold hold) {
-		if (this.holder == hold) {
-			this.holder = null;
-			if (hold.mustTellThread()) {
-				if (this.lost.isEmpty()) {
-					this.lost = new ArrayList<>(1);
-				}
+		forget(hold);
+		if (hold.mustTellThread()) {
+			if (this.lost.isEmpty()) {
+				this.lost = new ArrayList<>(1);
+			}
+			if (!this.lost.contains(hold)) {
 				this.lost.add(hold);
 			}
-			else {
-				// Perhaps it is never released: the coordinator must not wait for that.
-				detach(hold);
-			}
-			advance();
+		}
+		else {
+			// Perhaps it is never released: the coordinator must not wait for that.
+			detach(hold);
+		}
+		advance();
+	}
+
+	private void dropInvalidHolds(@Nullable Thread thread, long now) {
+		Hold current = this.holder;
+		if (current != null) {
+			dropIfInvalid(current, now);
+		}
+		for (Hold hold : List.copyOf(readersOf(thread))) {
+			dropIfInvalid(hold, now);
 		}
 	}
 
-	private void dropInvalidHolder() {
-		Hold hold = this.holder;
-		if (hold != null && !hold.isHeld(this.context.scheduler.nanoTime())) {
-			renewer().lose(hold, hold.whyExpired(this.context.scheduler.nanoTime()));
+	private void dropIfInvalid(Hold hold, long now) {
+		if (!hold.isHeld(now)) {
+			renewer().lose(hold, hold.whyExpired(now));
 			onHoldLost(hold);
 		}
 	}

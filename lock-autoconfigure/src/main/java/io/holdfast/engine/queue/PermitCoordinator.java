@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * granted it together, by what is held here; the others follow one by one. At least one
  * contends, so that whatever is free is taken.
  */
-public class PermitCoordinator extends ResourceCoordinator {
+public final class PermitCoordinator extends ResourceCoordinator {
 
 	/** How many waiters contend at a time; the others wait here. */
 	public static final int MAX_CONTENDERS = 200;
@@ -120,7 +120,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 * Any other request has a place of its own in the store, such as an unfair one, which
 	 * may pass others there.
 	 */
-	boolean handsOver(ResolvedRequest request) {
+	private boolean handsOver(ResolvedRequest request) {
 		return this.handOver.isOn() && request.waits() && request.renewal() && request.fair();
 	}
 
@@ -128,7 +128,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 * Return whether a request need not contend: others contend that ask for the same,
 	 * and one more could not be granted beside them and what is held.
 	 */
-	boolean needNotContend(ResolvedRequest request, int released) {
+	private boolean needNotContend(ResolvedRequest request, int released) {
 		long wanted = this.held - released + request.permits();
 		boolean follows = false;
 		for (Waiter waiter : this.contending) {
@@ -172,14 +172,10 @@ public class PermitCoordinator extends ResourceCoordinator {
 		discount(hold);
 	}
 
-	final void discount(Hold hold) {
+	private void discount(Hold hold) {
 		if (this.holds.remove(hold)) {
 			this.held -= hold.request.permits();
 		}
-	}
-
-	final long held() {
-		return this.held;
 	}
 
 	@Override
@@ -219,11 +215,6 @@ public class PermitCoordinator extends ResourceCoordinator {
 			}
 		}
 		return waiter;
-	}
-
-	@Override
-	boolean isHeldBy(Thread thread) {
-		return false;
 	}
 
 	@Override

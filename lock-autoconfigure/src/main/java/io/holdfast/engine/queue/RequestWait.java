@@ -122,18 +122,12 @@ abstract class RequestWait implements PendingAcquisition {
 		return this.observation;
 	}
 
-	/** Return the holds on its own key that it asks under. */
+	/**
+	 * Return the holds on its own key that have open leases in the lease context that it
+	 * asks within.
+	 */
 	List<Hold> enclosingHolds() {
-		return holdsAround(this.request.resource());
-	}
-
-	/** Return whether it asks under a lease of the same key that is of another kind. */
-	boolean isUnder(Resource other) {
-		return holdsAround(other).stream().anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
-	}
-
-	/** Return the holds on a resource that have open leases in its lease context. */
-	private List<Hold> holdsAround(Resource around) {
+		Resource around = this.request.resource();
 		if (!this.request.reentrant() || this.leaseContext == NO_LEASES) {
 			return List.of();
 		}

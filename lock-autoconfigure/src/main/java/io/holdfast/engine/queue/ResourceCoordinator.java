@@ -60,8 +60,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
- * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events, and by
- * the registry {@link #begin}, {@link #addUser} and {@link #removeUser}.
+ * {@link #waiters} may be called from outside of its events, and by the registry
+ * {@link #begin}, {@link #addUser} and {@link #removeUser}.
  */
 public abstract class ResourceCoordinator extends WaiterCoordinator {
 
@@ -83,11 +83,6 @@ public abstract class ResourceCoordinator extends WaiterCoordinator {
 	 * {@code null}.
 	 */
 	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
-
-	/**
-	 * Return whether a thread has a hold here. May be called by that thread, too.
-	 */
-	abstract boolean isHeldBy(Thread thread);
 
 	// Events, and what they consist of
 

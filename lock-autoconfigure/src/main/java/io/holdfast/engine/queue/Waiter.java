@@ -82,11 +82,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 		return this.instanceId.equals(instance);
 	}
 
-	/** Return whether it is a part of the work in flight, as far as is known. */
-	public boolean isInFlight() {
-		return isContending() && contender().isInFlight();
-	}
-
 	@Override
 	void giveUp() {
 		this.coordinator.execute(() -> this.coordinator.giveUp(this));
@@ -198,11 +193,6 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 	@Override
 	public void onLimitExceeded(int limit) {
 		this.coordinator.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
-	}
-
-	@Override
-	public void onShutDown() {
-		this.coordinator.fail(this, notAcquired(Reason.SHUTDOWN));
 	}
 
 	@Override

@@ -122,19 +122,14 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	// Waiting and contending
 
-	final Contender contend(Waiter waiter) {
-		return contend(waiter, null);
-	}
-
 	/**
 	 * Let a waiter contend.
-	 * @param under the token of a writer of the same thread, or {@code null}
 	 * @return its contender, which has sent nothing yet
 	 */
-	final Contender contend(Waiter waiter, @Nullable String under) {
+	final Contender contend(Waiter waiter) {
 		boolean waited = dequeue(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		Contender contender = this.parts.registry().addContender(this, waiter, under);
+		Contender contender = this.parts.registry().addContender(this, waiter);
 		this.contending.add(waiter);
 		waiter.beginContending(contender, waited, this.answerCount);
 		return contender;
@@ -232,8 +227,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	private void warnOfForeign(Busy busy, long millis) {
 		if (busy.ownerTtlMillis() >= 0 && millis >= this.context.settings.leaseTime().toMillis()) {
 			this.warnedOfForeign = true;
-			logger.warn("For " + millis + " ms, " + this.resource
-					+ " has been held by a client other than Holdfast, or in another mode; "
+			logger.warn("For " + millis + " ms, " + this.resource + " has been held by a client other than Holdfast; "
 					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. Its lease ends in "
 					+ busy.ownerTtlMillis()
 					+ " ms if it is not renewed; find out who holds it, or release it by force");
@@ -386,13 +380,14 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	/**
-	 * End all waits, as nothing is granted any more.
-	 * @param spared which waiters go on all the same
+	 * End all waits of an instance id, as nothing is granted any more.
+	 * @param instanceId of which waiters
 	 */
-	public final void endWaits(Predicate<Waiter> spared) {
-		endQueued((waiter) -> !spared.test(waiter), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
+	public final void endWaits(String instanceId) {
+		Predicate<Waiter> ended = (waiter) -> waiter.isOf(instanceId);
+		endQueued(ended, (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
 		for (Waiter waiter : List.copyOf(this.contending)) {
-			if (!spared.test(waiter)) {
+			if (ended.test(waiter)) {
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
 		}

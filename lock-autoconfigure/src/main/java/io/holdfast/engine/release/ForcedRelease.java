@@ -2,13 +2,15 @@ package io.holdfast.engine.release;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Predicate;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * Releases leases of any instance, in its name. Blocks until the store answers.
@@ -36,20 +38,15 @@ public final class ForcedRelease {
 	}
 
 	/**
-	 * Release holders of a semaphore or a read-write lock. Waiters that get their permits
-	 * are not released.
+	 * Release the holders of a semaphore, or the readers of a lock. Waiters that are let
+	 * in are not released.
 	 * @return how many were released
 	 */
-	public int releaseAll(Resource resource, Predicate<PermitHolder> selection) {
+	public int releaseAll(Resource resource) {
 		// All before the first is released: each release lets others in.
 		List<String> tokens = this.context
-			.awaitAnswer(
-					this.context.send(Command.INSPECT,
-							() -> this.context.store.inspectPermits(resource, Integer.MAX_VALUE)),
-					resource, "The inspection")
-			.holders()
+			.awaitAnswer(this.context.send(Command.INSPECT, () -> holders(resource)), resource, "The inspection")
 			.stream()
-			.filter(selection)
 			.map(PermitHolder::token)
 			.toList();
 		int all = 0;
@@ -57,6 +54,12 @@ public final class ForcedRelease {
 			all += release(resource, tokens.subList(from, Math.min(from + BATCH, tokens.size())));
 		}
 		return all;
+	}
+
+	private CompletableFuture<List<PermitHolder>> holders(Resource resource) {
+		return (resource.kind() == Kind.LOCK)
+				? this.context.store.inspect(resource, Integer.MAX_VALUE).thenApply(KeyState::readers)
+				: this.context.store.inspectPermits(resource, Integer.MAX_VALUE).thenApply(PermitState::holders);
 	}
 
 	/**

@@ -210,7 +210,7 @@ public final class TokenReleases implements ReleaseOwner {
 	public @Nullable CompletableFuture<?> unanswered(Resource resource) {
 		CompletableFuture<?>[] unanswered = this.releasing.values()
 			.stream()
-			.filter((release) -> release.resource().sharesKeyOf(resource))
+			.filter((release) -> release.resource().equals(resource))
 			.map(SentRelease::over)
 			.toArray(CompletableFuture<?>[]::new);
 		return (unanswered.length > 0) ? CompletableFuture.allOf(unanswered) : null;
@@ -223,7 +223,7 @@ public final class TokenReleases implements ReleaseOwner {
 	public @Nullable Throwable failure(Resource resource) {
 		return this.releasing.values()
 			.stream()
-			.filter((release) -> release.held() && release.resource().sharesKeyOf(resource)
+			.filter((release) -> release.held() && release.resource().equals(resource)
 					&& release.outcome().isCompletedExceptionally())
 			.map(SentRelease::failure)
 			.findFirst()

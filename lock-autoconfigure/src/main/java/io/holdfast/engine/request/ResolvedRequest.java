@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * of each request, or several of a request for several keys, before anything is decided.
  *
  * @param resource of what
- * @param permits how many permits
+ * @param permits how many permits; of a lock 1 to read, else {@link Resource#ALL}
  * @param limit how many there are in all, as far as the request knows; 0 if only an
  * operator's limit counts
  * @param fair whether waiters come first; false only for permits
@@ -53,11 +53,11 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 
 	private static ResolvedRequest of(LockRequest request, String key, EngineSettings settings) {
 		LockMode mode = request.mode();
-		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, key);
-		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
+		Resource resource = new Resource(Kind.LOCK, key);
+		int permits = (mode == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
 		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
-		return of(request, resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, true,
-				settings.waitTime(), settings.leaseTime(), maxHold, request.isReentrant(), settings);
+		return of(request, resource, permits, Resource.ALL, true, settings.waitTime(), settings.leaseTime(), maxHold,
+				request.isReentrant(), settings);
 	}
 
 	/** Resolve a request for permits. */
@@ -87,6 +87,11 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 
 	private static <T> T or(@Nullable T value, T defaultValue) {
 		return (value != null) ? value : defaultValue;
+	}
+
+	/** Return whether it asks for a lock to read. */
+	public boolean reads() {
+		return this.resource.kind() == Kind.LOCK && this.permits == 1;
 	}
 
 	/** Return whether the store is asked the same for both. */

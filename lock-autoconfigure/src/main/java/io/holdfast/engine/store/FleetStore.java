@@ -34,7 +34,7 @@ public interface FleetStore {
 	 * Look at one thing, at one moment.
 	 * @param family what it is
 	 * @param key its key, as its user named it
-	 * @param most how many holders, and how many of each queue, to name at most
+	 * @param most how many holders, and how many of the queue, to name at most
 	 * @return what is there
 	 */
 	CompletableFuture<Standing> look(Family family, String key, int most);
@@ -44,7 +44,7 @@ public interface FleetStore {
 	 */
 	enum Family {
 
-		/** Locks, exclusive or of readers and writers. */
+		/** Locks. */
 		LOCKS,
 
 		/** Semaphores. */
@@ -104,8 +104,7 @@ public interface FleetStore {
 	/**
 	 * The holders and the queue of a resource.
 	 *
-	 * @param resource what; a lock that is free counts as exclusive unless only readers
-	 * or writers wait for it
+	 * @param resource what
 	 * @param fence a lock's last fencing token, 0 if none is remembered
 	 * @param limit a semaphore's limit that an operator has set, or {@code null}
 	 * @param asked a semaphore's limit that the last request said, 0 if none is
@@ -113,9 +112,8 @@ public interface FleetStore {
 	 * @param used how many permits are held
 	 * @param holderCount how many hold it
 	 * @param holders some of them
-	 * @param waiting how many stand in its queues
-	 * @param queue the first of them, in their order; exclusive ones before readers and
-	 * writers; between those two queues there is no order
+	 * @param waiting how many stand in its queue
+	 * @param queue the first of them, in their order
 	 */
 	record Standing(Resource resource, long fence, @Nullable Integer limit, int asked, int used, int holderCount,
 			List<Place> holders, int waiting, List<Place> queue) {
@@ -145,8 +143,8 @@ public interface FleetStore {
 	 * @param instance by what an instance is known to others, or {@code null} if it is no
 	 * instance of this project
 	 * @param number which of its requests this is
-	 * @param kind what it is asked for as: a lock may be waited for in either way
-	 * @param permits how many permits
+	 * @param kind what it is asked for as
+	 * @param permits how many permits; of a lock 1 to read
 	 * @param ttlMillis how long it is held from now if it is not renewed, -1 for no end;
 	 * 0 for waiters
 	 */

@@ -130,9 +130,9 @@ public interface LeaseStore extends AutoCloseable {
 	 * held passes to the waiters.
 	 * @param resource the resource
 	 * @param ended the token, and what it asked for last
-	 * @param next the token that takes its place, or {@code null}: of an exclusive lock
-	 * at its place in the queue if it had one, of permits behind all waiters that are
-	 * there already. Not brought in if the ended token neither held nor waited
+	 * @param next the token that follows, or {@code null}: at the place in the queue of a
+	 * token that waited for a lock exclusively as it does, else behind all waiters that
+	 * are there already. Not brought in if the ended token neither held nor waited
 	 * @return the reply
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
@@ -142,7 +142,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * {@link StoreNotifications#ended}. The leases pass to the waiters. A repeated
 	 * command ends nothing more, but a token that waits goes on waiting.
 	 * @param resource the resource
-	 * @param tokens the tokens; of an exclusive lock one
+	 * @param tokens the tokens
 	 * @return for each, in order, whether it held anything
 	 */
 	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens);
@@ -172,15 +172,16 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<ReleaseReply> retain(Renewal lease);
 
 	/**
-	 * Look at an exclusive lock, without changing anything.
+	 * Look at a lock, without changing anything.
 	 * @param resource the lock
+	 * @param maxReaders how many readers to name at most
 	 * @return its state
 	 */
-	CompletableFuture<KeyState> inspect(Resource resource);
+	CompletableFuture<KeyState> inspect(Resource resource, int maxReaders);
 
 	/**
-	 * Look at a semaphore or a read-write lock, without changing anything.
-	 * @param resource the semaphore or lock
+	 * Look at a semaphore, without changing anything.
+	 * @param resource the semaphore
 	 * @param maxHolders how many holders to name at most
 	 * @return its state
 	 */
@@ -218,28 +219,36 @@ public interface LeaseStore extends AutoCloseable {
 	 * by the same terms.
 	 *
 	 * @param token the token
-	 * @param permits how many permits; 1 for an exclusive lock, 0 where a token ends
-	 * whose number is not known
+	 * @param permits how many permits; of a lock 1 to read, {@link Resource#ALL} for an
+	 * exclusive one; 0 where a token ends whose number is not known
 	 * @param limit how many permits there are in all, unless an operator has set that; 0
 	 * if nothing is to be granted without an operator's limit
 	 * @param fair whether the waiters before it come first
-	 * @param under a token of the same thread that holds all permits, beside which this
-	 * one is granted its own at once; or {@code null}
 	 * @param leaseMillis how long the lease is to last
 	 * @param claimMillis how long a later hand-off is to last at first
 	 */
-	record AcquireCommand(String token, int permits, int limit, boolean fair, @Nullable String under, long leaseMillis,
-			long claimMillis) {
+	record AcquireCommand(String token, int permits, int limit, boolean fair, long leaseMillis, long claimMillis) {
 
 		/**
-		 * Return the command that acquires an exclusive lock.
+		 * Return the command that acquires a lock exclusively.
 		 * @param token the token
 		 * @param leaseMillis how long the lease is to last
 		 * @param claimMillis how long a later hand-off is to last at first
 		 * @return the command
 		 */
 		public static AcquireCommand forLock(String token, long leaseMillis, long claimMillis) {
-			return new AcquireCommand(token, 1, 1, true, null, leaseMillis, claimMillis);
+			return new AcquireCommand(token, Resource.ALL, Resource.ALL, true, leaseMillis, claimMillis);
+		}
+
+		/**
+		 * Return the command that acquires a lock to read.
+		 * @param token the token
+		 * @param leaseMillis how long the lease is to last
+		 * @param claimMillis how long a later hand-off is to last at first
+		 * @return the command
+		 */
+		public static AcquireCommand forReader(String token, long leaseMillis, long claimMillis) {
+			return new AcquireCommand(token, 1, Resource.ALL, true, leaseMillis, claimMillis);
 		}
 
 		/**
@@ -249,7 +258,7 @@ public interface LeaseStore extends AutoCloseable {
 		 * @return the command
 		 */
 		public static AcquireCommand unknown(String token, long millis) {
-			return new AcquireCommand(token, 0, 0, true, null, millis, millis);
+			return new AcquireCommand(token, 0, 0, true, millis, millis);
 		}
 
 	}
@@ -286,10 +295,23 @@ public interface LeaseStore extends AutoCloseable {
 		 * not renewed, -1 for no end
 		 * @param fence the last fencing token given; if none is remembered, a number that
 		 * all earlier ones were not above, and all later ones will be
-		 * @param foreign whether the holder does not hand it over: it is no instance of
-		 * this project, or locks the key in another way
+		 * @param foreign whether the holder does not hand it over, as it is no instance
+		 * of this project
+		 * @param owner the id of the instance that holds a lock exclusively, {@code null}
+		 * if there is none
 		 */
-		record Busy(long ownerTtlMillis, long fence, boolean foreign) implements AcquireReply {
+		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner) implements AcquireReply {
+
+			/**
+			 * Create the answer where no instance holds a lock exclusively.
+			 * @param ownerTtlMillis how long from now until the first of them ends
+			 * @param fence the last fencing token given
+			 * @param foreign whether the holder does not hand it over
+			 */
+			public Busy(long ownerTtlMillis, long fence, boolean foreign) {
+				this(ownerTtlMillis, fence, foreign, null);
+			}
+
 		}
 
 		/**
@@ -344,36 +366,37 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * The stored state of an exclusive lock.
+	 * The stored state of a lock.
 	 *
-	 * @param owner the owner's token or, if foreign, whatever it wrote; {@code null} if
-	 * the key is free
-	 * @param shared whether readers or a writer of a read-write lock have the key; then
-	 * the owner is empty
-	 * @param ttlMillis how long the owner has it from now, -1 for no end, 0 if it is free
+	 * @param owner the exclusive owner's token or, if foreign, whatever it wrote;
+	 * {@code null} if there is none
+	 * @param ttlMillis how long it is held from now, by the last of the readers if there
+	 * is no owner; -1 for no end, 0 if it is free
 	 * @param fence the last fencing token given, 0 if none is remembered
-	 * @param waiting how many instances stand in the queue
+	 * @param waiting how many tokens stand in the queue
+	 * @param readerCount how many tokens hold it to read
+	 * @param readers some of those, in the order in which their leases end
 	 */
-	record KeyState(@Nullable String owner, boolean shared, long ttlMillis, long fence, int waiting) {
+	record KeyState(@Nullable String owner, long ttlMillis, long fence, int waiting, int readerCount,
+			List<PermitHolder> readers) {
 	}
 
 	/**
-	 * The stored state of a semaphore or a read-write lock.
+	 * The stored state of a semaphore.
 	 *
 	 * @param limit what an operator has set, or {@code null}
 	 * @param asked the limit that the last request said, 0 if none is remembered
 	 * @param used how many permits are held
 	 * @param holderCount how many tokens hold them
 	 * @param holders some of those, in the order in which their leases end
-	 * @param waiting how many tokens stand in the queue; of a read-write lock also how
-	 * many instances wait for its key exclusively
+	 * @param waiting how many tokens stand in the queue
 	 */
 	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<PermitHolder> holders,
 			int waiting) {
 	}
 
 	/**
-	 * A holder of permits.
+	 * A holder of permits, or a reader.
 	 *
 	 * @param token its token
 	 * @param permits how many

@@ -13,20 +13,10 @@ import io.holdfast.async.SingleLine;
 public record Resource(Kind kind, String key) {
 
 	/**
-	 * How many permits a writer takes of a read-write lock, which is all of them; a
+	 * How many permits an exclusive request takes of a lock, which is all of them; a
 	 * reader takes one.
 	 */
 	public static final int ALL = 1_000_000_000;
-
-	/**
-	 * Return whether a lease of another resource may keep this one from being granted:
-	 * exclusive and read-write locks share their keys.
-	 * @param other another resource, or the same one
-	 * @return whether they have one key
-	 */
-	public boolean sharesKeyOf(Resource other) {
-		return (this.kind == Kind.SEMAPHORE) == (other.kind == Kind.SEMAPHORE) && this.key.equals(other.key);
-	}
 
 	/**
 	 * Return the same in every JVM, so that whatever depends on it can be repeated in
@@ -52,14 +42,8 @@ public record Resource(Kind kind, String key) {
 	 */
 	public enum Kind {
 
-		/** A lock with one holder. */
+		/** A lock with one exclusive owner, or with readers. */
 		LOCK,
-
-		/**
-		 * A lock with many readers or one writer. Its key is in the same namespace as
-		 * those of exclusive locks, and excludes them.
-		 */
-		READ_WRITE,
 
 		/** A semaphore. */
 		SEMAPHORE

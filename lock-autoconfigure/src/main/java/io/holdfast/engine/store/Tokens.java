@@ -46,9 +46,14 @@ public final class Tokens {
 		return Long.parseLong(token.substring(ID_LENGTH + 1));
 	}
 
+	/** Return the id of the instance that a token is of. */
+	public static String instance(String token) {
+		return token.substring(0, ID_LENGTH);
+	}
+
 	/** Return what may be shown of the instance that a token is of. */
 	public static String shownInstance(String token) {
-		return shown(token.substring(0, ID_LENGTH));
+		return shown(instance(token));
 	}
 
 	/**

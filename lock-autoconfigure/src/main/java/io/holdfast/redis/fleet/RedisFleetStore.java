@@ -76,14 +76,12 @@ public final class RedisFleetStore implements FleetStore {
 		CompletableFuture<Standing> answer = (family == Family.SEMAPHORES)
 				? this.executor.execute(Script.PERMITS_INSPECT, () -> {
 					this.options.check(resource);
-					return PermitKeys.ofSemaphore(name, this.cluster).toBytes();
-				}, new Object[] { "S", most, most }, name, (reply) -> StandingReplies.semaphore(resource, reply))
+					return PermitKeys.of(name, this.cluster).toBytes();
+				}, new Object[] { most, most }, name, (reply) -> StandingReplies.semaphore(resource, reply))
 				: this.executor.execute(Script.INSPECT, () -> {
 					this.options.check(resource);
-					RedisKeys keys = RedisKeys.of(name, this.cluster);
-					String others = PermitKeys.ofReadWriteLock(name, this.cluster).queue();
-					return RedisKeys.bytes(keys.lock(), keys.queue(), keys.fence(), others);
-				}, new Object[] { most }, name, (reply) -> StandingReplies.lock(key, reply));
+					return RedisKeys.of(name, this.cluster).toBytes();
+				}, new Object[] { most, most }, name, (reply) -> StandingReplies.lock(resource, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));

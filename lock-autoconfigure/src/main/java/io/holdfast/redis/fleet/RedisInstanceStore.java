@@ -33,10 +33,10 @@ public final class RedisInstanceStore implements InstanceStore {
 	 * The version of all that instances share in Redis: scripts, keys, queue entries,
 	 * messages, and the hash of instances. What changes it is in UPGRADING.md.
 	 */
-	private static final int PROTOCOL = 1;
+	private static final int PROTOCOL = 2;
 
 	/** The oldest version that may be used beside {@link #PROTOCOL}. */
-	private static final int OLDEST_PROTOCOL = 0;
+	private static final int OLDEST_PROTOCOL = 2;
 
 	/**
 	 * When it was seen, since when it is there, with whom it shares keys, its info, the
@@ -115,12 +115,14 @@ public final class RedisInstanceStore implements InstanceStore {
 				+ (known ? " (" + other.group(4) + ", process " + other.group(6) + " on " + other.group(5) + ")" : "");
 		String problem = "This instance and " + name + " cannot share locks and semaphores: that one speaks version "
 				+ version + " of the protocol in Redis";
-		return (this.protocol < oldestBesideIt)
-				? problem + ", which needs " + oldestBesideIt + " or newer, and this one speaks " + this.protocol
-						+ ". Start this application with a newer version of Holdfast; see UPGRADING.md"
-				: problem + ", and this one speaks " + this.protocol + ", which needs " + this.oldest
-						+ " or newer. Stop that instance, or restart it with a newer version of Holdfast; see"
-						+ " UPGRADING.md. One that was killed is forgotten after " + retention.toSeconds() + " s";
+		String versions = (this.protocol < oldestBesideIt)
+				? ", which needs " + oldestBesideIt + " or newer, and this one speaks " + this.protocol
+						+ ". Start this application with a newer version of Holdfast"
+				: ", and this one speaks " + this.protocol + ", which needs " + this.oldest
+						+ " or newer. Stop that instance, or restart it with a newer version of Holdfast";
+		return problem + versions + ". To change the version of all, stop all instances, wait for the longest lease"
+				+ " time, and start them with the new version; see UPGRADING.md. One that was killed is forgotten after "
+				+ retention.toSeconds() + " s";
 	}
 
 	private static int protocol(@Nullable String told) {

@@ -1,13 +1,14 @@
 package io.holdfast.redis.fleet;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -21,7 +22,10 @@ import org.jspecify.annotations.Nullable;
 public final class StandingReplies {
 
 	/** The token, of permits how many, and what matters to the scripts only. */
-	private static final Pattern ENTRY = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
+	private static final Pattern PERMITS = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
+
+	/** The token of a reader, or of one that waits, with its claim and mode. */
+	private static final Pattern LOCK = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):(?:[0-9]{1,18}:)?(r?)[sp]?");
 
 	private StandingReplies() {
 	}
@@ -39,26 +43,32 @@ public final class StandingReplies {
 				number(reply, 2), number(reply, 3), holders, number(reply, 4), queue);
 	}
 
-	static Standing lock(String key, List<?> reply) {
+	static Standing lock(Resource resource, List<?> reply) {
+		KeyState state = keyState(reply);
+		String owner = state.owner();
+		List<Place> holders = (owner != null) ? List.of(Place.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()))
+				: state.readers()
+					.stream()
+					.map((reader) -> Place.of(reader.token(), Kind.LOCK, 1, reader.ttlMillis()))
+					.toList();
+		List<Place> queue = queue(reply, 6 + 2 * number(reply, 5), reply.size(), Kind.LOCK);
+		return new Standing(resource, state.fence(), null, 0, 0, (owner != null) ? 1 : state.readerCount(), holders,
+				state.waiting(), queue);
+	}
+
+	/** Reads what lock-inspect.lua replies. */
+	public static KeyState keyState(List<?> reply) {
 		Object owner = reply.get(0);
-		boolean shared = ScriptReplies.flag(reply.get(4));
-		int waiting = number(reply, 3);
-		int sharing = number(reply, 6);
-		int named = number(reply, 7);
-		int queueAt = 8 + 2 * named;
-		int othersAt = queueAt + 1 + number(reply, queueAt);
-		List<Place> queue = Stream
-			.concat(queue(reply, queueAt + 1, othersAt, Kind.LOCK).stream(),
-					queue(reply, othersAt, reply.size(), Kind.READ_WRITE).stream())
-			.toList();
-		List<Place> holders = shared ? holders(reply, 8, named, Kind.READ_WRITE)
-				: (owner != null)
-						? List.of(Place.of(ScriptReplies.text(owner), Kind.LOCK, 1, ScriptReplies.number(reply.get(1))))
-						: List.of();
-		boolean readWrite = shared || owner == null && waiting == 0 && sharing > 0;
-		return new Standing(new Resource(readWrite ? Kind.READ_WRITE : Kind.LOCK, key),
-				ScriptReplies.number(reply.get(2)), null, 0, 0, shared ? number(reply, 5) : holders.size(), holders,
-				waiting + sharing, queue);
+		List<PermitHolder> readers = new ArrayList<>();
+		int end = 6 + 2 * number(reply, 5);
+		for (int i = 6; i < end; i += 2) {
+			PermitHolder reader = holder(reply.get(i), Kind.LOCK, ScriptReplies.number(reply.get(i + 1)));
+			if (reader != null) {
+				readers.add(reader);
+			}
+		}
+		return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.number(reply.get(1)),
+				ScriptReplies.number(reply.get(2)), number(reply, 3), number(reply, 4), List.copyOf(readers));
 	}
 
 	private static int number(List<?> reply, int at) {
@@ -93,11 +103,12 @@ public final class StandingReplies {
 	 * it
 	 */
 	public static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
-		Matcher matcher = ENTRY.matcher(ScriptReplies.text(entry));
+		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(ScriptReplies.text(entry));
 		if (!matcher.matches()) {
 			return null;
 		}
-		long permits = (kind == Kind.LOCK) ? 1 : Long.parseLong(matcher.group(2));
+		long permits = (kind == Kind.SEMAPHORE) ? Long.parseLong(matcher.group(2))
+				: matcher.group(2).isEmpty() ? Resource.ALL : 1;
 		return (permits <= Resource.ALL) ? new PermitHolder(matcher.group(1), (int) permits, ttlMillis) : null;
 	}
 

@@ -55,8 +55,7 @@ final class StoredKeys {
 		if (!RedisKeys.isBesideAnother(stored)) {
 			return find(stored, Trace.HOLDERS);
 		}
-		Find awaited = beside(stored, RedisKeys.QUEUE, Trace.QUEUE);
-		return (awaited != null) ? awaited : beside(stored, RedisKeys.READ_WRITE_QUEUE, Trace.QUEUE);
+		return beside(stored, RedisKeys.QUEUE, Trace.QUEUE);
 	}
 
 	private @Nullable Find beside(String stored, String companion, Trace trace) {

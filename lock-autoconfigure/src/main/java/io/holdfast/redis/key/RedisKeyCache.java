@@ -47,7 +47,7 @@ public final class RedisKeyCache {
 		this.options.check(resource);
 		String key = this.options.keyOf(resource);
 		byte[][] keys = (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
-				: PermitKeys.of(resource.kind(), key, this.cluster).toBytes();
+				: PermitKeys.of(key, this.cluster).toBytes();
 		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(key) : 0;
 		Name name = new Name(resource, key, this.options.grace().keys(keys), slot);
 		this.known.set(place, name);

@@ -7,22 +7,21 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys in Redis of one exclusive lock.
+ * The keys in Redis of one lock.
  *
  * @param lock the lock key
  * @param queue who waits for it
  * @param fence its last fencing token
+ * @param seen when its first waiter has asked, while others read
  * @since 0.1.0
  */
-public record RedisKeys(String lock, String queue, String fence) {
+public record RedisKeys(String lock, String queue, String fence, String seen) {
 
 	public static final String QUEUE = ":queue";
 
 	static final String FENCE = ":fence";
 
-	public static final String READ_WRITE_QUEUE = ":rw-queue";
-
-	static final String READ_WRITE_STATE = ":rw-state";
+	static final String SEEN = ":seen";
 
 	public static final String HOLDERS = ":holders";
 
@@ -30,8 +29,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 
 	public static final String LIMIT = ":limit";
 
-	private static final List<String> COMPANIONS = List.of(QUEUE, FENCE, READ_WRITE_QUEUE, READ_WRITE_STATE, HOLDERS,
-			STATE, LIMIT);
+	private static final List<String> COMPANIONS = List.of(QUEUE, FENCE, SEEN, HOLDERS, STATE, LIMIT);
 
 	/**
 	 * Return the keys of a lock. No two locks have one in common.
@@ -42,7 +40,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 	 */
 	public static RedisKeys of(String lock, boolean cluster) {
 		String beside = beside(lock, cluster);
-		return new RedisKeys(lock, beside + QUEUE, beside + FENCE);
+		return new RedisKeys(lock, beside + QUEUE, beside + FENCE, beside + SEEN);
 	}
 
 	/**
@@ -135,10 +133,10 @@ public record RedisKeys(String lock, String queue, String fence) {
 
 	/**
 	 * Return the KEYS of a script.
-	 * @return all three
+	 * @return all of them
 	 */
 	public byte[][] toBytes() {
-		return bytes(this.lock, this.queue, this.fence);
+		return bytes(this.lock, this.queue, this.fence, this.seen);
 	}
 
 	/** Return a text as Redis gets it. */

@@ -13,7 +13,7 @@ import io.holdfast.engine.store.StoreNotifications;
 final class NotificationText {
 
 	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
-	private static final Pattern GRANT = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
+	private static final Pattern GRANT = Pattern.compile("([LS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
 
 	/** The next fence, and the tokens whose leases were released by force. */
 	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
@@ -31,7 +31,6 @@ final class NotificationText {
 	static boolean tell(String text, StoreNotifications notifications) {
 		return switch (text.isEmpty() ? ' ' : text.charAt(0)) {
 			case 'L' -> tellGrant(text, Kind.LOCK, notifications);
-			case 'R' -> tellGrant(text, Kind.READ_WRITE, notifications);
 			case 'S' -> tellGrant(text, Kind.SEMAPHORE, notifications);
 			case 'E' -> tellEnded(text, notifications);
 			default -> tellReport(text, notifications);

@@ -6,6 +6,8 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import org.springframework.data.redis.core.script.DigestUtils;
 
@@ -17,13 +19,16 @@ public final class Script {
 
 	private static final String FOLDER = "/io/holdfast/redis/";
 
+	/** A line that stands for the functions of another file. */
+	private static final Pattern INCLUDED = Pattern.compile("(?m)^-- (lib(?:-\\w+)?)$");
+
 	/** The texts of the files that were read. */
 	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
 
-	/** Look at an exclusive lock. */
+	/** Look at a lock. */
 	public static final Script INSPECT = of("lock-inspect.lua");
 
-	/** Look at a semaphore or a read-write lock. */
+	/** Look at a semaphore. */
 	public static final Script PERMITS_INSPECT = of("permits-inspect.lua");
 
 	/** Confirm that replicas have a grant. */
@@ -85,7 +90,8 @@ public final class Script {
 	static Script of(String beginning, String... files) {
 		StringBuilder text = new StringBuilder(beginning);
 		for (String file : files) {
-			text.append(FILES.computeIfAbsent(file, Script::read));
+			text.append(INCLUDED.matcher(textOf(file))
+				.replaceAll((library) -> Matcher.quoteReplacement(textOf(library.group(1) + ".lua"))));
 		}
 		return new Script(text.toString());
 	}
@@ -98,6 +104,10 @@ public final class Script {
 	/** Return the digest, which EVALSHA takes; not to be changed. */
 	public byte[] digest() {
 		return this.digest;
+	}
+
+	private static String textOf(String file) {
+		return FILES.computeIfAbsent(file, Script::read);
 	}
 
 	private static String read(String file) {

@@ -52,7 +52,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		Object[] args = new Object[(permits ? 2 : 1) * count + leases.size()];
 		int i = 0;
 		for (Renewal renewal : renewals) {
-			args[i++] = renewal.token();
+			args[i++] = (!permits && renewal.permits() == 1) ? renewal.token() + ":r" : renewal.token();
 		}
 		if (permits) {
 			for (Renewal renewal : renewals) {

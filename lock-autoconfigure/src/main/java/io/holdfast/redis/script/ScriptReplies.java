@@ -73,7 +73,9 @@ public final class ScriptReplies {
 	private AcquireReply acquired(Resource resource, List<?> reply, int from) {
 		long outcome = number(reply.get(from));
 		if (outcome == 1) {
-			return new AcquireReply.Granted(number(reply.get(from + 1)), number(reply.get(from + 2)));
+			long fence = number(reply.get(from + 1));
+			long ttl = number(reply.get(from + 2));
+			return new AcquireReply.Granted(fence, ttl);
 		}
 		if (outcome == -1) {
 			return new AcquireReply.Rejected((int) number(reply.get(from + 1)));
@@ -83,7 +85,9 @@ public final class ScriptReplies {
 			warnOfMissingExpiry(this.options.keyOf(resource));
 		}
 		warnOfGrace(number(reply.get(from + 4)));
-		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
+		String owner = (reply.size() > from + 5) ? text(reply.get(from + 5)) : "";
+		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1,
+				owner.isEmpty() ? null : owner);
 	}
 
 	/**

@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
  * The scripts that grant, renew and release. The settings of a store are constants in
  * their text: as arguments they would be sent and read with each command.
  *
- * @param acquire asks for an exclusive lock
- * @param release ends a token of an exclusive lock
- * @param endLock ends a token that has a lock, and tells its instance
- * @param renew lengthens leases of exclusive locks
+ * @param acquire asks for a lock
+ * @param release ends a token that has or wants a lock
+ * @param endLock ends tokens that have a lock, and tells their instances
+ * @param renew lengthens leases of locks
  * @param acquirePermits asks for permits
  * @param releasePermits ends a token that has or wants permits
  * @param endPermits ends tokens that have permits, and tells their instances
@@ -48,27 +48,15 @@ public record StoreScripts(Script acquire, Script release, Script endLock, Scrip
 		String settings = settings(options, cluster) + "local shard = " + ((shard != null) ? literal(shard) : "nil")
 				+ "\n" + NO_GRACE;
 		String[] grace = (options.longestLease() != null) ? new String[] { "grace.lua" } : new String[0];
-		return new StoreScripts(
-				of(settings, grace, "lock-reads.lua", "lock-clock.lua", "lock-acquire-free.lua", "lock-grant.lua",
-						"notify.lua", "lock-shared.lua", "lock-acquire.lua"),
-				of(settings, grace, "lock-reads.lua", "lock-release-free.lua", "lock-clock.lua", "notify.lua",
-						"lock-release-next.lua", "lock-grant.lua", "lock-shared.lua", "lock-release.lua"),
-				of(settings, grace, "lock-reads.lua", "lock-clock.lua", "lock-owner.lua", "lock-grant.lua",
-						"notify.lua", "lock-shared.lua", "lock-end.lua"),
-				of(settings, grace, "renew.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "permits-acquire-free.lua", "notify.lua",
-						"permits-shared.lua", "permits-ask.lua", "permits-acquire.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-release-free.lua", "permits-fence.lua", "notify.lua",
-						"permits-release-next.lua", "permits-shared.lua", "permits-ask.lua", "permits-release.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
-						"permits-end.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
-						"permits-limit.lua"),
+		return new StoreScripts(of(settings, grace, "lock-acquire.lua"), of(settings, grace, "lock-release.lua"),
+				of(settings, grace, "lock-end.lua"), of(settings, grace, "renew.lua"),
+				of(settings, grace, "permits-acquire.lua"), of(settings, grace, "permits-release.lua"),
+				of(settings, grace, "permits-end.lua"), of(settings, grace, "permits-limit.lua"),
 				of(settings, grace, "permits-renew.lua"));
 	}
 
-	private static Script of(String settings, String[] grace, String... files) {
-		return Script.of(settings, Stream.of(grace, files).flatMap(Stream::of).toArray(String[]::new));
+	private static Script of(String settings, String[] grace, String file) {
+		return Script.of(settings, Stream.concat(Stream.of(grace), Stream.of(file)).toArray(String[]::new));
 	}
 
 	/**

@@ -32,7 +32,7 @@ class DeadlockFinderTests {
 	}
 
 	private void reads(String thread, String key) {
-		add(this.holds, thread, Kind.READ_WRITE, key);
+		add(this.holds, thread, Kind.LOCK, key);
 	}
 
 	private void waits(String thread, String key) {

@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ReportCodecTests {
 
-	private static final Entry HOLD = new Entry(7, new Resource(Kind.READ_WRITE, "a b/é:1"), Resource.ALL, "name",
+	private static final Entry HOLD = new Entry(7, new Resource(Kind.LOCK, "a b/é:1"), Resource.ALL, "name",
 			"http-nio-8080-exec-1", 42, 1000, 29_000, 1_795_307_281_862_785L);
 
 	private static final Entry WAIT = new Entry(8, new Resource(Kind.SEMAPHORE, "s"), 3, null, null, 0, 5, 0, 0);

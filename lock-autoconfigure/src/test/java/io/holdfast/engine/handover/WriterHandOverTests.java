@@ -26,7 +26,7 @@ class WriterHandOverTests extends ScriptedEngine {
 
 	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
 
-	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
 
 	WriterHandOverTests() {
 		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
@@ -118,17 +118,6 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.service.acquireAsync(READ);
 		first.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
-	}
-
-	@Test
-	void noWriterGoesOnBesideWhatTheLastWriterReads() {
-		LockLease first = granted(WRITE, 100);
-		CompletableFuture<LockLease> reading = this.service.acquireAsync(READ.within(LeaseContext.empty().with(first)));
-		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
-		first.releaseAsync();
-		assertThat(writer).isNotDone();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1 next 3");
-		assertThat(reading).isNotDone();
 	}
 
 	@Test

@@ -271,7 +271,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.answering("acquire 3", 10, () -> this.service.acquire(REQUEST.only("b").mode(LockMode.READ)));
 		this.store.answerAtOnce("acquire 4", (command) -> command.granted(20, 30_000));
 		assertThatExceptionOfType(LockNotAcquiredException.class)
-			.isThrownBy(() -> this.service.acquire(SEVERAL.mode(LockMode.WRITE)))
+			.isThrownBy(() -> this.service.acquire(SEVERAL.mode(LockMode.EXCLUSIVE)))
 			.matches((ex) -> ex.getReason() == Reason.SELF_BLOCKED && ex.getKey().equals("b"));
 		assertThat(this.store.sent()).endsWith("acquire 4", "release 4");
 	}

@@ -1,24 +1,17 @@
 package io.holdfast.engine.queue;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.engine.Locks;
 import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.lease.LeaseHandle;
-import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.Resource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -26,16 +19,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a read-write lock's coordinator: what a thread may hold beside what.
+ * The rules of a lock's coordinator over its modes: what a thread may hold beside what,
+ * and who waits for whom.
  */
 class ReadWriteRulesTests extends ScriptedEngine {
 
 	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
 
-	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
 
 	@Test
-	void readersAndWritersContendAsTheyCome() {
+	void readersContendAsTheyComeAndOneExclusiveRequestBesideThem() {
 		this.service.acquireAsync(READ);
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
@@ -61,121 +55,62 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWriterMayReadAndKeepThatWhenItGivesUpWriting() {
+	void anExclusiveHolderThatReadsGetsANestedLease() {
 		LockLease write = granted(WRITE, "acquire 1", 10);
-		LockLease read = granted(READ, "acquire 2 under 1", 20);
-		// As a writer, still.
-		LockLease again = this.service.acquire(WRITE);
-		again.releaseAsync();
+		LockLease read = this.service.acquire(READ);
+		assertThat(read.fencingToken()).isEqualTo(10);
 		write.releaseAsync();
 		assertThat(read.isHeld()).isTrue();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1");
-		refused(() -> this.service.acquire(WRITE));
+		// As an exclusive holder, still.
+		this.service.acquire(WRITE).releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
 		read.releaseAsync();
-		assertThat(this.store.sent()).containsExactly("release 2");
+		assertThat(this.store.sent()).containsExactly("release 1");
 		this.store.last("release 1").released(true);
-		this.store.last("release 2").released(true);
 		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
-	void aWriterMayReadThoughOthersWait() {
+	void anExclusiveHolderMayReadThoughOthersWaitAndDuringAShutDown() {
 		granted(WRITE, "acquire 1", 10);
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
-		granted(READ, "acquire 4 under 1", 20);
+		this.store.sent();
+		this.service.acquire(READ);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		this.service.acquire(READ);
+		assertThat(this.store.sent()).doesNotContain("acquire 4", "acquire 5");
 	}
 
 	@Test
-	void aWriterMayReadDuringAShutDownUnlessTheStoreHasForgottenIt() {
+	void aReaderThatDoesNotWaitIsRefusedBesideAnExclusiveHolderOfItsInstance() {
 		granted(WRITE, "acquire 1", 10);
-		this.engine.shutDown(Duration.ofSeconds(20));
-		granted(READ, "acquire 2 under 1", 20).releaseAsync();
-		this.store.answerAtOnce("acquire 3 under 1", (command) -> command.busy(30_000, 30));
-		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.service.acquire(READ))
-			.matches((ex) -> ex.getReason() == Reason.SHUTDOWN);
-		assertThat(this.store.sent()).endsWith("acquire 3 under 1", "release 3");
+		assertThat(this.service.tryAcquireAsync(READ.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 
 	@Test
-	void aShutDownWaitsForWhoMayReadDuringIt() {
-		LockLease write = granted(WRITE, "acquire 1", 10);
-		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(20));
-		CompletableFuture<LockLease> read = readUnder(write);
-		write.releaseAsync();
-		this.store.last("release 1").released(true);
-		assertThat(shutDown).isNotDone();
-		this.store.last("acquire 2 under 1").granted(20, 30_000);
-		assertThat(read.join().isHeld()).isTrue();
-		assertThat(shutDown).isNotDone();
-		read.join().releaseAsync();
-		this.store.last("release 2").released(true);
-		assertThat(shutDown).isCompleted();
+	void oneRequestForTheKeyExclusivelyContendsAtATime() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).isEmpty();
+		first.join().releaseAsync();
+		// Once the second contends, the reader stands behind it.
+		assertThat(this.store.sent()).containsExactly("release 1 next 2", "acquire 3");
 	}
 
 	@Test
-	void whoAskedToReadJustBeforeAShutDownMayDoSo() {
-		LockLease write = granted(WRITE, "acquire 1", 10);
-		CompletableFuture<LockLease> read = readUnder(write);
-		CompletableFuture<LockLease> forgotten = readUnder(write);
-		this.store.last("acquire 3 under 1").busy(30_000, 15);
-		this.engine.shutDown(Duration.ofSeconds(20));
-		assertThat(forgotten).isCompletedExceptionally();
-		this.store.last("acquire 2 under 1").granted(20, 30_000);
-		assertThat(read.join().isHeld()).isTrue();
-	}
-
-	@Test
-	void aShutDownWaitsForWhoMayReadButIsRefusedInTheEnd() {
-		LockLease write = granted(WRITE, "acquire 1", 10);
-		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(20));
-		CompletableFuture<LockLease> read = readUnder(write);
-		write.releaseAsync();
-		this.store.last("release 1").released(true);
-		this.store.last("acquire 2 under 1").busy(30_000, 20);
-		assertThat(read).isCompletedExceptionally();
-		assertThat(shutDown).isNotDone();
-		this.store.last("release 2").released(true);
-		assertThat(shutDown).isCompleted();
-	}
-
-	@Test
-	void whoMayReadDuringAShutDownIsRefusedWhenItsTimeIsOver() {
-		LockLease write = granted(WRITE, "acquire 1", 10);
-		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(2));
-		CompletableFuture<LockLease> read = readUnder(write);
-		write.releaseAsync();
-		this.store.last("release 1").released(true);
-		this.store.elapse(2000);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> read.getNow(null))
-			.havingCause()
-			.isInstanceOfSatisfying(LockNotAcquiredException.class,
-					(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
-		assertThat(shutDown).isNotDone();
-		this.store.last("release 2").released(true);
-		assertThat(shutDown).isCompleted();
-	}
-
-	@Test
-	void whatIsGrantedAtTheVeryEndOfAShutDownIsReleased() {
-		LockLease write = granted(WRITE, "acquire 1", 10);
-		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(2));
-		CompletableFuture<LockLease> read = readUnder(write);
-		this.store.whileSending = (line) -> {
-			if (line.equals("release 1")) {
-				this.store.last("acquire 2 under 1").granted(20, 30_000);
-			}
-		};
-		this.store.elapse(2000);
-		assertThat(read.join().isHeld()).isFalse();
-		this.store.last("release 1").released(true);
-		assertThat(shutDown).isNotDone();
-		this.store.last("release 2").released(true);
-		assertThat(shutDown).isCompleted();
-	}
-
-	private CompletableFuture<LockLease> readUnder(LockLease write) {
-		return this.service.acquireAsync(READ.within(LeaseContext.empty().with(write)));
+	void whoAsksAfterAReaderOfItsInstanceDoesNotPassIt() {
+		LockLease first = granted(WRITE, "acquire 1", 10);
+		this.service.acquireAsync(READ);
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
+		first.releaseAsync();
+		assertThat(writer).isNotDone();
+		assertThat(this.store.sent()).containsExactly("release 1 next 3");
 	}
 
 	@Test
@@ -195,17 +130,6 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void oneThreadDoesNotMixAnExclusiveLockWithReadingAndWriting() {
-		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
-		refused(() -> this.service.acquire(READ));
-		refused(() -> this.service.acquire(WRITE));
-		exclusive.releaseAsync();
-		LockLease write = granted(WRITE, "acquire 4", 20);
-		refused(() -> this.service.acquire(REQUEST));
-		write.releaseAsync();
-	}
-
-	@Test
 	void aThreadWhoseReadLeaseWasLostIsToldSo() {
 		LockLease read = granted(READ, "acquire 1", 10);
 		this.store.elapse(10_000);
@@ -221,31 +145,6 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		this.service.acquireAsync(READ);
 		this.store.last("acquire 1").granted(10, 30_000);
 		granted(WRITE, "acquire 2", 20);
-	}
-
-	@Test
-	void aReleaseOfWhichTheOtherGateDoesNotKnowYetIsNoReasonToRefuse() {
-		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
-		List<Waiter> reading = new ArrayList<>();
-		// As if another thread was busy there: the release comes after that.
-		coordinators().find(Locks.lock("k")).execute(() -> {
-			exclusive.releaseAsync();
-			reading.add(ask(READ));
-		});
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
-		this.store.last("acquire 2").granted(20, 30_000);
-		LeaseHandle read = reading.get(0).result().join();
-		coordinators().find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
-			read.releaseAsync();
-			reading.add(ask(REQUEST));
-		});
-		this.store.last("acquire 3").granted(30, 30_000);
-		assertThat(reading.get(1).result()).isCompleted();
-	}
-
-	private Waiter ask(LockRequest request) {
-		return coordinators().acquire(ResolvedRequest.of(request, settings()).get(0), Thread.currentThread(),
-				LeaseContext.empty(), null, null);
 	}
 
 	private LockLease granted(LockRequest request, String command, long fence) {

@@ -10,7 +10,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
-import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -60,7 +59,6 @@ class WaitersLimitTests {
 	private CompletableFuture<? extends Lease> ask(Kind kind, String key) {
 		return switch (kind) {
 			case EXCLUSIVE -> this.locks.acquireAsync(LockRequest.of(key));
-			case WRITE -> this.locks.acquireAsync(LockRequest.of(key).mode(LockMode.WRITE));
 			case PERMITS ->
 				this.semaphores.acquireAsync(SemaphoreRequest.of(key, 2).permits(2).waitTime(Duration.ofSeconds(10)));
 		};
@@ -139,7 +137,7 @@ class WaitersLimitTests {
 
 	enum Kind {
 
-		EXCLUSIVE, WRITE, PERMITS
+		EXCLUSIVE, PERMITS
 
 	}
 

@@ -27,8 +27,6 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, KEY);
 
-	private static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, KEY);
-
 	/**
 	 * Let another server take over.
 	 * @param lost happens on the one before, and reaches no other
@@ -36,15 +34,14 @@ public abstract class FailOverGraceContract extends StoreContract {
 	protected abstract void failOver(Runnable lost);
 
 	static Stream<Resource> resources() {
-		return Stream.of(lock(KEY), SEMAPHORE, READ_WRITE);
+		return Stream.of(lock(KEY), SEMAPHORE);
 	}
 
 	private static AcquireCommand ask(Resource resource, String token, int permits) {
 		return switch (resource.kind()) {
-			case LOCK -> AcquireCommand.forLock(token, GRACE, GRACE);
-			case SEMAPHORE -> new AcquireCommand(token, permits, 3, true, null, GRACE, GRACE);
-			case READ_WRITE ->
-				new AcquireCommand(token, (permits > 1) ? Resource.ALL : 1, Resource.ALL, true, null, GRACE, GRACE);
+			case LOCK -> (permits == 1) ? AcquireCommand.forReader(token, GRACE, GRACE)
+					: AcquireCommand.forLock(token, GRACE, GRACE);
+			case SEMAPHORE -> new AcquireCommand(token, permits, 3, true, GRACE, GRACE);
 		};
 	}
 
@@ -113,28 +110,25 @@ public abstract class FailOverGraceContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a key that was kept for a reader is no hindrance to that one's renewal, nor to an owner's that came after")
-	void holdsAgainWhatWasReserved() {
-		AcquireCommand reader = ask(READ_WRITE, this.b.token("1"), 1);
-		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
-		busy(this.b.acquire(READ_WRITE, reader));
-		this.a.release("1");
-		failOver(() -> granted(this.b.acquire(READ_WRITE, reader)));
-		assertThat(this.b.renew(List.of(new Renewal(READ_WRITE, reader.token(), 1, GRACE)))).containsExactly(true);
-	}
-
-	@Test
-	@DisplayName("a key that was kept for a reader that gave up is no hindrance to the renewal of the next exclusive owner")
-	void holdsAgainExclusivelyWhatWasReserved() {
-		AcquireCommand reader = ask(READ_WRITE, this.b.token("1"), 1);
-		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
-		busy(this.b.acquire(READ_WRITE, reader));
-		this.a.release("1");
+	@DisplayName("readers that renew have the key again together, and not beside an owner")
+	void readersHoldAgain() {
+		Resource lock = lock(KEY);
+		AcquireCommand first = ask(lock, this.a.token("1"), 1);
+		AcquireCommand second = ask(lock, this.b.token("1"), 1);
+		granted(this.c.acquire(lock, ask(lock, this.c, "1")));
+		busy(this.b.acquire(lock, second));
 		failOver(() -> {
-			this.b.release(READ_WRITE, reader);
-			granted(this.c.acquire(lock(KEY), ask(lock(KEY), this.c, "1")));
+			this.c.release(lock, ask(lock, this.c, "1"));
+			granted(this.a.acquire(lock, first));
+			granted(this.b.acquire(lock, second));
 		});
-		assertThat(renew(lock(KEY), this.c, "1")).isTrue();
+		assertThat(this.a.renew(List.of(new Renewal(lock, first.token(), 1, GRACE)))).as("an owner is there")
+			.containsExactly(false);
+		this.c.release(lock, ask(lock, this.c, "1"));
+		assertThat(this.a.renew(List.of(new Renewal(lock, first.token(), 1, GRACE)))).containsExactly(true);
+		assertThat(this.b.renew(List.of(new Renewal(lock, second.token(), 1, GRACE)))).containsExactly(true);
+		assertThat(renew(lock, this.c, "2")).as("readers are there").isFalse();
+		assertThat(get(this.a.store.inspect(lock, 0)).readerCount()).isEqualTo(2);
 	}
 
 	@ParameterizedTest
@@ -243,23 +237,6 @@ public abstract class FailOverGraceContract extends StoreContract {
 		busy(this.c.acquire(SEMAPHORE, ask(SEMAPHORE, this.c.token("2"), 1)));
 		assertThat(this.a.release(SEMAPHORE, one)).isTrue();
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("2"));
-	}
-
-	@Test
-	@DisplayName("a writer reads beside itself, as soon as that can be granted")
-	void readsUnderAWriter() {
-		AcquireCommand writer = ask(READ_WRITE, this.a, "1");
-		AcquireCommand reader = new AcquireCommand(this.a.token("2"), 1, Resource.ALL, true, writer.token(), GRACE,
-				GRACE);
-		granted(this.a.acquire(READ_WRITE, writer));
-		failOver(() -> {
-		});
-		busy(this.a.acquire(READ_WRITE, reader));
-		renew(READ_WRITE, this.a, "1");
-		elapse(Duration.ofMillis(GRACE / 2));
-		renew(READ_WRITE, this.a, "1");
-		elapse(Duration.ofMillis(GRACE / 2 + 1));
-		granted(this.a.acquire(READ_WRITE, reader));
 	}
 
 }

@@ -28,8 +28,6 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, KEY);
 
-	private static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, KEY);
-
 	private static final int LIMIT = 5;
 
 	private static AcquireCommand ask(Instance instance, String n, int permits) {
@@ -46,8 +44,7 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	/** As long as it takes to look at much on a busy machine. */
 	private static AcquireCommand lasting(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), 20 * LEASE,
-				ask.claimMillis());
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), 20 * LEASE, ask.claimMillis());
 	}
 
 	private static AcquireCommand reader(Instance instance, String n) {
@@ -101,8 +98,8 @@ public abstract class FleetStoreContract extends StoreContract {
 			granted(this.a.acquire(lock("stock:" + i),
 					lasting(AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))));
 			busy(this.b.acquire(lock("stock:" + i), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
-			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
-			busy(this.b.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), writer(this.b, "1")));
+			granted(this.a.acquire(new Resource(Kind.LOCK, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
+			busy(this.b.acquire(new Resource(Kind.LOCK, "price {" + i + "}:x"), writer(this.b, "1")));
 			locks.addAll(List.of("stock:" + i, "price {" + i + "}:x"));
 			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), lasting(ask(this.a, "1", LIMIT))));
 			busy(this.b.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), ask(this.b, "1", 1)));
@@ -128,50 +125,46 @@ public abstract class FleetStoreContract extends StoreContract {
 		Standing standing = look(Family.LOCKS, KEY);
 		assertThat(standing.resource()).isEqualTo(lock(KEY));
 		assertThat(standing.fence()).isEqualTo(fence);
-		assertThat(places(standing.holders(), this.a)).containsExactly(this.a.token("11") + " LOCK 1");
+		assertThat(places(standing.holders(), this.a)).containsExactly(this.a.token("11") + " LOCK " + Resource.ALL);
 		assertThat(standing.holders().get(0).ttlMillis()).isBetween(LEASE - 5000, LEASE);
-		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.b.token("12") + " LOCK 1",
-				this.c.token("13") + " LOCK 1");
+		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(
+				this.b.token("12") + " LOCK " + Resource.ALL, this.c.token("13") + " LOCK " + Resource.ALL);
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 2);
 	}
 
 	@Test
 	@DisplayName("readers and writers are told, and who waits to read or to write")
 	void tellsOfReadersAndWriters() {
-		granted(this.a.acquire(READ_WRITE, reader(this.a, "1")));
-		long fence = granted(this.b.acquire(READ_WRITE, reader(this.b, "2"))).fence();
-		busy(this.c.acquire(READ_WRITE, writer(this.c, "3")));
-		busy(this.a.acquire(READ_WRITE, reader(this.a, "4")));
+		granted(this.a.acquire(lock(KEY), reader(this.a, "1")));
+		long fence = granted(this.b.acquire(lock(KEY), reader(this.b, "2"))).fence();
+		busy(this.c.acquire(lock(KEY), writer(this.c, "3")));
+		busy(this.a.acquire(lock(KEY), reader(this.a, "4")));
 		Standing standing = look(Family.LOCKS, KEY);
-		assertThat(standing.resource()).isEqualTo(READ_WRITE);
+		assertThat(standing.resource()).isEqualTo(lock(KEY));
 		assertThat(standing.fence()).isEqualTo(fence);
-		assertThat(places(standing.holders(), this.a, this.b))
-			.containsExactlyInAnyOrder(this.a.token("1") + " READ_WRITE 1", this.b.token("2") + " READ_WRITE 1");
+		assertThat(places(standing.holders(), this.a, this.b)).containsExactlyInAnyOrder(this.a.token("1") + " LOCK 1",
+				this.b.token("2") + " LOCK 1");
 		assertThat(standing.holders()).extracting(Place::ttlMillis)
 			.allSatisfy((ttl) -> assertThat(ttl).isBetween(LEASE - 5000, LEASE));
 		assertThat(places(standing.queue(), this.a, this.c))
-			.containsExactly(this.c.token("3") + " READ_WRITE " + Resource.ALL, this.a.token("4") + " READ_WRITE 1");
+			.containsExactly(this.c.token("3") + " LOCK " + Resource.ALL, this.a.token("4") + " LOCK 1");
 	}
 
 	@Test
-	@DisplayName("a key for which some wait exclusively and some to read is told with both")
-	void tellsOfBothQueues() {
+	@DisplayName("a key for which some wait exclusively and some to read is told with both, in one order")
+	void tellsOfBothModes() {
 		granted(this.a.acquire("1"));
-		busy(this.b.acquire(READ_WRITE, reader(this.b, "2")));
+		busy(this.b.acquire(lock(KEY), reader(this.b, "2")));
 		busy(this.c.acquire("3"));
 		Standing standing = look(Family.LOCKS, KEY);
-		assertThat(standing.resource()).isEqualTo(lock(KEY));
-		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.c.token("3") + " LOCK 1",
-				this.b.token("2") + " READ_WRITE 1");
+		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.b.token("2") + " LOCK 1",
+				this.c.token("3") + " LOCK " + Resource.ALL);
 		assertThat(standing.waiting()).isEqualTo(2);
 		this.a.release("1");
-		// The key is kept for the reader, who asks again.
 		this.b.awaitWakeUp();
-		Standing kept = look(Family.LOCKS, KEY);
-		assertThat(kept.holderCount()).isZero();
-		assertThat(kept.waiting()).isEqualTo(2);
-		this.c.release(lock(KEY), AcquireCommand.forLock(this.c.token("3"), LEASE, CLAIM));
-		assertThat(look(Family.LOCKS, KEY).resource().kind()).isEqualTo(Kind.READ_WRITE);
+		standing = look(Family.LOCKS, KEY);
+		assertThat(places(standing.holders(), this.b)).containsExactly(this.b.token("2") + " LOCK 1");
+		assertThat(places(standing.queue(), this.c)).containsExactly(this.c.token("3") + " LOCK " + Resource.ALL);
 		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
 	}
 
@@ -180,7 +173,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	void tellsOfForeignOwner() {
 		putForeign(KEY, "a secret", null);
 		Standing standing = look(Family.LOCKS, KEY);
-		assertThat(standing.holders()).containsExactly(new Place(null, 0, Kind.LOCK, 1, -1));
+		assertThat(standing.holders()).containsExactly(new Place(null, 0, Kind.LOCK, Resource.ALL, -1));
 		assertThat(standing.toString()).doesNotContain("secret");
 		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
 	}
@@ -215,8 +208,8 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing.holders()).hasSize(2);
 		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("0") + " SEMAPHORE 1",
 				this.b.token("1") + " SEMAPHORE 1");
-		IntStream.range(0, 4).forEach((i) -> granted(this.a.acquire(READ_WRITE, reader(this.a, "" + i))));
-		IntStream.range(4, 8).forEach((i) -> busy(this.b.acquire(READ_WRITE, writer(this.b, "" + i))));
+		IntStream.range(0, 4).forEach((i) -> granted(this.a.acquire(lock(KEY), reader(this.a, "" + i))));
+		IntStream.range(4, 8).forEach((i) -> busy(this.b.acquire(lock(KEY), writer(this.b, "" + i))));
 		standing = get(this.c.store.fleet().look(Family.LOCKS, KEY, 3));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(4, 4);
 		assertThat(standing.holders()).hasSize(3);
@@ -234,13 +227,12 @@ public abstract class FleetStoreContract extends StoreContract {
 	void forgetsWhatHasEnded() {
 		granted(this.a.acquireBriefly("1"));
 		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
-		granted(this.a.acquire(new Resource(Kind.READ_WRITE, "another"),
-				PermitHoldingContract.brief(writer(this.a, "3"))));
+		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitHoldingContract.brief(writer(this.a, "3"))));
 		busy(this.b.acquire("4"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		Standing standing = look(Family.LOCKS, KEY);
 		assertThat(standing.holders()).isEmpty();
-		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("4") + " LOCK 1");
+		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("4") + " LOCK " + Resource.ALL);
 		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
 		assertThat(look(Family.LOCKS, "another").isEmpty()).isTrue();
 		assertThat(look(Family.SEMAPHORES, KEY).isEmpty()).isTrue();

@@ -185,13 +185,13 @@ abstract class LeaseHoldingContract extends StoreContract {
 	void retains() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
-		assertThat(this.b.retain(lock(KEY), "1", 1, SHORT)).isFalse();
-		assertThat(this.a.retain(lock(KEY), "1", 1, 2 * LEASE)).isTrue();
+		assertThat(this.b.retain(lock(KEY), "1", Resource.ALL, SHORT)).isFalse();
+		assertThat(this.a.retain(lock(KEY), "1", Resource.ALL, 2 * LEASE)).isTrue();
 		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
-		assertThat(this.a.retain(lock(KEY), "1", 1, SHORT)).isTrue();
+		assertThat(this.a.retain(lock(KEY), "1", Resource.ALL, SHORT)).isTrue();
 		assertThat(this.a.inspect().ttlMillis()).isLessThanOrEqualTo(SHORT);
 		elapse(Duration.ofMillis(SHORT + 20));
-		assertThat(this.a.retain(lock(KEY), "1", 1, LEASE)).isFalse();
+		assertThat(this.a.retain(lock(KEY), "1", Resource.ALL, LEASE)).isFalse();
 		granted(this.b.acquire("1"));
 	}
 

@@ -4,94 +4,392 @@ import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
- * In which order every {@link LeaseStore} grants one key to requests of different modes:
- * exclusive ones, readers and writers.
+ * What every {@link LeaseStore} must do with the two modes of a lock: how readers and
+ * exclusive owners of one key exclude each other, and in which order they are served.
  */
 public abstract class ModeOrderContract extends PermitStoreContract {
 
-	@Test
-	@DisplayName("readers that stand together are let in together, too, when the lock of another client has ended")
-	void readersAfterForeignOwner() {
-		putForeign(KEY, "another client", Duration.ofMillis(SHORT));
-		busy(read(this.a, "1"));
-		busy(read(this.b, "1"));
-		busy(this.c.acquire("1"));
-		elapse(MORE_THAN_SHORT);
-		granted(read(this.a, "1"));
-		assertThat(this.b.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
-		this.a.release(READ_WRITE, reader(this.a, "1"));
-		this.b.release(READ_WRITE, reader(this.b, "1"));
-		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	protected static final Resource LOCK = lock(KEY);
+
+	protected static AcquireCommand reader(Instance instance, String n) {
+		return AcquireCommand.forReader(instance.token(n), LEASE, CLAIM);
 	}
 
-	private static AcquireCommand exclusive(Instance instance, String n) {
+	protected static AcquireCommand exclusive(Instance instance, String n) {
 		return AcquireCommand.forLock(instance.token(n), LEASE, CLAIM);
 	}
 
+	protected static AcquireReply read(Instance instance, String n) {
+		return instance.acquire(LOCK, reader(instance, n));
+	}
+
+	private static boolean release(Instance instance, AcquireCommand ended) {
+		return instance.release(LOCK, ended);
+	}
+
+	private static boolean renewReader(Instance instance, String n, long leaseMillis) {
+		return instance.renew(List.of(new Renewal(LOCK, instance.token(n), 1, leaseMillis))).get(0);
+	}
+
+	private List<String> readers() {
+		return get(this.a.store.inspect(LOCK, 10)).readers().stream().map(PermitHolder::token).sorted().toList();
+	}
+
+	// Who excludes whom
+
 	@Test
-	@DisplayName("a reader keeps its place among those that wait exclusively: the key is kept for it, and it asks again")
-	void readerKeepsItsPlaceAmongExclusive() {
-		long fence = granted(this.a.acquire("1")).fence();
-		busy(read(this.b, "1"));
-		busy(this.c.acquire("1"));
-		assertThat(this.a.inspect().waiting()).isEqualTo(1);
-		assertThat(this.a.permits(READ_WRITE).waiting()).isEqualTo(2);
-		this.a.release("1");
-		WakeUp told = this.b.awaitWakeUp();
-		assertThat(told).extracting(WakeUp::resource, WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(READ_WRITE, this.b.token("1"), 0L);
-		assertThat(told.fence()).isGreaterThan(fence);
-		KeyState kept = this.a.inspect();
-		assertThat(kept).extracting(KeyState::owner, KeyState::shared, KeyState::ttlMillis, KeyState::waiting)
-			.containsExactly(null, false, 0L, 1);
-		assertThat(busy(this.a.acquire("2")).foreign()).isTrue();
-		assertThat(busy(this.c.acquire("1")).foreign()).isTrue();
-		assertThat(granted(read(this.b, "1")).fence()).isGreaterThan(told.fence());
-		assertThat(this.c.wakeUps).isEmpty();
-		this.b.release(READ_WRITE, reader(this.b, "1"));
-		WakeUp woken = this.c.awaitWakeUp();
-		assertThat(woken).extracting(WakeUp::resource, WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(lock(KEY), this.c.token("1"), CLAIM);
-		assertThat(this.a.inspect().owner()).isEqualTo(this.c.token("1"));
-		assertThat(this.b.permits(READ_WRITE).waiting()).isEqualTo(1);
-		this.c.release("1");
-		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
-		this.a.release("2");
-		assertThat(this.a.permits(READ_WRITE).waiting()).isZero();
+	@DisplayName("many read at the same time, and none is the exclusive owner; one owns it, and no other reads or owns it")
+	void readersOrOneOwner() {
+		Granted first = granted(read(this.a, "1"));
+		Granted second = granted(read(this.b, "1"));
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + 64);
+		Busy busy = busy(this.c.attempt(LOCK, exclusive(this.c, "1")));
+		assertThat(busy.fence()).isEqualTo(second.fence());
+		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(busy.foreign()).isFalse();
+		assertThat(busy.owner()).isNull();
+		assertThat(release(this.a, reader(this.a, "1"))).isTrue();
+		busy(this.c.attempt(LOCK, exclusive(this.c, "1")));
+		assertThat(release(this.b, reader(this.b, "1"))).isTrue();
+		Granted third = granted(this.c.attempt(LOCK, exclusive(this.c, "1")));
+		assertThat(third.fence()).isGreaterThanOrEqualTo(second.fence() + 64);
+		assertThat(busy(this.a.attempt(LOCK, exclusive(this.a, "2"))).owner()).isEqualTo(this.c.id);
+		assertThat(busy(this.a.attempt(LOCK, reader(this.a, "3"))).owner()).isEqualTo(this.c.id);
+		assertThat(this.c.release("1").released()).isTrue();
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+			.containsExactly(null, 0, 0);
 	}
 
 	@Test
-	@DisplayName("one that waits exclusively keeps its place among readers and writers, which do not pass it")
-	void exclusiveKeepsItsPlaceAmongReaders() {
-		granted(read(this.a, "1"));
-		busy(this.c.acquire("1"));
-		assertThat(busy(read(this.b, "1")).foreign()).as("to ask again soon").isTrue();
-		AcquireCommand unfair = new AcquireCommand(this.b.token("2"), 1, Resource.ALL, false, null, LEASE, CLAIM);
-		busy(this.b.attempt(READ_WRITE, unfair));
-		assertThat(this.a.permits(READ_WRITE).waiting()).isEqualTo(2);
-		this.a.release(READ_WRITE, reader(this.a, "1"));
-		WakeUp woken = this.c.awaitWakeUp();
-		assertThat(woken).extracting(WakeUp::resource, WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(lock(KEY), this.c.token("1"), CLAIM);
-		assertThat(granted(this.c.acquire("1")).fence()).isEqualTo(woken.fence());
-		// Behind those that came before, also when it is passed on inside an instance.
-		assertThat(busy(this.c.release("1", "2").next()).foreign()).isTrue();
-		assertThat(this.b.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(this.b.token("1"), 0L);
+	@DisplayName("while one owns a key none reads it, nor renews or releases what is not held")
+	void ownerExcludesReaders() {
+		Granted exclusive = granted(this.a.acquire("1"));
+		Busy busy = busy(read(this.b, "1"));
+		assertThat(busy.foreign()).isFalse();
+		assertThat(busy.fence()).isEqualTo(exclusive.fence());
+		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+		busy(this.c.attempt(LOCK, reader(this.c, "2")));
+		assertThat(renewReader(this.b, "1", LEASE)).isFalse();
+		assertThat(this.b.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+			.containsExactly(this.a.token("1"), 0, 1);
+		assertThat(release(this.b, reader(this.b, "3"))).isFalse();
+		assertThat(this.a.release("1").released()).isTrue();
+		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(exclusive.fence());
+		assertThat(readers()).containsExactly(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("while a key is read none owns it exclusively, until the last reader ends")
+	void readersExcludeOwners() {
+		Granted shared = granted(this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
+		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
+		Busy busy = busy(this.c.acquire("1"));
+		assertThat(busy.fence()).isGreaterThan(shared.fence());
+		// Free when the last of them ends.
+		assertThat(busy.ownerTtlMillis()).isBetween(LEASE, 2 * LEASE);
+		KeyState state = this.c.inspect();
+		assertThat(state).extracting(KeyState::owner, KeyState::readerCount, KeyState::fence, KeyState::waiting)
+			.containsExactly(null, 2, busy.fence(), 1);
+		assertThat(state.ttlMillis()).isBetween(LEASE, 2 * LEASE);
+		assertThat(get(this.a.store.renew(List.of(renewal(KEY, this.a.token("1"), LEASE))))).containsExactly(false);
+		ReleaseReply passedOn = this.c.release("1", "2");
+		assertThat(passedOn.released()).isFalse();
+		busy(passedOn.next());
+		assertThat(this.c.inspect().waiting()).isEqualTo(1);
+		release(this.a, reader(this.a, "1"));
+		release(this.b, reader(this.b, "1"));
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("2"));
+		assertThat(granted(this.c.acquire("2")).fence()).isGreaterThan(busy.fence());
+		assertThat(this.c.inspect().waiting()).isZero();
+	}
+
+	@Test
+	@DisplayName("acquiring again to read is the same grant, and never shortens it")
+	void readingIsIdempotent() {
+		Granted first = granted(read(this.a, "1"));
+		Granted second = granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
+		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
+		granted(this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
+		assertThat(this.a.inspect()).extracting(KeyState::readerCount).isEqualTo(1);
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(release(this.a, reader(this.a, "1"))).isTrue();
+		assertThat(release(this.a, reader(this.a, "1"))).isFalse();
+	}
+
+	@Test
+	@DisplayName("each reader has a lease of its own and dies alone")
+	void readersEndAlone() {
+		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		granted(read(this.b, "1"));
-		assertThat(this.c.wakeUps).hasSize(1);
-		this.b.release(READ_WRITE, reader(this.b, "1"));
+		elapse(MORE_THAN_SHORT);
+		assertThat(renewReader(this.a, "1", LEASE)).isFalse();
+		assertThat(renewReader(this.b, "1", 2 * LEASE)).isTrue();
+		assertThat(release(this.a, reader(this.a, "1"))).isFalse();
+		assertThat(readers()).containsExactly(this.b.token("1"));
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		busy(this.c.acquire("1"));
+	}
+
+	@Test
+	@DisplayName("readers that are renewed together with owners, and with readers that lost theirs, keep their order")
+	void renewsModesTogether() {
+		granted(read(this.a, "1"));
+		granted(read(this.a, "2"));
+		granted(this.a.acquire(lock("another"), exclusive(this.a, "3")));
+		assertThat(this.a.renew(List.of(new Renewal(LOCK, this.a.token("1"), 1, 2 * LEASE),
+				new Renewal(lock("another"), this.a.token("3"), Resource.ALL, 2 * LEASE),
+				new Renewal(LOCK, this.a.token("4"), 1, 2 * LEASE),
+				new Renewal(LOCK, this.a.token("2"), 1, 3 * LEASE))))
+			.containsExactly(true, true, false, true);
+		assertThat(this.a.inspect().ttlMillis()).isBetween(2 * LEASE, 3 * LEASE);
+	}
+
+	@Test
+	@DisplayName("readers are retained until a given time, sooner or later than they would end")
+	void retainsReaders() {
+		granted(read(this.a, "1"));
+		assertThat(this.b.retain(LOCK, "1", 1, SHORT)).isFalse();
+		assertThat(this.a.retain(LOCK, "1", 1, 2 * LEASE)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.retain(LOCK, "1", 1, SHORT)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(MORE_THAN_SHORT);
+		assertThat(this.a.retain(LOCK, "1", 1, LEASE)).isFalse();
+		granted(this.b.acquire("1"));
+	}
+
+	@Test
+	@DisplayName("readers whose leases ended are no longer in the way of an exclusive owner, nor an owner in that of readers")
+	void endByTime() {
+		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
+		assertThat(busy(this.c.acquire("1")).ownerTtlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(MORE_THAN_SHORT);
+		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::ttlMillis)
+			.containsExactly(null, 0, 0L);
+		Granted exclusive = granted(this.c.acquire(LOCK, brief(exclusive(this.c, "1"))));
+		assertThat(renewReader(this.a, "1", LEASE)).isFalse();
+		assertThat(release(this.a, reader(this.a, "1"))).isFalse();
+		busy(read(this.b, "1"));
+		elapse(MORE_THAN_SHORT);
+		assertThat(granted(read(this.b, "1")).fence()).isGreaterThan(exclusive.fence());
+		assertThat(this.c.renew("1", LEASE)).isFalse();
+		assertThat(this.c.release("1").released()).isFalse();
+	}
+
+	@Test
+	@DisplayName("one reader that ended among others that read on is no hindrance, and is not told that it holds")
+	void endedAmongOthers() {
+		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
+		granted(read(this.b, "1"));
+		busy(this.c.acquire("1"));
+		elapse(MORE_THAN_SHORT);
+		busy(read(this.a, "1"));
+		assertThat(release(this.b, reader(this.b, "1"))).isTrue();
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("fences grow over both modes of a key")
+	void fencesGrowOverModes() {
+		long last = 0;
+		for (int i = 0; i < 5; i++) {
+			Granted exclusive = granted(this.a.acquire("" + i));
+			assertThat(exclusive.fence()).isGreaterThanOrEqualTo(last + 64);
+			this.a.release("" + i);
+			last = granted(read(this.b, "" + i)).fence();
+			assertThat(last).isGreaterThanOrEqualTo(exclusive.fence() + 64);
+			assertThat(this.a.inspect().fence()).isEqualTo(last);
+			release(this.b, reader(this.b, "" + i));
+		}
+	}
+
+	@Test
+	@DisplayName("the lock of a client of the plain pattern excludes readers, with and without end")
+	void foreignOwnerExcludes() {
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
+		assertThat(busy(this.b.attempt(LOCK, reader(this.b, "1"))).foreign()).isTrue();
+		Busy busy = busy(read(this.a, "1"));
+		assertThat(busy.foreign()).isTrue();
+		assertThat(busy.owner()).isNull();
+		assertThat(busy.ownerTtlMillis()).isBetween(0L, SHORT);
+		busy(read(this.b, "1"));
+		busy(this.c.acquire("1"));
+		elapse(MORE_THAN_SHORT);
+		// Those that stand together are let in together, too.
+		assertThat(granted(read(this.a, "1")).fence()).isGreaterThan(busy.fence());
+		assertThat(this.b.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+		release(this.a, reader(this.a, "1"));
+		release(this.b, reader(this.b, "1"));
+		this.c.awaitWakeUp();
+		this.c.release("1");
+		putForeign(KEY, "stranger", null);
+		assertThat(busy(read(this.a, "2")).ownerTtlMillis()).isEqualTo(-1);
+		assertThat(this.a.inspect().owner()).isEqualTo("stranger");
+	}
+
+	@Test
+	@DisplayName("a key that another client wrote is not taken for that of a reader, whatever it looks like")
+	void foreignOwnerThatLooksLikeReader() {
+		putForeign(KEY, this.b.token("1") + ":r", Duration.ofMillis(LEASE));
+		assertThat(busy(read(this.b, "1")).foreign()).isTrue();
+		assertThat(renewReader(this.b, "1", LEASE)).isFalse();
+		assertThat(release(this.b, reader(this.b, "1"))).isFalse();
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1") + ":r");
+	}
+
+	// In which order
+
+	@Test
+	@DisplayName("readers that stand together are let in together, an exclusive owner between readers alone")
+	void letsNeighbouringReadersIn() {
+		granted(this.a.acquire("1"));
+		busy(read(this.b, "1"));
+		busy(read(this.c, "1"));
+		busy(this.b.acquire("2"));
+		busy(read(this.c, "2"));
+		this.a.release("1");
+		WakeUp woken = this.b.awaitWakeUp();
+		assertThat(woken).extracting(WakeUp::resource, WakeUp::token, WakeUp::ttlMillis)
+			.containsExactly(LOCK, this.b.token("1"), CLAIM);
+		assertThat(this.c.awaitWakeUp().fence()).isGreaterThanOrEqualTo(woken.fence() + 64);
+		assertThat(this.a.inspect()).extracting(KeyState::readerCount, KeyState::waiting).containsExactly(2, 2);
+		release(this.b, reader(this.b, "1"));
+		release(this.c, reader(this.c, "1"));
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+			.containsExactly(this.b.token("2"), 1);
+		this.b.release("2");
 		assertThat(this.c.awaitWakeUp(2).token()).isEqualTo(this.c.token("2"));
+	}
+
+	@Test
+	@DisplayName("no reader passes one that waits exclusively; when that one gives up, they go on")
+	void noReaderPassesOwner() {
+		granted(read(this.a, "1"));
+		busy(this.b.acquire("1"));
+		busy(read(this.c, "1"));
+		busy(this.a.attempt(LOCK, reader(this.a, "2")));
+		this.b.release("1");
+		this.c.awaitWakeUp();
+		assertThat(readers()).containsExactlyInAnyOrder(this.a.token("1"), this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("an exclusive owner brings in the next with its release, behind readers who wait")
+	void ownerBringsInNext() {
+		Granted first = granted(this.a.acquire("1"));
+		Granted second = granted(this.a.release("1", "2").next());
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + 64);
+		busy(read(this.b, "1"));
+		busy(this.a.release("2", "3").next());
+		assertThat(this.b.awaitWakeUp().fence()).isGreaterThanOrEqualTo(second.fence() + 64);
+		assertThat(readers()).containsExactly(this.b.token("1"));
+		release(this.b, reader(this.b, "1"));
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("3"));
+	}
+
+	@Test
+	@DisplayName("a release brings in a next one of the other mode, in its order")
+	void bringsInOtherMode() {
+		granted(this.a.acquire("1"));
+		granted(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")).next());
+		busy(this.b.acquire("1"));
+		busy(this.a.release(LOCK, reader(this.a, "2"), reader(this.a, "3")).next());
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		this.b.release("1");
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("3"));
+		granted(this.a.release(LOCK, reader(this.a, "3"), exclusive(this.a, "4")).next());
+	}
+
+	@Test
+	@DisplayName("who gives up leaves its place to a next one only if both want the key exclusively")
+	void leavesPlace() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(read(this.b, "2"));
+		busy(this.c.acquire("1"));
+		busy(this.b.release("1", "3").next());
+		busy(this.b.release(LOCK, reader(this.b, "2"), reader(this.b, "4")).next());
+		this.a.release("1");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("3"));
+		this.b.release("3");
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		this.c.release("1");
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("4"));
+	}
+
+	@Test
+	@DisplayName("a late copy of a release does not revive its next one, whatever the modes")
+	void noRevival() {
+		granted(this.a.acquire("1"));
+		granted(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")).next());
+		release(this.a, reader(this.a, "2"));
+		assertThat(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")))
+			.isEqualTo(new ReleaseReply(false, null));
+		assertThat(readers()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("several of both modes have their turns in the order in which they came")
+	void oneOrder() {
+		granted(this.a.acquire("1"));
+		busy(this.a.acquire("2"));
+		busy(read(this.b, "3"));
+		busy(this.b.acquire("4"));
+		busy(this.c.acquire("5"));
+		busy(read(this.b, "6"));
+		this.a.release("1");
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+		this.a.release("2");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("3"));
+		release(this.b, reader(this.b, "3"));
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("4"));
+		this.b.release("4");
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("5"));
+		this.c.release("5");
+		assertThat(this.b.awaitWakeUp(3).token()).isEqualTo(this.b.token("6"));
+		release(this.b, reader(this.b, "6"));
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+			.containsExactly(null, 0, 0);
+		granted(this.a.attempt(LOCK, exclusive(this.a, "7")));
+	}
+
+	@Test
+	@DisplayName("who gives up waiting leaves only the queue")
+	void cancels() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(read(this.c, "1"));
+		assertThat(this.b.release("1").released()).isFalse();
+		assertThat(this.b.inspect().waiting()).isEqualTo(1);
+		assertThat(release(this.c, AcquireCommand.unknown(this.c.token("1"), LEASE))).isFalse();
+		assertThat(this.b.inspect()).extracting(KeyState::owner, KeyState::waiting)
+			.containsExactly(this.a.token("1"), 0);
+	}
+
+	@Test
+	@DisplayName("a reader can be ended by a caller that does not know its mode")
+	void endsUnknown() {
+		granted(read(this.a, "1"));
+		busy(this.b.acquire("1"));
+		assertThat(this.c.release(LOCK, AcquireCommand.unknown(this.a.token("1"), LEASE))).isTrue();
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 	}
 
 	@Test
@@ -99,165 +397,73 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	void forcedReleaseKeepsTheOrder() {
 		granted(this.a.acquire("1"));
 		busy(read(this.b, "1"));
+		busy(read(this.b, "2"));
 		busy(this.c.acquire("1"));
-		assertThat(get(this.c.store.force(lock(KEY), List.of(this.a.token("1"))))).containsExactly(true);
+		assertThat(get(this.c.store.force(LOCK, List.of(this.a.token("1"))))).containsExactly(true);
 		WakeUp told = this.b.awaitWakeUp();
-		assertThat(told).extracting(WakeUp::token, WakeUp::ttlMillis).containsExactly(this.b.token("1"), 0L);
+		assertThat(told).extracting(WakeUp::token, WakeUp::ttlMillis).containsExactly(this.b.token("1"), CLAIM);
 		assertThat(this.a.awaitEnded("1")).isLessThanOrEqualTo(told.fence());
-		Granted reader = granted(read(this.b, "1"));
-		assertThat(get(this.a.store.force(READ_WRITE, List.of(this.b.token("1"))))).containsExactly(true);
+		assertThat(get(this.a.store.force(LOCK, List.of(this.b.token("1"), this.b.token("2"), this.b.token("3")))))
+			.containsExactly(true, true, false);
 		WakeUp woken = this.c.awaitWakeUp();
 		assertThat(woken.token()).isEqualTo(this.c.token("1"));
-		assertThat(this.b.awaitEnded("1")).isBetween(reader.fence() + HandOverLimits.STRIDE, woken.fence());
+		assertThat(this.b.awaitEnded("2")).isBetween(told.fence() + HandOverLimits.STRIDE, woken.fence());
+		assertThat(this.b.awaitEnded("1")).isLessThanOrEqualTo(woken.fence());
 	}
 
 	@Test
-	@DisplayName("several of both kinds have their turns in the order in which they came")
-	void oneOrderOverKinds() {
-		granted(write(this.a, "1"));
-		busy(this.a.acquire("2"));
-		busy(read(this.b, "3"));
-		busy(this.b.acquire("4"));
-		busy(write(this.c, "5"));
-		busy(read(this.b, "6"));
-		this.a.release(READ_WRITE, writer(this.a, "1"));
-		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
-		this.a.release("2");
-		assertThat(this.b.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(this.b.token("3"), 0L);
-		granted(read(this.b, "3"));
-		this.b.release(READ_WRITE, reader(this.b, "3"));
-		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("4"));
-		this.b.release("4");
-		assertThat(this.c.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(this.c.token("5"), 0L);
-		granted(write(this.c, "5"));
-		this.c.release(READ_WRITE, writer(this.c, "5"));
-		assertThat(this.b.awaitWakeUp(3)).extracting(WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(this.b.token("6"), CLAIM);
-		this.b.release(READ_WRITE, reader(this.b, "6"));
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
-		assertThat(this.a.permits(READ_WRITE)).isEqualTo(UNUSED);
-		granted(this.a.attempt(lock(KEY), exclusive(this.a, "7")));
-	}
-
-	@Test
-	@DisplayName("who gives up reading while the key is kept for it lets the next have it")
-	void cancelsKeptKey() {
+	@DisplayName("grants to others of the instance that releases are told by the answer")
+	void tellsOwnWaiters() {
 		granted(this.a.acquire("1"));
+		busy(read(this.a, "2"));
 		busy(read(this.b, "1"));
-		busy(this.c.acquire("1"));
+		busy(read(this.a, "3"));
 		this.a.release("1");
-		this.b.awaitWakeUp();
-		this.b.release(READ_WRITE, reader(this.b, "1"));
-		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-		this.c.release("1");
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
+		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
+		assertThat(this.b.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+		assertThat(readers()).hasSize(3);
 	}
 
 	@Test
-	@DisplayName("who gives up reading behind an exclusive lock leaves its place to the next reader, and nothing in the queue")
-	void leavesPlaceBehindExclusive() {
-		granted(this.a.acquire("1"));
-		busy(write(this.b, "1"));
-		busy(this.c.acquire("1"));
-		busy(read(this.b, "2"));
-		this.b.release(READ_WRITE, writer(this.b, "1"));
-		this.a.release("1");
-		// The reader came after it.
-		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-		this.b.release(READ_WRITE, reader(this.b, "2"));
-		this.c.release("1");
-		assertThat(this.a.permits(READ_WRITE)).isEqualTo(UNUSED);
-		granted(this.a.attempt(lock(KEY), exclusive(this.a, "2")));
-	}
-
-	@Test
-	@DisplayName("a key that is kept for a reader which does not come is free for the next after its claim")
-	void keptForItsClaim() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire(READ_WRITE,
-				new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, LEASE, SHORT)));
-		this.a.release("1");
-		this.b.awaitWakeUp();
-		assertThat(busy(this.c.attempt(lock(KEY), exclusive(this.c, "1"))).ownerTtlMillis()).isBetween(1L, SHORT);
-		elapse(MORE_THAN_SHORT);
-		granted(this.c.attempt(lock(KEY), exclusive(this.c, "1")));
-	}
-
-	@Test
-	@DisplayName("a reader that polls has its turn, too, and one that is gone does not keep the key")
-	void keptForThoseThatAreThere() {
+	@DisplayName("a reader that polls has its turn, and keeps its place when it begins to")
+	void pollingReader() {
 		Instance polling = newPollingInstance();
 		granted(this.a.acquire("1"));
+		busy(read(this.b, "1"));
+		busy(polling.acquire(LOCK, reader(this.b, "1")));
+		assertThat(this.a.inspect().waiting()).isEqualTo(1);
 		busy(read(polling, "1"));
 		busy(this.c.acquire("1"));
 		this.a.release("1");
-		busy(this.c.acquire("1"));
 		granted(read(polling, "1"));
-		busy(read(this.b, "1"));
-		busy(write(this.b, "2"));
-		polling.release(READ_WRITE, reader(polling, "1"));
-		this.c.awaitWakeUp();
-		if (seesWhoIsGone()) {
-			busy(this.a.acquire("2"));
-			leave(this.b);
-			this.c.release("1");
-			// Not known to be in vain before it asks, as only the first is.
-			this.a.awaitWakeUp();
-		}
+		granted(polling.acquire(LOCK, reader(this.b, "1")));
+		release(polling, reader(polling, "1"));
+		release(this.b, reader(this.b, "1"));
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 	}
 
-	@Test
-	@DisplayName("a renewal of what is not held leaves a key alone that is kept for a reader")
-	void keptThroughRenewals() {
-		granted(this.a.acquire("1"));
-		busy(read(this.b, "1"));
-		busy(this.c.acquire("1"));
-		this.a.release("1");
-		this.b.awaitWakeUp();
-		assertThat(renew(this.a, READ_WRITE, "9", 1, LEASE)).isFalse();
-		assertThat(busy(this.c.acquire("1")).foreign()).as("still kept").isTrue();
-		granted(read(this.b, "1"));
-	}
+	// Who is gone
 
 	@Test
-	@DisplayName("one that waits exclusively and is gone does not keep readers from the key")
-	void readsAfterGoneExclusive() {
-		granted(read(this.a, "1"));
-		busy(this.c.acquire("1"));
-		busy(read(this.b, "1"));
-		if (seesWhoIsGone()) {
-			leave(this.c);
-			this.a.release(READ_WRITE, reader(this.a, "1"));
-			assertThat(this.b.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
-				.containsExactly(this.b.token("1"), CLAIM);
-		}
-	}
-
-	@Test
-	@DisplayName("a reader behind one that is gone has its turn in the order of both kinds")
-	void readerBehindGoneReader() {
+	@DisplayName("a waiter that is gone does not keep the key, whatever its mode")
+	void passesOverWhoIsGone() {
 		if (!seesWhoIsGone()) {
 			return;
 		}
+		Instance gone = newInstance();
 		granted(this.a.acquire("1"));
+		busy(read(gone, "1"));
+		busy(gone.acquire("2"));
 		busy(read(this.b, "1"));
-		busy(read(this.c, "1"));
-		leave(this.b);
-		busy(this.a.acquire("2"));
-		busy(read(this.c, "1"));
+		leave(gone);
 		this.a.release("1");
-		assertThat(this.c.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
-			.containsExactly(this.c.token("1"), 0L);
-		granted(read(this.c, "1"));
-		this.c.release(READ_WRITE, reader(this.c, "1"));
-		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(this.a.inspect()).extracting(KeyState::readerCount, KeyState::waiting).containsExactly(1, 0);
 	}
 
 	@Test
 	@DisplayName("one that waits exclusively and is gone does not keep readers from others, though more wait as it did")
-	void readerBehindGoneExclusive() {
+	void readerBehindGoneOwner() {
 		if (!seesWhoIsGone()) {
 			return;
 		}
@@ -269,43 +475,25 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		leave(gone);
 		granted(read(this.c, "1"));
 		busy(read(this.a, "2"));
-		this.a.release(READ_WRITE, reader(this.a, "1"));
-		this.c.release(READ_WRITE, reader(this.c, "1"));
+		release(this.a, reader(this.a, "1"));
+		release(this.c, reader(this.c, "1"));
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 	}
 
 	@Test
-	@DisplayName("readers ask again soon, and have the key, when one gives up that waited exclusively before them")
-	void readerBehindCancelledExclusive() {
-		granted(read(this.a, "1"));
-		busy(this.b.acquire("1"));
-		assertThat(busy(read(this.c, "1")).foreign()).as("to ask again soon").isTrue();
-		this.b.release("1");
-		granted(read(this.c, "1"));
-		assertThat(busy(write(this.b, "2")).foreign()).isFalse();
-	}
-
-	@Test
-	@DisplayName("what another client wrote is not taken for a key that is kept, whatever it looks like")
-	void foreignOwnerThatLooksLikeReserved() {
-		putForeign(KEY, "cafe:1234:r", Duration.ofMillis(LEASE));
-		assertThat(busy(read(this.a, "1")).foreign()).isTrue();
-		assertThat(this.a.inspect().owner()).isEqualTo("cafe:1234:r");
-	}
-
-	@Test
-	@DisplayName("a reader that begins to poll behind an exclusive lock has one place as before")
-	void pollsBehindExclusive() {
+	@DisplayName("one that polls, waits exclusively, and has not asked for long keeps readers from the key no more")
+	void readerBehindSilentOwner() {
 		Instance polling = newPollingInstance();
-		granted(this.a.acquire("1"));
+		granted(read(this.a, "1"));
+		busy(polling.acquire(LOCK, brief(exclusive(polling, "1"))));
 		busy(read(this.b, "1"));
-		busy(polling.acquire(READ_WRITE, reader(this.b, "1")));
-		this.a.release("1");
+		for (int i = 0; i < 3; i++) {
+			elapse(STALE.dividedBy(2));
+			busy(polling.acquire(LOCK, brief(exclusive(polling, "1"))));
+			busy(read(this.b, "1"));
+		}
+		elapse(STALE);
 		granted(read(this.b, "1"));
-		this.b.release(READ_WRITE, reader(this.b, "1"));
-		granted(this.a.attempt(lock(KEY), exclusive(this.a, "2")));
-		this.a.release("2");
-		granted(this.a.attempt(lock(KEY), exclusive(this.a, "3")));
 	}
 
 }

@@ -16,8 +16,6 @@ import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -40,17 +38,16 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	protected static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
-		return new AcquireCommand(instance.token(n), permits, limit, true, null, LEASE, CLAIM);
+		return new AcquireCommand(instance.token(n), permits, limit, true, LEASE, CLAIM);
 	}
 
 	protected static AcquireCommand unfair(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, null, ask.leaseMillis(),
-				ask.claimMillis());
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, ask.leaseMillis(), ask.claimMillis());
 	}
 
 	/** The same for a short time. */
 	protected static AcquireCommand brief(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), SHORT, SHORT);
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), SHORT, SHORT);
 	}
 
 	protected static AcquireReply acquire(Instance instance, String n, int permits) {
@@ -99,7 +96,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("a request that is too late learns which lease ends first")
 	void tellsFirstEnd() {
 		granted(acquire(this.a, "1", 2));
-		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 3, LIMIT, true, null, 10_000, CLAIM)));
+		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 3, LIMIT, true, 10_000, CLAIM)));
 		assertThat(busy(acquire(this.c, "1", 1)).ownerTtlMillis()).isBetween(1L, 10_000L);
 	}
 
@@ -120,8 +117,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
 		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(state().used()).isEqualTo(2);
-		granted(this.a.acquire(SEMAPHORE,
-				new AcquireCommand(this.a.token("1"), 2, LIMIT, true, null, 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, LIMIT, true, 2 * LEASE, CLAIM)));
 		assertThat(state().holders().get(0).ttlMillis()).isGreaterThan(LEASE);
 		assertThat(release(this.a, "1", 2)).isTrue();
 		assertThat(state().used()).isZero();
@@ -133,7 +129,8 @@ abstract class PermitHoldingContract extends StoreContract {
 		granted(acquire(this.a, "1", LIMIT));
 		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), ask(this.b, "1", LIMIT)));
 		granted(this.c.acquire("1"));
-		granted(this.b.acquire(new Resource(Kind.READ_WRITE, "another"), ask(this.b, "2", 1)));
+		granted(this.b.acquire(new Resource(Kind.LOCK, "another"),
+				AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM)));
 	}
 
 	@Test
@@ -198,11 +195,10 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(state().used()).isEqualTo(2);
 	}
 
-	@ParameterizedTest
-	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@Test
 	@DisplayName("what is retained ends at the given time, sooner or later than it would")
-	void retains(Kind kind) {
-		Resource resource = new Resource(kind, "retained");
+	void retains() {
+		Resource resource = new Resource(Kind.SEMAPHORE, "retained");
 		granted(this.a.acquire(resource, ask(this.a, "1", LIMIT)));
 		busy(this.b.acquire(resource, ask(this.b, "1", 1)));
 		assertThat(this.b.retain(resource, "1", 1, SHORT)).isFalse();
@@ -264,7 +260,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
 		granted(acquire(this.a, "1", 2));
 		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 3))));
-		granted(this.c.acquire(SEMAPHORE, new AcquireCommand(this.c.token("1"), 1, 8, true, null, 10_000, CLAIM)));
+		granted(this.c.acquire(SEMAPHORE, new AcquireCommand(this.c.token("1"), 1, 8, true, 10_000, CLAIM)));
 		busy(this.c.acquire(SEMAPHORE, ask(this.c, "2", 7, 8)));
 		elapse(MORE_THAN_SHORT);
 		PermitState state = state();

@@ -83,7 +83,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	@Test
 	@DisplayName("a next one that is refused learns when the first lease of those that are left ends")
 	void tellsFirstEndOfThoseLeft() {
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, null, 10_000, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 10_000, CLAIM)));
 		granted(acquire(this.a, "2", 4));
 		busy(acquire(this.b, "1", 2));
 		Busy busy = busy(this.a.release(SEMAPHORE, ask(this.a, "1", 1), ask(this.a, "3", 1)).next());
@@ -121,7 +121,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	private static AcquireCommand one(Instance instance, String n, int limit) {
-		return new AcquireCommand(instance.token(n), 1, limit, true, null, LEASE, CLAIM);
+		return new AcquireCommand(instance.token(n), 1, limit, true, LEASE, CLAIM);
 	}
 
 	@Test

@@ -233,7 +233,7 @@ public abstract class StoreContract {
 		}
 
 		public KeyState inspect() {
-			return get(this.store.inspect(lock(KEY)));
+			return get(this.store.inspect(lock(KEY), 0));
 		}
 
 		public PermitState permits(Resource resource) {

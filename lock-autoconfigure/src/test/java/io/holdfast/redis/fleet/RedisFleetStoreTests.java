@@ -79,10 +79,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@Test
 	@DisplayName("fences and states, which say nothing of who holds or waits, are not even looked at")
 	void leavesOutWhatSaysNothing() {
-		Resource readWrite = new Resource(Kind.READ_WRITE, "another");
-		granted(this.a.acquire(readWrite,
-				new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, null, LEASE, CLAIM)));
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, null, LEASE, CLAIM)));
+		Resource readWrite = new Resource(Kind.LOCK, "another");
+		granted(this.a.acquire(readWrite, new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, LEASE, CLAIM)));
 		granted(this.a.acquire("3"));
 		this.a.release("3");
 		assertThat(get(this.a.store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key")
@@ -91,7 +90,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { ":fence", ":state", ":rw-state" })
+	@ValueSource(strings = { ":fence", ":state", ":seen" })
 	@DisplayName("however many of them there are, they take no place on a page")
 	void goesOnOverWhatSaysNothing(String suffix) {
 		RedisServer server = this.redis.startServer();
@@ -115,7 +114,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		get(store.acquire(lock("a"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true));
-		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
+		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
 		assertThat(get(store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key").containsOnly("a");
 		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
 			.containsExactly(KEY);
@@ -127,8 +126,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			TOKEN + ":99999999999999999999", TOKEN + "99999999999999999999:1", TOKEN + ":-1", ":1" })
 	@DisplayName("a holder of permits that another program wrote, or damaged, is told as none of an instance")
 	void tellsOfForeignHolders(String entry) {
-		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
 		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 		assertThat(standing.holderCount()).isEqualTo(2);
@@ -144,11 +143,11 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@ValueSource(strings = { "many", "", "-5", "1e30", "inf", "nan", "99999999999999999999" })
 	@DisplayName("numbers that another program wrote, or damaged, are not in the way of what is there")
 	void tellsOfWhatHasForeignNumbers(String number) {
-		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
 		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
-		this.redis.template().opsForValue().set(semaphore.own(), number);
+		this.redis.template().opsForValue().set(semaphore.limit(), number);
 		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 		assertThat(standing.limit()).isNull();
 		assertThat(standing.asked()).isZero();
@@ -165,10 +164,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("what is held is told also if another program put something beside its key")
 	void tellsOfWhatHasOtherThingsBesideIt() {
 		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
-		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		RedisKeys lock = RedisKeys.of(lockKey, false);
-		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lockKey, false);
-		for (String beside : List.of(lock.queue(), lock.fence(), readWrite.queue())) {
+		for (String beside : List.of(lock.queue(), lock.fence())) {
 			granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
@@ -177,14 +175,14 @@ class RedisFleetStoreTests extends RedisFleetContract {
 				.containsExactly(InstanceStore.shown(this.a.id));
 			this.redis.template().delete(List.of(beside, lockKey));
 		}
-		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.own())) {
-			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.limit())) {
+			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 			assertThat(standing.used()).as(beside).isEqualTo(2);
 			assertThat(standing.holders()).extracting(Place::instance).containsExactly(InstanceStore.shown(this.a.id));
 			this.redis.template()
-				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.own()));
+				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.limit()));
 		}
 	}
 
@@ -267,8 +265,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(join(next, this.b.id)).contains(
 				"instance " + InstanceStore.shown(this.a.id) + " (shop, process 1 on host)",
 				"speaks version 1 of the protocol in Redis, and this one speaks 3, which needs 2 or newer. Stop that"
-						+ " instance, or restart it with a newer version of Holdfast; see UPGRADING.md. One that was"
-						+ " killed is forgotten after 60 s");
+						+ " instance, or restart it with a newer version of Holdfast. To change the version of all,"
+						+ " stop all instances, wait for the longest lease time, and start them with the new version;"
+						+ " see UPGRADING.md. One that was killed is forgotten after 60 s");
 		assertThat(join(old, this.a.id)).as("the one that was there").isNull();
 		assertThat(get(old.members(Duration.ofMinutes(1), 10))).hasSize(1);
 		get(old.leave(this.a.id));

@@ -19,7 +19,7 @@ class PrefixTests {
 	@ParameterizedTest
 	@CsvSource(textBlock = """
 			'', semaphore:, LOCK, semaphore:x
-			'', semaphore:, READ_WRITE, semaphore:
+			'', semaphore:, LOCK, semaphore:
 			app:, app:s:, LOCK, s:x
 			app:s:, app:, SEMAPHORE, s:x
 			""")
@@ -33,7 +33,7 @@ class PrefixTests {
 	@ParameterizedTest
 	@CsvSource(textBlock = """
 			'', semaphore:, LOCK, fleet
-			'', semaphore:, READ_WRITE, fleet:server
+			'', semaphore:, LOCK, fleet:server
 			lock:, '', SEMAPHORE, fleet:report:1
 			fl, semaphore:, LOCK, eet:server
 			""")

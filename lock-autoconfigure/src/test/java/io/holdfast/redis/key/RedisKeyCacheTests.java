@@ -25,10 +25,7 @@ class RedisKeyCacheTests {
 			for (int i = 0; i < 3000; i++) {
 				String key = "key " + i;
 				assertThat(names(names, Kind.LOCK, key)).containsExactly("lock:" + key, "{lock:" + key + "}:queue",
-						"{lock:" + key + "}:fence");
-				assertThat(names(names, Kind.READ_WRITE, key)).containsExactly("lock:" + key,
-						"{lock:" + key + "}:rw-queue", "{lock:" + key + "}:rw-state", "{lock:" + key + "}:fence",
-						"{lock:" + key + "}:queue");
+						"{lock:" + key + "}:fence", "{lock:" + key + "}:seen");
 				assertThat(names(names, Kind.SEMAPHORE, key)).startsWith("{semaphore:" + key + "}:holders");
 			}
 		}
@@ -39,7 +36,7 @@ class RedisKeyCacheTests {
 	void namesWithGrace() {
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofHours(1),
 				Duration.ofSeconds(5), false, "fleet", Duration.ofMinutes(1), null);
-		assertThat(names(new RedisKeyCache(options, false), Kind.LOCK, "a")).endsWith("{lock:a}:fence", "fleet:server");
+		assertThat(names(new RedisKeyCache(options, false), Kind.LOCK, "a")).endsWith("{lock:a}:seen", "fleet:server");
 	}
 
 	private static List<String> names(RedisKeyCache names, Kind kind, String key) {

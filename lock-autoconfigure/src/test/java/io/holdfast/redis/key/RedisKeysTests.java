@@ -34,14 +34,12 @@ class RedisKeysTests {
 	}
 
 	@Test
-	@DisplayName("a semaphore has four keys, a read-write lock the lock key, that lock's queue and fence and two of its own")
+	@DisplayName("a semaphore has four keys")
 	void keysOfPermits() {
-		assertThat(PermitKeys.ofSemaphore("semaphore:a", true)).isEqualTo(new PermitKeys("{semaphore:a}:holders",
-				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit", null));
-		assertThat(PermitKeys.ofSemaphore("semaphore:{a}b", true)).isEqualTo(new PermitKeys("semaphore:{a}b:holders",
-				"semaphore:{a}b:queue", "semaphore:{a}b:state", "semaphore:{a}b:limit", null));
-		assertThat(PermitKeys.ofReadWriteLock("lock:a", true)).isEqualTo(
-				new PermitKeys("lock:a", "{lock:a}:rw-queue", "{lock:a}:rw-state", "{lock:a}:fence", "{lock:a}:queue"));
+		assertThat(PermitKeys.of("semaphore:a", true)).isEqualTo(new PermitKeys("{semaphore:a}:holders",
+				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit"));
+		assertThat(PermitKeys.of("semaphore:{a}b", true)).isEqualTo(new PermitKeys("semaphore:{a}b:holders",
+				"semaphore:{a}b:queue", "semaphore:{a}b:state", "semaphore:{a}b:limit"));
 	}
 
 	@ParameterizedTest
@@ -56,18 +54,15 @@ class RedisKeysTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:rw-queue", "{a}b:rw-state",
-			"{a}:holders", "lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
+	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:seen", "{a}:holders",
+			"lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
 	@DisplayName("a lock key that is, or has, the companion of another one is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
 				.withMessageContaining("'" + lock + "'")
 				.matches((failure) -> !failure.isTemporary());
-			assertThatExceptionOfType(StoreCommandException.class)
-				.isThrownBy(() -> PermitKeys.ofSemaphore(lock, cluster));
-			assertThatExceptionOfType(StoreCommandException.class)
-				.isThrownBy(() -> PermitKeys.ofReadWriteLock(lock, cluster));
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> PermitKeys.of(lock, cluster));
 		}
 	}
 
@@ -84,8 +79,7 @@ class RedisKeysTests {
 				for (int j = 0, rest = i; j < length; j++, rest /= letters.length()) {
 					lock.append(letters.charAt(rest % letters.length()));
 				}
-				for (String suffix : List.of("", ":queue", ":fence", ":rw-queue", ":rw-state", ":holders", ":state",
-						":limit")) {
+				for (String suffix : List.of("", ":queue", ":fence", ":seen", ":holders", ":state", ":limit")) {
 					claim(owners, lock + suffix, (name) -> keysOfLock(name, cluster));
 					claim(semaphores, lock + suffix, (name) -> keysOfSemaphore(name, cluster));
 				}
@@ -95,16 +89,14 @@ class RedisKeysTests {
 		assertThat(semaphores).hasSizeGreaterThan(1000);
 	}
 
-	/** Exclusive or not: locks of the same name exclude each other. */
 	private static Set<String> keysOfLock(String lock, boolean cluster) {
 		RedisKeys exclusive = RedisKeys.of(lock, cluster);
-		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lock, cluster);
-		return Set.of(exclusive.lock(), exclusive.queue(), exclusive.fence(), readWrite.queue(), readWrite.state());
+		return Set.of(exclusive.lock(), exclusive.queue(), exclusive.fence(), exclusive.seen());
 	}
 
 	private static Set<String> keysOfSemaphore(String semaphore, boolean cluster) {
-		PermitKeys keys = PermitKeys.ofSemaphore(semaphore, cluster);
-		return Set.of(keys.holders(), keys.queue(), keys.state(), keys.own());
+		PermitKeys keys = PermitKeys.of(semaphore, cluster);
+		return Set.of(keys.holders(), keys.queue(), keys.state(), keys.limit());
 	}
 
 	private static void claim(Map<String, String> owners, String name, Function<String, Set<String>> keysOf) {

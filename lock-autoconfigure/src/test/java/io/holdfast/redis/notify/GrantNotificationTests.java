@@ -106,7 +106,7 @@ class GrantNotificationTests {
 	}
 
 	private static AcquireCommand ask(String token) {
-		return new AcquireCommand(token, 1, 1, true, null, 30_000, 5_000);
+		return new AcquireCommand(token, Resource.ALL, Resource.ALL, true, 30_000, 5_000);
 	}
 
 	private AcquireReply acquire(Resource resource, String token) {
@@ -122,7 +122,6 @@ class GrantNotificationTests {
 		this.template.convertAndSend(channel, message);
 	}
 
-	/** A read-write lock has one permit here, as each asks with that limit. */
 	@ParameterizedTest
 	@EnumSource(Kind.class)
 	@DisplayName("a grant that is taken back is not heard by subscribers at a replica either")

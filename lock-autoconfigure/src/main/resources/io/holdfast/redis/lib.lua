@@ -1,7 +1,8 @@
--- How an instance is told something. Part of a cluster's scripts as of others.
+-- The functions by which an instance is told something, put where a script says "lib". They need nothing but the
+-- constants before each script.
 
--- Sends a message to an instance. In a cluster that shards channels by SPUBLISH, which the other masters do not hear of; if the instance
--- does not listen there, or that is refused, by PUBLISH.
+-- Sends a message to an instance. In a cluster that shards channels by SPUBLISH, which the other masters do not hear
+-- of; if the instance does not listen there, or that is refused, by PUBLISH.
 local function send(instance, message)
   local receivers = shard and redis.pcall('SPUBLISH', channelPrefix .. instance .. shard, message)
   if type(receivers) ~= 'number' or receivers == 0 then
@@ -15,8 +16,8 @@ local function tellEnded(instance, nextFence, tokens)
   send(instance, 'E ' .. nextFence .. ' ' .. table.concat(tokens, ' '))
 end
 
--- Whether the subscription of a waiter's instance is certainly not at this server. To be asked before a message is sent: replicas
--- hear what is published, too, and a grant that is taken back must reach no subscriber there.
+-- Whether the subscription of a waiter's instance is certainly not at this server. To be asked before a message is
+-- sent: replicas hear what is published, too, and a grant that is taken back must reach no subscriber there.
 local function isAbsent(instance, mode)
   if mode == 'p' or cluster then
     return false

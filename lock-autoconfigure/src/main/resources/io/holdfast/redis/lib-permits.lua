@@ -1,6 +1,17 @@
--- Shared by the scripts that change a semaphore or a read-write lock, for all but their usual cases.
+-- The functions of the scripts of semaphores, put where a script says "lib-permits".
+--
+-- They need: holdersKey, queueKey, stateKey and limitKey; holders and waiting, how many there are; state, the reply to
+-- HMGET of the state, and of it used, lastEnd, asked and fence; micros and now, the server's time; limitValue, the
+-- value of the limit key; token, the one that the script is about, or nil, and said, what the state says of it: text,
+-- or false; first, the holder whose lease ends first, and when, or nil if that has to be looked up. They change these.
+-- dropEnded() is to come first, save() last.
 
--- Whether there is anything to save, the fence included, and in a key that has no end yet.
+-- The limit of an operator, unless what stands there is none.
+local fixedLimit = limitValue and string.find(limitValue, '^%d+$') and tonumber(limitValue)
+if fixedLimit and fixedLimit > 1000000000 then
+  fixedLimit = nil
+end
+
 local changed, advanced, keyIsNew = false, false, false
 
 local function integer(number)
@@ -14,8 +25,7 @@ local function keepUntil(millis)
 end
 
 local function nextFence()
-  -- The stride is that of the exclusive lock, whose fence this is.
-  return math.max(fence + (isLock and 64 or 1), micros)
+  return math.max(fence + 1, micros)
 end
 
 local function advanceFence()
@@ -47,25 +57,11 @@ end
 
 -- When its lease ends, or nil.
 local function findEnd(token, permits)
-  return not excluded and tonumber(redis.call('ZSCORE', holdersKey, token .. ':' .. permits))
-end
-
--- What stands for an entry of this queue in that for the key exclusively, and keeps its place among all that wait.
-local function markerOf(entry)
-  local token, claim, mode = string.match(entry, '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
-  return token and token .. ':' .. claim .. ':' .. mode .. 'r' or entry
-end
-
-local function removeMarker(entry)
-  if rival[1] then
-    -- If that was the rival, settle() forgets it, as it cannot grant anything to a marker.
-    redis.call('ZREM', KEYS[5], markerOf(entry))
-  end
+  return tonumber(redis.call('ZSCORE', holdersKey, token .. ':' .. permits))
 end
 
 local function leaveQueue(token, entry)
   redis.call('ZREM', queueKey, entry)
-  removeMarker(entry)
   redis.call('HDEL', stateKey, token)
   waiting = waiting - 1
 end
@@ -85,7 +81,7 @@ end
 
 -- Tells whether it held them.
 local function endHold(token, permits, said)
-  if excluded or redis.call('ZREM', holdersKey, token .. ':' .. permits) == 0 then
+  if redis.call('ZREM', holdersKey, token .. ':' .. permits) == 0 then
     return false
   end
   if permits ~= '1' or said then
@@ -106,7 +102,7 @@ local function restoreState()
     return
   end
   changed = true
-  local entries = excluded and {} or redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
+  local entries = redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
   for i = 1, #entries, 2 do
     local token, permits = string.match(entries[i], '^(.*):(%d+)$')
     if token and permits ~= '1' then
@@ -120,14 +116,11 @@ local function restoreState()
     note(token, stamped(token, entry))
   end
   lastEnd = math.max(lastEnd, now + redis.call('PTTL', queueKey))
-  said = redis.call('HGET', stateKey, ARGV[3])
+  said = token and redis.call('HGET', stateKey, token)
 end
 
 -- Takes out the holders whose leases are over.
 local function dropEnded()
-  if reserved then
-    redis.call('DEL', holdersKey)
-  end
   if not used or not lastEnd then
     restoreState()
   end
@@ -151,27 +144,24 @@ local function dropEnded()
   end
 end
 
--- The instance that reads the answer, if it is to be told of its grants by that; and these: token, fence and time of each.
-local reader
+-- The instance that reads the answer, if it is told of its grants by that; and these: token, fence and time of each.
+local listener
 local told = {}
 
--- The token that asks now, and so is there.
-local asker
-
--- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its subscription
--- is certainly not at this server: see lock-shared.lua.
-local function wakeUp(kind, token, millis, mode)
-  if reader and kind == ARGV[1] and string.sub(token, 1, #reader) == reader then
+-- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its
+-- subscription is certainly not at this server.
+local function wakeUp(token, millis, mode)
+  local instance = string.match(token, '^%x+')
+  if instance == listener then
     for _, value in ipairs({ token, integer(fence), millis }) do
       table.insert(told, value)
     end
     return true
   end
-  local instance = string.match(token, '^%x+')
   if isAbsent(instance, mode) then
     return false
   end
-  send(instance, kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey)
+  send(instance, 'S ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. ARGV[1])
   return true
 end
 
@@ -190,51 +180,14 @@ local function isGone(token, arrival, claim)
       and micros - (string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or arrival) >= limit
 end
 
--- Forgets the rival: it has had its turn, or is gone.
-local function removeRival()
-  redis.call('ZREM', KEYS[5], rival[1])
-  rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
-end
-
--- Grants the key, which has no holders, exclusively to the first that waits for it so, as lock-shared.lua does.
-local function grantExclusively()
-  -- Not what only stands for an entry of this queue: it has its turn by that.
-  local token, claim, mode = string.match(rival[1], '^(%x+:%d+):(%d+):([sp])$')
-  removeRival()
-  if token and #claim < 16 and tonumber(claim) > 0 then
-    advanceFence()
-    redis.call('SET', holdersKey, token, 'PX', claim)
-    excluded, owner = wakeUp('L', token, claim, mode), token
-    if not excluded then
-      redis.call('DEL', holdersKey)
-    end
-  end
-end
-
--- Whether the rival is certainly gone.
-local function isRivalAbsent()
-  local token, mode = string.match(rival[1], '^(%x+:%d+):%d+:([sp])$')
-  return not token or isAbsent(string.match(token, '^%x+'), mode)
-end
-
--- Grants what is free to the heads of the queue, as long as they fit: none passes a head that does not, nor one that
--- came earlier and waits for the key exclusively. Tells whether the candidate was among them, which is granted a full
--- lease; all others get their claim.
+-- Grants what is free to the heads of the queue, as long as they fit: none passes a head that does not. Tells whether
+-- the candidate was among them, which is granted a full lease; all others get their claim.
 local function settle(candidate, lease)
   local served = false
-  while (waiting > 0 or rival[1]) and not excluded and grace == 0 do
-    local head = waiting > 0 and redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
-    local token, permits, claim, limit, mode =
-        string.match(head and head[1] or '', '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
-    if rival[1] and not (head and tonumber(head[2]) <= tonumber(rival[2])) then
-      if holders == 0 then
-        grantExclusively()
-      elseif isRivalAbsent() then
-        removeRival()
-      else
-        break
-      end
-    elseif not token then
+  while waiting > 0 and grace == 0 do
+    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
+    local token, permits, claim, limit, mode = string.match(head[1], '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
+    if not token then
       leaveQueue('', head[1])
     else
       limit = fixedLimit or tonumber(limit)
@@ -243,7 +196,7 @@ local function settle(candidate, lease)
       elseif tonumber(permits) > limit then
         leaveQueue(token, head[1])
         advanceFence()
-        wakeUp(ARGV[1], token, 0, mode)
+        wakeUp(token, 0, mode)
       elseif used + permits > limit then
         break
       else
@@ -253,7 +206,7 @@ local function settle(candidate, lease)
           served = true
         else
           hold(token, permits, claim)
-          if not wakeUp(ARGV[1], token, claim, mode) then
+          if not wakeUp(token, claim, mode) then
             endHold(token, permits)
           end
         end
@@ -263,49 +216,18 @@ local function settle(candidate, lease)
   return served
 end
 
--- The first of the queue that is there, and when it came; nil if there is none. Those that have not asked for long are out.
--- One without a subscription keeps its place: it may have one again.
-local function firstPresent()
-  local i = 0
-  while i < waiting do
-    local entry = redis.call('ZRANGE', queueKey, i, i, 'WITHSCORES')
-    local token, claim, mode = string.match(entry[1], '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
-    if not token or token ~= asker and isGone(token, entry[2], claim) then
-      leaveQueue(token or '', entry[1])
-    elseif token ~= asker and isAbsent(string.match(token, '^%x+'), mode) then
-      i = i + 1
-    else
-      return entry
-    end
-  end
-end
-
 -- Writes down what was counted, and lets all keys of what is held or waited for live equally long. Without either, only
--- a fence is left that is ahead of the clock, or is a lock's. A field and its value that the state is to say besides may be
--- given.
+-- a fence is left that is ahead of the clock. A field and its value that the state is to say besides may be given.
 local function save(...)
-  local place = excluded and firstPresent()
-  if place then
-    -- The owner's release gives the key to the first that came, of both queues.
-    redis.call('ZADD', KEYS[5], place[2], markerOf(place[1]))
-    -- As long as those that wait ask again, and so do this.
-    if redis.call('PTTL', KEYS[5]) < 2 * handoffTimeout then
-      redis.call('PEXPIRE', KEYS[5], integer(2 * handoffTimeout))
-    end
-  end
-  if advanced and isLock then
-    local ahead = math.max(0, math.ceil((fence - micros) / 1000))
-    redis.call('SET', KEYS[4], integer(fence), 'PX', integer(retention + ahead))
-  end
   if holders == 0 and waiting == 0 then
     redis.call('DEL', stateKey)
-    if not isLock and fence > micros then
+    if fence > micros then
       redis.call('HSET', stateKey, 'fence', integer(fence))
       redis.call('PEXPIREAT', stateKey, integer(math.ceil(fence / 1000)))
     end
   elseif changed then
     local ends = integer(lastEnd)
-    if advanced and not isLock then
+    if advanced then
       redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', asked or 0, 'fence', integer(fence), ...)
     else
       redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', asked or 0, ...)
@@ -313,10 +235,102 @@ local function save(...)
     if keyIsNew or ends ~= state[2] then
       redis.call('PEXPIREAT', stateKey, ends)
       redis.call('PEXPIREAT', queueKey, ends)
-      if not excluded then
-        redis.call('PEXPIREAT', holdersKey, ends)
-      end
+      redis.call('PEXPIREAT', holdersKey, ends)
     end
   end
+end
+
+-- What a token is told that has its permits: {1, fence, ttl}.
+local function granted(ttl)
+  save()
+  return { 1, integer(fence), ttl }
+end
+
+-- Takes permits for a token if they are free and, if it is fair, there is no waiter before it. Returns {1, fence, ttl}
+-- if the token holds its permits; {-1, limit} if it asks for more than there are; else {0, time until the first lease
+-- ends, last fence, 0, what is left of the grace}.
+--
+-- Arguments: what is said of the token; then, as they are in ARGV, token, permits, limit, fair (0 or 1), lease, claim, mode,
+-- enqueue (0 or 1).
+local function ask(said, token, permits, limit, fair, lease, claim, mode, enqueue)
+  if asked ~= limit then
+    asked, changed = limit, true
+  end
+
+  local entry = findWaiter(token, said)
+  local held = permitsOf(said)
+  local ends = findEnd(token, held)
+  if entry or ends then
+    -- Removes nothing, but is a first write that Redis allows when its memory is full: so a token that is known already
+    -- has its turn then, too.
+    redis.call('ZREM', queueKey, '')
+  end
+  if entry then
+    local other = string.sub(entry, 1, -2) .. mode
+    if other ~= entry then
+      -- It now waits in another way: the same place, another entry. In this order: an empty set would be gone, and its
+      -- expiry with it.
+      redis.call('ZADD', queueKey, redis.call('ZSCORE', queueKey, entry), other)
+      redis.call('ZREM', queueKey, entry)
+      entry = other
+    end
+    note(token, stamped(token, entry))
+    keepUntil(now + patience(claim))
+  end
+
+  if ends then
+    if ends < now + lease then
+      ends = now + lease
+      redis.call('ZADD', holdersKey, integer(ends), token .. ':' .. held)
+      keepUntil(ends)
+    end
+    if fence == 0 then
+      -- The fence of this grant is gone: give it a new one rather than none.
+      advanceFence()
+    end
+    -- It needs nothing of what has just come back.
+    settle()
+    return granted(ends - now)
+  end
+
+  local most = fixedLimit or tonumber(limit)
+  if tonumber(permits) > most then
+    if entry then
+      leaveQueue(token, entry)
+    end
+    settle()
+    save()
+    return { -1, most }
+  end
+  if settle(token, lease) then
+    return granted(lease)
+  end
+  if grace == 0 and (waiting == 0 or fair ~= '1') and used + permits <= most then
+    if entry then
+      leaveQueue(token, entry)
+    end
+    hold(token, permits, lease)
+    return granted(lease)
+  end
+
+  if enqueue == '1' and not entry then
+    entry = token .. ':' .. permits .. ':' .. claim .. ':' .. limit .. ':' .. mode
+    local tail = redis.call('ZRANGE', queueKey, -1, -1, 'WITHSCORES')
+    redis.call('ZADD', queueKey, integer(math.max(micros, (tail[2] or 0) + 1)), entry)
+    keyIsNew = keyIsNew or waiting == 0
+    waiting = waiting + 1
+    keepUntil(now + patience(claim))
+    save(token, stamped(token, entry))
+  else
+    save()
+  end
+  -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
+  -- servers before this one, of which it may know too little, were lower than the time when that began.
+  local lastFence = integer(math.max(fence > 0 and fence or micros - 1, serverSince))
+  if grace > 0 then
+    return { 0, grace, lastFence, 0, grace }
+  end
+  first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
+  return { 0, first[2] and first[2] - now or 1000, lastFence, 0, 0 }
 end
 

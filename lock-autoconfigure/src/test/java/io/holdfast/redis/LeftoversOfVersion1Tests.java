@@ -1,0 +1,138 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.SharedStores;
+import io.holdfast.engine.store.StoreContract;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What version 1 of the protocol leaves in Redis: busy for as long as it lasts, and never
+ * a reader.
+ */
+@WithRedis
+class LeftoversOfVersion1Tests extends StoreContract {
+
+	private static final Resource LOCK = lock(KEY);
+
+	private static final String GONE = "0123456789abcdef0123456789abcdef";
+
+	private final TestStores stores;
+
+	private final StringRedisTemplate redis;
+
+	private final RedisKeys keys;
+
+	LeftoversOfVersion1Tests(TestRedis redis) {
+		this.stores = new TestStores(redis.keyPrefix(), redis.template(), redis::connectionFactory);
+		this.redis = redis.template();
+		this.keys = RedisKeys.of(redis.keyPrefix() + "lock:" + KEY, false);
+	}
+
+	@Override
+	protected SharedStores stores() {
+		return this.stores;
+	}
+
+	@AfterEach
+	void closeConnections() throws Exception {
+		this.stores.closeConnections();
+	}
+
+	private static AcquireCommand reader(Instance instance, String n) {
+		return AcquireCommand.forReader(instance.token(n), LEASE, CLAIM);
+	}
+
+	private void assertBusy() {
+		for (Busy busy : List.of(busy(this.a.acquire("1")), busy(this.b.acquire(LOCK, reader(this.b, "1"))))) {
+			assertThat(busy.foreign()).isTrue();
+			assertThat(busy.owner()).isNull();
+			assertThat(busy.ownerTtlMillis()).isBetween(1L, SHORT);
+		}
+		assertThat(get(this.a.store.inspect(LOCK, 10))).extracting(KeyState::readerCount, KeyState::readers)
+			.containsExactly(0, List.of());
+		assertThat(this.a.inspect().owner()).isNotNull();
+		// Also of a reader that is asked about by its old token.
+		assertThat(get(this.a.store.renew(List.of(new Renewal(LOCK, GONE + ":7", 1, LEASE))))).containsExactly(false);
+		await().atMost(Duration.ofSeconds(10)).until(() -> !this.redis.hasKey(this.keys.lock()));
+		granted(this.a.acquire("1"));
+		this.a.release("1");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "1", "1000000000" })
+	@DisplayName("the set of its readers, or of its writer, is busy until its key ends")
+	void setOfHolders(String permits) {
+		this.redis.opsForZSet().add(this.keys.lock(), GONE + ":7:" + permits, System.currentTimeMillis() + SHORT / 2.0);
+		this.redis.expire(this.keys.lock(), Duration.ofMillis(SHORT));
+		assertBusy();
+	}
+
+	@Test
+	@DisplayName("a key that is kept for one of its readers is busy until it ends")
+	void reservation() {
+		this.redis.opsForValue().set(this.keys.lock(), GONE + ":7:r", Duration.ofMillis(SHORT));
+		assertBusy();
+	}
+
+	@Test
+	@DisplayName("a marker of its readers in the queue is granted nothing, and no hindrance")
+	void marker() {
+		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":7:5000:sr", 1);
+		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":8:5000:pr", 2);
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount).containsExactly(null, 0);
+		granted(this.a.acquire("1"));
+		this.a.release("1");
+		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":8:5000:pr", 2);
+		granted(this.b.acquire(LOCK, reader(this.b, "1")));
+		assertThat(this.redis.opsForZSet().range(this.keys.lock(), 0, -1)).containsExactly(this.b.token("1") + ":r");
+		assertThat(this.redis.hasKey(this.keys.queue())).isFalse();
+	}
+
+	@Test
+	@DisplayName("its queue and state of readers and writers are not looked at")
+	void queueAndState() {
+		String beside = "{" + this.keys.lock() + "}:";
+		this.redis.opsForZSet().add(beside + "rw-queue", GONE + ":7:1:5000:1000000000:s", 1);
+		this.redis.opsForHash().put(beside + "rw-state", "used", "1000000000");
+		granted(this.b.acquire(LOCK, reader(this.b, "1")));
+		assertThat(this.b.release(LOCK, reader(this.b, "1"))).isTrue();
+		granted(this.a.acquire("1"));
+		assertThat(this.redis.opsForZSet().size(beside + "rw-queue")).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("fences of both modes grow over its last one, with and without a second number")
+	void fences() {
+		long ahead = 4_999_999_999_999_968L;
+		for (String suffix : List.of("", " 1024")) {
+			this.redis.opsForValue().set(this.keys.fence(), ahead + suffix);
+			assertThat(granted(this.a.acquire("1")).fence()).isGreaterThan(ahead);
+			this.a.release("1");
+			this.redis.opsForValue().set(this.keys.fence(), ahead + suffix);
+			assertThat(granted(this.b.acquire(LOCK, reader(this.b, "1"))).fence()).isGreaterThan(ahead);
+			this.b.release(LOCK, reader(this.b, "1"));
+		}
+	}
+
+}
