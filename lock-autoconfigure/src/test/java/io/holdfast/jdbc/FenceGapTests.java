@@ -33,6 +33,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 import org.springframework.dao.DataAccessException;
+import org.springframework.dao.InvalidDataAccessResourceUsageException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.JpaTransactionManager;
@@ -166,6 +167,21 @@ class FenceGapTests extends RedisTestCase {
 			.withMessageContaining("leave the listeners of the manager in place");
 		assertThat(ran).isEmpty();
 		checkReleased(context);
+	}
+
+	@Test
+	@DisplayName("A call without the fence table is refused with the table and the property, and holds nothing")
+	void tableIsGone() {
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, One.class);
+		new JdbcTemplate(context.getBean("one", DataSource.class)).execute("DROP TABLE holdfast_fence");
+		List<String> ran = new ArrayList<>();
+		assertThatExceptionOfType(InvalidDataAccessResourceUsageException.class)
+			.isThrownBy(() -> context.getBean(Sales.class).sell(() -> ran.add("body")))
+			.withMessageContainingAll("'one'", "has no fence table holdfast_fence", "holdfast.fence.jdbc.enabled=true");
+		assertThat(ran).isEmpty();
+		checkReleased(context);
+		LockService locks = context.getBean(LockService.class);
+		assertThat(locks.status("stock").isLocked()).isFalse();
 	}
 
 	@Test
