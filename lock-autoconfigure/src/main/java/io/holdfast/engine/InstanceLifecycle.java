@@ -139,7 +139,7 @@ final class InstanceLifecycle {
 
 	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
 		return releaseHeld()
-			// Those that are left are just giving up.
+			// The others are just giving up.
 			.thenCompose((done) -> closeCoordinators(resumptionsBefore))
 			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
 					: CompletableFuture.completedFuture(null));

@@ -37,7 +37,7 @@ final class LockCommands {
 		this.resources = resources;
 	}
 
-	/** Return what the scripts take for the mode in which a lock is asked for. */
+	/** Return the argument of the scripts for the mode of a request. */
 	private static String reads(AcquireCommand command) {
 		return (command.permits() == 1) ? READS : ScriptArguments.NOTHING;
 	}

@@ -23,10 +23,10 @@ final class LockCoordinator extends ResourceCoordinator {
 	/** How many readers contend at a time; the others wait here. */
 	private static final int MAX_CONTENDERS = PermitCoordinator.MAX_CONTENDERS;
 
-	/** What is held exclusively. */
+	/** The exclusive hold. */
 	private @Nullable Hold holder;
 
-	/** What threads hold to read. */
+	/** The holds of readers, by thread. */
 	private Map<Thread, List<Hold>> readers = Map.of();
 
 	/** Lost, but not released yet by their holders. Mostly none is. */
@@ -40,7 +40,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	void arrive(Waiter waiter) {
 		List<Hold> enclosing = waiter.enclosingHolds();
 		boolean anyHold = isInUse() || !enclosing.isEmpty();
-		// Looked at once: what ends from here on has not ended yet.
+		// One look: a hold that ends from here on has not ended yet.
 		long now = anyHold ? this.context.scheduler.nanoTime() : 0;
 		Thread thread = anyHold ? waiter.reentrantThread() : null;
 		dropInvalidHolds(thread, now);
@@ -155,7 +155,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 	}
 
-	/** Forget what is held no more. */
+	/** Forget holds that have ended. */
 	private void forget(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;

@@ -104,7 +104,7 @@ public interface FleetStore {
 	/**
 	 * The holders and the queue of a resource.
 	 *
-	 * @param resource what
+	 * @param resource the resource
 	 * @param fence a lock's last fencing token, 0 if none is remembered
 	 * @param limit a semaphore's limit that an operator has set, or {@code null}
 	 * @param asked a semaphore's limit that the last request said, 0 if none is
@@ -143,7 +143,7 @@ public interface FleetStore {
 	 * @param instance by what an instance is known to others, or {@code null} if it is no
 	 * instance of this project
 	 * @param number which of its requests this is
-	 * @param kind what it is asked for as
+	 * @param kind the kind of the request
 	 * @param permits how many permits; of a lock 1 to read
 	 * @param ttlMillis how long it is held from now if it is not renewed, -1 for no end;
 	 * 0 for waiters
@@ -154,7 +154,7 @@ public interface FleetStore {
 		 * Return the place that a token has.
 		 * @param token the token or, of a foreign owner, whatever it wrote, which is not
 		 * kept
-		 * @param kind what it is asked for as
+		 * @param kind the kind of the request
 		 * @param permits how many permits
 		 * @param ttlMillis how long it is held
 		 * @return the place

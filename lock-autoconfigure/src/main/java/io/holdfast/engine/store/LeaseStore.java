@@ -368,7 +368,7 @@ public interface LeaseStore extends AutoCloseable {
 	/**
 	 * The stored state of a lock.
 	 *
-	 * @param owner the exclusive owner's token or, if foreign, whatever it wrote;
+	 * @param owner the exclusive owner's token or, if foreign, its own value;
 	 * {@code null} if there is none
 	 * @param ttlMillis how long it is held from now, by the last of the readers if there
 	 * is no owner; -1 for no end, 0 if it is free

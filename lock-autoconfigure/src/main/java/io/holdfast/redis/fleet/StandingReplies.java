@@ -56,7 +56,7 @@ public final class StandingReplies {
 				state.waiting(), queue);
 	}
 
-	/** Reads what lock-inspect.lua replies. */
+	/** Reads the replies of lock-inspect.lua. */
 	public static KeyState keyState(List<?> reply) {
 		Object owner = reply.get(0);
 		List<PermitHolder> readers = new ArrayList<>();

@@ -5,7 +5,7 @@ import io.holdfast.engine.store.StoreCommandException;
 /**
  * The keys in Redis of one semaphore.
  *
- * @param holders who holds permits
+ * @param holders the holders of permits
  * @param queue who waits for permits
  * @param state what is known of both
  * @param limit its limit if an operator has set one
