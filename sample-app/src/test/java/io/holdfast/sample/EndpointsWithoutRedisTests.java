@@ -63,8 +63,8 @@ class EndpointsWithoutRedisTests {
 	private void assertUnavailable(int redis, CapturedOutput output) {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Bare.class).run("--server.port=0",
 				"--spring.data.redis.port=" + redis, "--spring.sql.init.mode=never",
-				"--holdfast.redis.command-timeout=500ms", "--spring.web.error.include-message=always",
-				"--spring.mvc.problemdetails.enabled=false")) {
+				"--spring.datasource.url=jdbc:h2:mem:without-redis", "--holdfast.redis.command-timeout=500ms",
+				"--spring.web.error.include-message=always", "--spring.mvc.problemdetails.enabled=false")) {
 			Instance instance = new Instance(context,
 					context.getEnvironment().getRequiredProperty("local.server.port"));
 			for (String what : new String[] { "locks", "semaphores" }) {
