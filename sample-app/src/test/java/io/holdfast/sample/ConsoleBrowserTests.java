@@ -78,7 +78,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	@DisplayName("Holders and waiters are marked whose instance is silent, and a lease of which the whole is not known has no bar")
 	void marksThoseThatMayBeDead() {
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
-		redis.opsForZSet().add("{lock:dead}:queue", "fedcba9876543210fedcba9876543210:8:30000", 1);
+		redis.opsForZSet().add("{lock:dead}:queue", "fedcba9876543210fedcba9876543210:8:30000:s", 1);
 		redis.opsForValue().set("lock:dead", DEAD + ":7", Duration.ofMinutes(10));
 		LockLease alive = acquire(second, "alive");
 		page.until("those that were never seen are marked", () -> {
