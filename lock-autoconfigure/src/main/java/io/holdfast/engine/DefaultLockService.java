@@ -176,7 +176,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private LockStatus statusOf(String key) {
 		Resource lock = lock(key);
-		KeyState state = answer(inspect(lock), lock);
+		KeyState state = answer(this.engine.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)), lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
 		return new StoredLockStatus(key, kind, (kind != Owner.NONE) ? ttl(state.ttlMillis()) : null, state.fence(),

@@ -116,13 +116,17 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		String name = named(key);
 		Resource semaphore = semaphore(name);
 		PermitState state = this.context.awaitAnswer(
-				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0)), semaphore,
+				this.engine.releases.firstAnswers(semaphore).thenCompose((released) -> inspect(semaphore)), semaphore,
 				"The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(name, (set != null) ? set : asked, set != null, state.used(),
 				state.holderCount(), state.waiting(),
 				this.context.awaitAnswer(this.engine.coordinators.waiting(semaphore), semaphore, "The inspection"));
+	}
+
+	private CompletableFuture<PermitState> inspect(Resource semaphore) {
+		return this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
 	}
 
 	private static Resource semaphore(String key) {

@@ -310,13 +310,15 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * What the test has left in Redis by now, besides fences and that instances are
-	 * there.
+	 * What the test has left in Redis by now, besides fences, notes of a waiter's silence
+	 * and that instances are there.
 	 */
 	List<String> keysBesidesFences() {
 		Set<String> keys = this.observer.keys("*" + this.redis.keyPrefix() + "*");
 		String instances = TestApplication.fleetKey(this.redis.keyPrefix());
-		return keys.stream().filter((key) -> !key.endsWith(":fence") && !key.equals(instances)).toList();
+		return keys.stream()
+			.filter((key) -> !key.endsWith(":fence") && !key.endsWith(":seen") && !key.equals(instances))
+			.toList();
 	}
 
 	@Override

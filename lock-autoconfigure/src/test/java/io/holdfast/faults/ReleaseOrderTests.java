@@ -34,8 +34,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An instance asks, without waiting, for what it has just released without waiting. It is
- * never told that others hold it, also if Redis gets the release later or not at all.
+ * An instance asks, without waiting, for a key that it has just released without waiting,
+ * or for its state. It is never told that others hold the key, also if Redis gets the
+ * release later or not at all.
  */
 class ReleaseOrderTests extends ProxiedTestCase {
 
@@ -167,6 +168,10 @@ class ReleaseOrderTests extends ProxiedTestCase {
 		PERMITS((instance, body) -> instance.semaphores().withPermits(SemaphoreRequest.of(NAME, 1), body::run),
 				(instance) -> instance.semaphores().tryWithPermits(SemaphoreRequest.of(NAME, 1), () -> {
 				})),
+
+		STATUS(EXCLUSIVE.use, (instance) -> !instance.locks().status(NAME).isLocked()),
+
+		STATUS_OF_PERMITS(PERMITS.use, (instance) -> instance.semaphores().status(NAME).used() == 0),
 
 		SKIP((instance, body) -> shop(instance).skip(body), (instance) -> shop(instance).skip(() -> {
 		}) != null),

@@ -255,7 +255,9 @@ final class Fleet implements AutoCloseable {
 	 */
 	void awaitNothingLeft() {
 		await("nothing left").atMost(PATIENCE).untilAsserted(() -> {
-			assertThat(keys()).allMatch((key) -> key.startsWith("{") && key.endsWith("}:fence"), "is a fence")
+			assertThat(keys())
+				.allMatch((key) -> key.startsWith("{") && (key.endsWith("}:fence") || key.endsWith("}:seen")),
+						"is remembered for a while")
 				.noneMatch((key) -> key.startsWith("{" + TestApplication.semaphorePrefix(this.redis.keyPrefix())));
 			assertThat(this.services).allMatch(Idleness::of, "is idle");
 			assertThat(channels()).as("one channel per instance, none per key").hasSize(liveInstances());

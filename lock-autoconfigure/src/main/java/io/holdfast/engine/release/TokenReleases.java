@@ -217,6 +217,20 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	/**
+	 * Wait for the first answers to the releases for a resource that are under way. Does
+	 * not block.
+	 * @return completed by the last of them, whether or not they succeeded
+	 */
+	public CompletableFuture<?> firstAnswers(Resource resource) {
+		CompletableFuture<?>[] outcomes = this.releasing.values()
+			.stream()
+			.filter((release) -> release.resource().equals(resource))
+			.map(SentRelease::outcome)
+			.toArray(CompletableFuture<?>[]::new);
+		return CompletableFuture.allOf(outcomes).exceptionally((error) -> null);
+	}
+
+	/**
 	 * Return the failure of a hold's release for the key of a resource, while the release
 	 * is still to be repeated; {@code null} if there is none.
 	 */
