@@ -16,7 +16,6 @@ import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.diagnostics.RedisDiagnostics;
 import io.holdfast.redis.driver.ClusterMasters;
-import io.holdfast.redis.driver.ClusterNodes;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
@@ -133,11 +132,11 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections = HoldfastConnectionFactory.of(application,
 				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO, this.threads);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
-		ClusterMasters masters = new ClusterMasters(this.connections);
+		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
 		ShardedChannels shards = (pingKey == null || options.polling()) ? null
-				: new ShardedChannels(masters, this.executor, options, pingKey);
+				: new ShardedChannels(masters, options, pingKey);
 		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
 				this.executor, options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
@@ -147,8 +146,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.locks = new LockCommands(this.resources);
 		this.permits = new PermitCommands(this.resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
-		this.fleet = new RedisFleetStore(options, this.executor,
-				this.cluster ? new ClusterNodes(own, this.threads) : null);
+		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import io.holdfast.redis.driver.ClusterNodes;
+import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
@@ -34,28 +34,28 @@ public final class RedisFleetStore implements FleetStore {
 
 	private final ScriptExecutor executor;
 
-	private final @Nullable ClusterNodes nodes;
+	private final @Nullable ClusterMasters masters;
 
-	/** Create the store; the nodes are {@code null} outside of a cluster. */
-	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterNodes nodes) {
+	/** Create the store; the masters are {@code null} outside of a cluster. */
+	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterMasters masters) {
 		this.options = options;
-		this.cluster = nodes != null;
+		this.cluster = masters != null;
 		this.executor = executor;
-		this.nodes = nodes;
+		this.masters = masters;
 	}
 
 	@Override
 	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
-		ScanCursor.check(cursor, this.cluster ? ClusterNodes.LAST_SLOT : 0);
+		ScanCursor.check(cursor, this.cluster ? ClusterMasters.LAST_SLOT : 0);
 		StoredKeys keys = new StoredKeys(this.options, family);
-		CompletableFuture<List<Integer>> slots = (this.nodes != null) ? this.nodes.firstSlots(keys.prefix())
+		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(keys.prefix())
 				: CompletableFuture.completedFuture(ONE_NODE);
 		return slots.thenCompose((first) -> scan(keys, ScanCursor.of(cursor, first.get(0)), first, wanted));
 	}
 
 	private CompletableFuture<Page> scan(StoredKeys keys, ScanCursor at, List<Integer> slots, int wanted) {
 		return this.executor.execute(Script.SCAN,
-				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterNodes.keyAt(at.slot(), keys.prefix())) }
+				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), keys.prefix())) }
 						: new byte[0][],
 				new Object[] { at.position(), keys.pattern(), wanted, KEYS_PER_STEP }, keys.prefix() + "*", (reply) -> {
 					Set<Find> finds = new LinkedHashSet<>();

@@ -29,7 +29,7 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 
 	private final boolean sharded;
 
-	private final SubscriptionOwner owner;
+	private final ChannelWatch owner;
 
 	/**
 	 * Completed by {@code null} if there is none, or if the end has not waited for it.
@@ -47,7 +47,7 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 	 * again
 	 */
 	NotificationSubscription(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector, byte[] channel,
-			boolean sharded, SubscriptionOwner owner) {
+			boolean sharded, ChannelWatch owner) {
 		this.connector = connector;
 		this.channel = channel;
 		this.sharded = sharded;
@@ -142,32 +142,6 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 		if (!(connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed())) {
 			connection.close();
 		}
-	}
-
-	/** Listener to a subscription, called on any thread. */
-	interface SubscriptionOwner {
-
-		/**
-		 * Note that a subscription stands, for the first time or again; whether it is of
-		 * use is told by the first message that comes back.
-		 */
-		void onSubscribed(NotificationSubscription subscription);
-
-		/** Note that its connection broke; the driver may open it again. */
-		void onDisconnected(NotificationSubscription subscription);
-
-		/** Note that Redis has ended a subscription, and knows that it has. */
-		void onEnded(NotificationSubscription subscription);
-
-		/**
-		 * Note that a subscription failed or broke.
-		 * @param error why, or {@code null}
-		 */
-		void onLost(NotificationSubscription subscription, @Nullable Throwable error);
-
-		/** Take a message. */
-		void onMessage(NotificationSubscription subscription, byte[] body);
-
 	}
 
 }

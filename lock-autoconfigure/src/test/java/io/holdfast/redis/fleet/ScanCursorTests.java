@@ -1,6 +1,6 @@
 package io.holdfast.redis.fleet;
 
-import io.holdfast.redis.driver.ClusterNodes;
+import io.holdfast.redis.driver.ClusterMasters;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,7 +21,7 @@ class ScanCursorTests {
 			"0-100000000000000000000", "000000-0", "-1-0", "0--1", "0-", "٣-٤" })
 	@DisplayName("a slot or a position that there is none of is refused, also in a cluster")
 	void refuses(String text) {
-		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check(text, ClusterNodes.LAST_SLOT))
+		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check(text, ClusterMasters.LAST_SLOT))
 			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
@@ -36,7 +36,7 @@ class ScanCursorTests {
 	@DisplayName("the last slot and the highest position are none too many")
 	void takesAllThatThereIs() {
 		String text = "16383-18446744073709551615";
-		ScanCursor.check(text, ClusterNodes.LAST_SLOT);
+		ScanCursor.check(text, ClusterMasters.LAST_SLOT);
 		assertThat(ScanCursor.of(text, 0)).isEqualTo(new ScanCursor(16_383, "18446744073709551615"));
 	}
 
@@ -44,14 +44,14 @@ class ScanCursorTests {
 	@ValueSource(ints = { 0, 1, 5461, 16_383 })
 	@DisplayName("each slot has a key")
 	void findsKeys(int slot) {
-		assertThat(ClusterSlotHashUtil.calculateSlot(ClusterNodes.keyAt(slot, "lock:"))).isEqualTo(slot);
+		assertThat(ClusterSlotHashUtil.calculateSlot(ClusterMasters.keyAt(slot, "lock:"))).isEqualTo(slot);
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { -1, 16_384, 99_999 })
 	@DisplayName("no key is looked for in a slot that there is none of")
 	void refusesSlots(int slot) {
-		assertThatIllegalArgumentException().isThrownBy(() -> ClusterNodes.keyAt(slot, "lock:"))
+		assertThatIllegalArgumentException().isThrownBy(() -> ClusterMasters.keyAt(slot, "lock:"))
 			.withMessageContaining("which is not from 0 to 16383");
 	}
 
