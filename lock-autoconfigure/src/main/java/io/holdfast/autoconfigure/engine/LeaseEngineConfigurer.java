@@ -51,8 +51,6 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
 
-	private static final String UNKNOWN = "unknown";
-
 	/** Long enough for others to ask, and for short programs to be over. */
 	private static final Duration COMPARISON_DELAY = Duration.ofSeconds(10);
 
@@ -189,7 +187,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	}
 
 	private InstanceInfo info() {
-		return new InstanceInfo(this.environment.getProperty("spring.application.name", UNKNOWN), host(),
+		return new InstanceInfo(this.environment.getProperty("spring.application.name", InstanceInfo.UNKNOWN), host(),
 				ProcessHandle.current().pid());
 	}
 
@@ -200,7 +198,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		// Not in the common pool, whose threads may all be waiting for the request.
 		return BlockingWait.join(CompletableFuture
 			.supplyAsync(LeaseEngineConfigurer::lookUpHost, (task) -> threads.start(task, "holdfast-host"))
-			.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
+			.completeOnTimeout(InstanceInfo.UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
 	}
 
 	private static String lookUpHost() {
@@ -208,7 +206,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			return InetAddress.getLocalHost().getHostName();
 		}
 		catch (UnknownHostException ex) {
-			return UNKNOWN;
+			return InstanceInfo.UNKNOWN;
 		}
 	}
 

@@ -10,6 +10,9 @@ package io.holdfast.engine.store;
  */
 public record InstanceInfo(String application, String host, long process) {
 
+	/** Name of an application or host that has none. */
+	public static final String UNKNOWN = "unknown";
+
 	private static final int MAX_LENGTH = 100;
 
 	/**
