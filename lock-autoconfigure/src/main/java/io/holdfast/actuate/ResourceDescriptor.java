@@ -69,9 +69,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 				standing.holders().stream().map((place) -> Holder.of(place, find(reports, place), now)).toList(),
 				standing.queue().stream().map((place) -> Waiter.of(place, find(reports, place), now)).toList(),
 				standing.waiting(), Math.max(standing.waiting(), of.waits()),
-				(reports != null)
-						? reports.inside(standing).map((wait) -> Waiter.of(wait.instance(), wait.entry(), now)).toList()
-						: null,
+				(reports != null) ? reports.inside(standing).map((wait) -> Waiter.of(wait, now)).toList() : null,
 				(reports != null) ? reports.silent() : null);
 	}
 
@@ -132,15 +130,15 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 
 		static Waiter of(Place place, @Nullable Entry entry, Instant now) {
 			if (entry != null) {
-				return of(place.instance(), entry, now);
+				return of(entry, now);
 			}
 			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
 			return new Waiter(place.instance(), mode, (mode != null) ? null : place.permits(), null, null, null);
 		}
 
-		static Waiter of(@Nullable String instance, Entry entry, Instant now) {
-			return new Waiter(instance, entry.mode(), (entry.mode() != null) ? null : entry.permits(), entry.thread(),
-					entry.name(), now.minusMillis(entry.millis()));
+		static Waiter of(Entry entry, Instant now) {
+			return new Waiter(entry.instance(), entry.mode(), (entry.mode() != null) ? null : entry.permits(),
+					entry.thread(), entry.name(), now.minusMillis(entry.millis()));
 		}
 
 	}

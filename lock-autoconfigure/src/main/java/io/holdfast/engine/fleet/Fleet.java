@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -16,17 +17,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
-import io.holdfast.engine.fleet.FleetCatalog.Stretch;
+import io.holdfast.engine.fleet.FleetCatalog.Line;
 import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
-import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
@@ -104,10 +105,7 @@ public final class Fleet {
 
 	/** Have this instance known to the others, from now on. */
 	public void join() {
-		InstanceRegistration known = this.membership;
-		if (known != null) {
-			known.join();
-		}
+		Optional.ofNullable(this.membership).ifPresent(InstanceRegistration::join);
 	}
 
 	/**
@@ -258,8 +256,7 @@ public final class Fleet {
 	 * @return the circles; in each one, each waits for who is the next one's waiter
 	 */
 	public List<List<ThreadWait>> cycles(FleetReport reports) {
-		return DeadlockFinder.find(reports.reports()).isEmpty() ? List.of()
-				: DeadlockFinder.find(reports.lasting(reports(null)).reports());
+		return DeadlockFinder.find(reports).isEmpty() ? List.of() : DeadlockFinder.find(reports.lasting(reports(null)));
 	}
 
 	/**
@@ -276,7 +273,7 @@ public final class Fleet {
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
 		do {
-			Stretch part = part(family, at, wanted - found.size(), MOST_IN_LIST);
+			Standings part = part(family, at, wanted - found.size(), MOST_IN_LIST);
 			found.addAll(part.standings());
 			at = part.cursor();
 		}
@@ -284,9 +281,16 @@ public final class Fleet {
 		return new Standings(found, at);
 	}
 
-	private Stretch part(Family family, @Nullable String cursor, int wanted, int most) {
-		Page page = scan(family, cursor, wanted, "The look for " + what(family));
-		return new Stretch(answer(lookAt(family, page.finds(), most), "The look at " + what(family)), page.cursor());
+	private Standings part(Family family, @Nullable String cursor, int wanted, int most) {
+		// Not inside of send(..), where what the caller did wrong would be a failure.
+		CompletableFuture<Page> scan = this.context.store.fleet().scan(family, cursor, wanted);
+		Page page = answer(this.context.send(Command.INSPECT, () -> scan), "The look for " + what(family));
+		List<Find> finds = page.finds();
+		List<Standing> standings = lookAt(family, finds.stream().map(Find::key), most);
+		return new Standings(IntStream.range(0, finds.size())
+			.filter((i) -> finds.get(i).counts(standings.get(i)))
+			.mapToObj(standings::get)
+			.toList(), page.cursor());
 	}
 
 	/**
@@ -300,12 +304,7 @@ public final class Fleet {
 	public Found find(Family family, StandingQuery query, Map<String, Told> told) {
 		FleetCatalog catalog = Objects.requireNonNull(this.catalogs.get(family));
 		Selection selection = catalog.find(query, told);
-		List<CompletableFuture<Standing>> looks = selection.lines()
-			.stream()
-			.map((line) -> lookAt(family, line.key(), MOST_IN_LIST))
-			.toList();
-		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(family));
-		List<Standing> standings = looks.stream().map(CompletableFuture::join).toList();
+		List<Standing> standings = lookAt(family, selection.lines().stream().map(Line::key), MOST_IN_LIST);
 		Set<String> late = new HashSet<>();
 		for (int i = 0; i < standings.size(); i++) {
 			if (selection.lines().get(i).isLate(standings.get(i))) {
@@ -320,27 +319,10 @@ public final class Fleet {
 		return family.name().toLowerCase(Locale.ROOT);
 	}
 
-	private Page scan(Family family, @Nullable String cursor, int wanted, String what) {
-		FleetStore store = this.context.store.fleet();
-		// Not inside of send(..), where what the caller did wrong would be a failure.
-		CompletableFuture<Page> page = store.scan(family, cursor, wanted);
-		return answer(this.context.send(Command.INSPECT, () -> page), what);
-	}
-
-	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds, int most) {
-		List<CompletableFuture<Standing>> looks = finds.stream()
-			.map((find) -> lookAt(family, find.key(), most))
-			.toList();
-		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
-			List<Standing> standings = new ArrayList<>();
-			for (int i = 0; i < looks.size(); i++) {
-				Standing standing = BlockingWait.join(looks.get(i));
-				if (finds.get(i).counts(standing)) {
-					standings.add(standing);
-				}
-			}
-			return standings;
-		});
+	private List<Standing> lookAt(Family family, Stream<String> keys, int most) {
+		List<CompletableFuture<Standing>> looks = keys.map((key) -> lookAt(family, key, most)).toList();
+		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(family));
+		return looks.stream().map(CompletableFuture::join).toList();
 	}
 
 	/**

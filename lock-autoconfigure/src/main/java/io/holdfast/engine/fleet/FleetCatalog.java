@@ -12,6 +12,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
+import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
@@ -38,7 +39,7 @@ final class FleetCatalog {
 
 	private final LongSupplier clock;
 
-	private final Function<@Nullable String, Stretch> source;
+	private final Function<@Nullable String, Standings> source;
 
 	/** Held by the one that walks. */
 	private final ReentrantLock walking = new ReentrantLock();
@@ -62,7 +63,7 @@ final class FleetCatalog {
 	 * Create it.
 	 * @param source gives a part of all that there is from a cursor on; blocks
 	 */
-	FleetCatalog(LongSupplier clock, Function<@Nullable String, Stretch> source) {
+	FleetCatalog(LongSupplier clock, Function<@Nullable String, Standings> source) {
 		this.clock = clock;
 		this.source = source;
 	}
@@ -129,7 +130,7 @@ final class FleetCatalog {
 			}
 			Edition before = this.current;
 			do {
-				Stretch part = this.source.apply(this.cursor);
+				Standings part = this.source.apply(this.cursor);
 				for (Standing standing : part.standings()) {
 					String key = standing.resource().key();
 					lines.put(key, Line.of(standing, (before != null) ? before.lines.get(key) : null));
@@ -158,15 +159,6 @@ final class FleetCatalog {
 			this.found = null;
 			this.restUntil = this.clock.getAsLong() + Math.max(SHORTEST_REST, REST_TO_WORK * this.worked);
 		}
-	}
-
-	/**
-	 * Some of all that there is.
-	 *
-	 * @param standings what was found
-	 * @param cursor where to go on, or {@code null} if that was all
-	 */
-	record Stretch(List<Standing> standings, @Nullable String cursor) {
 	}
 
 	/**

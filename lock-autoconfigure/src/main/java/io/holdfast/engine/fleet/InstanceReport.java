@@ -26,6 +26,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	/**
 	 * A hold, or a wait.
 	 *
+	 * @param instance by what its instance is known to others
 	 * @param number which of its instance's requests it is
 	 * @param resource what is held or waited for
 	 * @param permits how many permits
@@ -38,8 +39,8 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 * sees it; 0 for a wait
 	 * @param fence the fencing token of a hold, 0 for a wait
 	 */
-	public record Entry(long number, Resource resource, int permits, @Nullable String name, @Nullable String thread,
-			long threadId, long millis, long ttlMillis, long fence) {
+	public record Entry(String instance, long number, Resource resource, int permits, @Nullable String name,
+			@Nullable String thread, long threadId, long millis, long ttlMillis, long fence) {
 
 		/**
 		 * Return how a lock is asked for.

@@ -98,7 +98,7 @@ public final class RedisDiagnostics {
 		List<StoreDiagnostic> findings = new ArrayList<>();
 		for (String beginning : beginnings()) {
 			try {
-				missing.addAll(missing(Script.RIGHTS, beginning, name));
+				missing.addAll(missing(false, beginning, name));
 			}
 			catch (StoreCommandException ex) {
 				rethrowUnlessRefused(ex);
@@ -146,7 +146,7 @@ public final class RedisDiagnostics {
 	private List<StoreDiagnostic> rightsToWatch(String name) {
 		@Nullable String lack;
 		try {
-			List<String> missing = missing(Script.FLEET_RIGHTS, this.options.fleetKey(), name);
+			List<String> missing = missing(true, this.options.fleetKey(), name);
 			lack = missing.isEmpty() ? null : "allow it the commands " + String.join(" ", missing);
 		}
 		catch (StoreCommandException ex) {
@@ -183,11 +183,11 @@ public final class RedisDiagnostics {
 		return new StoreCommandException("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
 	}
 
-	private List<String> missing(Script script, String beginning, String name) {
+	private List<String> missing(boolean fleet, String beginning, String name) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
-		CompletableFuture<List<String>> call = this.executor.execute(script,
+		CompletableFuture<List<String>> call = this.executor.execute(Script.RIGHTS,
 				() -> new byte[][] { RedisKeys.bytes(beginning + name) },
-				new Object[] { channel, this.options.longestLease() != null }, beginning + "*",
+				new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
 				(reply) -> reply.stream().map(ScriptReplies::text).toList());
 		try {
 			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);
