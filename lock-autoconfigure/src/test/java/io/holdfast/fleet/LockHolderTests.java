@@ -83,8 +83,8 @@ class LockHolderTests {
 	void sameInstance() throws Exception {
 		try (LockLease lease = this.shop.acquire("stock")) {
 			assertThat(lease.isHeld()).isTrue();
-			LockNotAcquiredException refusal = Call.onAnotherThread(
-					() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100))));
+			LockNotAcquiredException refusal = Call
+				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100))));
 			assertThat(refusal).hasMessageEndingWith("still held by application 'shop' (this instance)");
 			assertThat(holder(refusal).application()).isEqualTo("shop");
 		}

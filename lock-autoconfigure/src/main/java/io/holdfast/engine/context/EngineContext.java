@@ -214,8 +214,8 @@ public final class EngineContext {
 					null);
 		}
 		LockHolder holder = holder(owner);
-		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN)) ? "application '" + holder.application() + "'"
-				: "instance " + Tokens.shown(owner);
+		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))
+				? "application '" + holder.application() + "'" : "instance " + Tokens.shown(owner);
 		boolean own = isStarted() && owner.equals(instanceId());
 		return EngineExceptions.timedOut(request, waitedNanos, own ? heldBy + " (this instance)" : heldBy, holder);
 	}

@@ -286,8 +286,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		boolean waitedForStore = metNothing || asking.isStoreSilent(this.context.scheduler.nanoTime());
 		// The holder may be this instance, whose release has failed.
 		Throwable trouble = waitedForStore ? asking.answers().trouble() : this.parts.releases().failure(this.resource);
-		fail(waiter, (waitedForStore || trouble != null) ? waiter.storeTrouble(trouble)
-				: timedOut(waiter));
+		fail(waiter, (waitedForStore || trouble != null) ? waiter.storeTrouble(trouble) : timedOut(waiter));
 	}
 
 	@Override

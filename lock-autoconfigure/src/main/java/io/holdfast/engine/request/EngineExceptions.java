@@ -38,8 +38,7 @@ public final class EngineExceptions {
 	 */
 	public static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
 			@Nullable LockHolder holder) {
-		return (request.resource().kind() == Kind.SEMAPHORE)
-				? notAcquired(request, Reason.TIMED_OUT, waitedNanos, null)
+		return (request.resource().kind() == Kind.SEMAPHORE) ? notAcquired(request, Reason.TIMED_OUT, waitedNanos, null)
 				: new LockNotAcquiredException(request.resource().key(), Reason.TIMED_OUT,
 						Duration.ofNanos(waitedNanos), null, heldBy, holder);
 	}
