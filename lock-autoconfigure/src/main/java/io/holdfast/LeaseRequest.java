@@ -110,6 +110,19 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
+	 * Set a note for those who look at the holder: {@link LockStatus#note()}, the
+	 * Actuator endpoints and the console show it, such as {@code anna edits}. This
+	 * instance keeps it, and is asked when somebody looks.
+	 * @param note the text, of 1 to 200 characters; of control characters a {@code ?} is
+	 * shown
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is blank or too long
+	 */
+	public R note(String note) {
+		return with(this.options.withNote(of(), note));
+	}
+
+	/**
 	 * Say that code runs under the lease until its release. Annotated methods,
 	 * {@code withLock}, {@code withPermits} and their like say so by themselves. If a
 	 * shut-down does not wait until the code has ended, the lease is lost, but others are
@@ -195,6 +208,14 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public @Nullable String name() {
 		return this.options.name();
+	}
+
+	/**
+	 * Return the note for those who look at the holder.
+	 * @return the note, or {@code null}
+	 */
+	public @Nullable String note() {
+		return this.options.note();
 	}
 
 	/**

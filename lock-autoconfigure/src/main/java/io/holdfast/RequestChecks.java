@@ -18,6 +18,9 @@ final class RequestChecks {
 
 	static final Duration MAX_LEASE = Duration.ofDays(365);
 
+	/** Characters of a note. */
+	private static final int MAX_NOTE = 200;
+
 	private static final int MAX_LENGTH = 1024;
 
 	private RequestChecks() {
@@ -53,6 +56,15 @@ final class RequestChecks {
 					+ ": name what it is for, or leave it out");
 		}
 		return name;
+	}
+
+	static String checkNote(String what, String note) {
+		if (note == null || note.isBlank() || note.length() > MAX_NOTE) {
+			throw new IllegalArgumentException(SingleLine.of(what) + " is "
+					+ ((note == null) ? "null" : note.isBlank() ? "blank" : "of " + note.length() + " characters")
+					+ ": write a text of up to " + MAX_NOTE + " characters, or leave it out");
+		}
+		return note;
 	}
 
 	/** Several keys in one text, for messages. */

@@ -84,7 +84,8 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	private static @Nullable Instant granted(Standing standing, Told told) {
 		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
 		long since = Math.min(standing.fence(), told.since());
-		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
+		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since))
+				: null;
 	}
 
 	/**
@@ -100,16 +101,19 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * @param name of one key only: the request's name, if its instance told and it has
 	 * one
 	 * @param since of one key only: since when, if its instance told
+	 * @param note of one key only: the request's note, if its instance told and it has
+	 * one
 	 */
 	public record Holder(@Nullable String instance, @Nullable Boolean foreign, @Nullable LockMode mode,
 			@Nullable Integer permits, long ttlMillis, @Nullable String thread, @Nullable String name,
-			@Nullable Instant since) {
+			@Nullable Instant since, @Nullable String note) {
 
 		static Holder of(Place place, @Nullable Entry entry, Instant now) {
 			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
 			return new Holder(place.instance(), (mode != null) ? place.instance() == null : null, mode,
 					(mode != null) ? null : place.permits(), place.ttlMillis(), (entry != null) ? entry.thread() : null,
-					(entry != null) ? entry.name() : null, (entry != null) ? now.minusMillis(entry.millis()) : null);
+					(entry != null) ? entry.name() : null, (entry != null) ? now.minusMillis(entry.millis()) : null,
+					(entry != null) ? entry.note() : null);
 		}
 
 	}

@@ -179,12 +179,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 		KeyState state = answer(this.engine.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)), lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
-		return new StoredLockStatus(key, kind, (kind != Owner.NONE) ? ttl(state.ttlMillis()) : null, state.fence(),
-				state.readerCount(), state.waiting(), answer(this.engine.coordinators.waiting(lock), lock));
-	}
-
-	private static @Nullable Duration ttl(long millis) {
-		return (millis >= 0) ? Duration.ofMillis(millis) : null;
+		return new StoredLockStatus(this.engine, key, kind, state,
+				answer(this.engine.coordinators.waiting(lock), lock));
 	}
 
 	private Owner kind(String owner) {
@@ -283,11 +279,6 @@ public class DefaultLockService implements LockService, LockAdmin {
 	/** Return whether nothing is held, waited for or remembered, also of semaphores. */
 	boolean isIdle() {
 		return this.engine.isIdle();
-	}
-
-	/** The state of a key, as the store told it. */
-	private record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken,
-			int readers, int waiting, int waitingInThisInstance) implements LockStatus {
 	}
 
 	/** The locks of the readers and writers of a key. */

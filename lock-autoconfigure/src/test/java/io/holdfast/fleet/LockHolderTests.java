@@ -1,6 +1,8 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 
 import io.holdfast.LockHolder;
 import io.holdfast.LockLease;
@@ -8,6 +10,8 @@ import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.LockStatus;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -18,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
@@ -76,6 +81,66 @@ class LockHolderTests {
 			}).handle((done, failure) -> failure).join()).isInstanceOfSatisfying(LockNotAcquiredException.class,
 					(failure) -> assertThat(failure.getHolder()).isEqualTo(holder));
 		}
+	}
+
+	@Test
+	@DisplayName("The status tells holder, time, thread and note of the exclusive owner, in its instance and others")
+	void status() {
+		LockRequest request = LockRequest.of("stock").note("inventory\n2026");
+		Instant before = Instant.now().minusSeconds(1);
+		try (LockLease lease = this.warehouse.acquire(request)) {
+			assertThat(lease.isHeld()).isTrue();
+			await("the register").until(() -> this.shop.status("stock").holder() != null);
+			for (LockService locks : List.of(this.shop, this.warehouse)) {
+				LockStatus status = locks.status("stock");
+				assertThat(status.holder()).isNotNull().extracting(LockHolder::application).isEqualTo("warehouse");
+				assertThat(status.since()).isBetween(before, Instant.now().plusSeconds(1));
+				assertThat(status.thread()).isEqualTo(Thread.currentThread().getName());
+			}
+			assertThat(this.shop.status("stock").note()).isEqualTo("inventory?2026");
+			assertThat(this.warehouse.status("stock").note()).isEqualTo("inventory\n2026");
+		}
+	}
+
+	@Test
+	@DisplayName("The status tells no details of a free key, of readers, of a dead holder and of another client")
+	void statusWithoutDetails() {
+		assertNoDetails(this.shop.status("stock"));
+		LockRequest request = LockRequest.of("stock").note("inventory");
+		try (LockLease lease = this.warehouse.acquire(request.mode(LockMode.READ))) {
+			assertThat(lease.isHeld()).isTrue();
+			assertNoDetails(this.shop.status("stock"));
+		}
+		String token = this.fleet.plainClient().tryLock("other", Duration.ofMinutes(1));
+		LockStatus status = this.shop.status("other");
+		assertThat(status.owner()).isEqualTo(LockStatus.Owner.FOREIGN);
+		assertNoDetails(status);
+		assertThat(this.fleet.plainClient().unlock("other", String.valueOf(token))).isTrue();
+		String dead = "0123456789abcdef0123456789abcdef:1";
+		this.fleet.template().opsForValue().set(this.fleet.lockKey("dead"), dead);
+		status = this.shop.status("dead");
+		assertThat(status.owner()).isEqualTo(LockStatus.Owner.OTHER_INSTANCE);
+		assertNoDetails(status);
+		this.fleet.template().delete(this.fleet.lockKey("dead"));
+	}
+
+	private static void assertNoDetails(LockStatus status) {
+		assertThat(status.holder()).isNull();
+		assertThat(status.since()).isNull();
+		assertThat(status.thread()).isNull();
+		assertThat(status.note()).isNull();
+	}
+
+	@Test
+	@DisplayName("A note that is blank or too long is refused")
+	void badNote() {
+		LockRequest request = LockRequest.of("stock");
+		for (String note : List.of("", " ", "x".repeat(201))) {
+			assertThatIllegalArgumentException().isThrownBy(() -> request.note(note))
+				.withMessageContainingAll("note of lock 'stock'", "up to 200 characters");
+		}
+		assertThat(request.note("x".repeat(200)).note()).hasSize(200);
+		assertThat(SemaphoreRequest.of("calls", 1).note("anna").note()).isEqualTo("anna");
 	}
 
 	@Test

@@ -26,6 +26,11 @@ import org.jspecify.annotations.Nullable;
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 
+	/** Return the report of one instance. */
+	public static FleetReport of(InstanceReport report) {
+		return new FleetReport(List.of(report), List.of());
+	}
+
 	/** Return the holds of all instances. */
 	Stream<Entry> holds() {
 		return this.reports.stream().flatMap((report) -> report.holds().stream());

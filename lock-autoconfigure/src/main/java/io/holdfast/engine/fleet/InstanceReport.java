@@ -38,9 +38,10 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 * @param ttlMillis how long it is held from now if it is not renewed, as its holder
 	 * sees it; 0 for a wait
 	 * @param fence the fencing token of a hold, 0 for a wait
+	 * @param note the request's note, or {@code null}
 	 */
 	public record Entry(String instance, long number, Resource resource, int permits, @Nullable String name,
-			@Nullable String thread, long threadId, long millis, long ttlMillis, long fence) {
+			@Nullable String thread, long threadId, long millis, long ttlMillis, long fence, @Nullable String note) {
 
 		/**
 		 * Return how a lock is asked for.

@@ -33,11 +33,12 @@ import org.jspecify.annotations.Nullable;
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
  * @param fenced whether databases refuse the transactions of a late holder
+ * @param note text for those who look at the holder, or {@code null}
  * @since 0.1.0
  */
 public record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
 		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
-		@Nullable String name, boolean forCode, boolean optional, boolean fenced) {
+		@Nullable String name, boolean forCode, boolean optional, boolean fenced, @Nullable String note) {
 
 	/** For a wait or a hold without end, in nanoseconds. */
 	public static final long FOREVER = Long.MAX_VALUE / 4;
@@ -77,7 +78,8 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
 				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isAutoRenew(),
 				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, request.minHold().toNanos(), request.name(),
-				request.isForCode(), request.isOptional(), request instanceof LockRequest lock && lock.isFenced());
+				request.isForCode(), request.isOptional(), request instanceof LockRequest lock && lock.isFenced(),
+				request.note());
 	}
 
 	/** Return a default lease time that does not outlast the maxHold of a request. */
