@@ -99,7 +99,7 @@ class ScriptMutantTests {
 		List<String> permits = List.of("redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterPermitStoreTests", "redis.RedisLeaseStoreTests",
 				"redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
-		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
+		List<String> fleet = List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
 		List.of("lib-lock", "lock-acquire", "lock-release", "lock-end").forEach((file) -> tests.put(file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
@@ -108,18 +108,17 @@ class ScriptMutantTests {
 			.forEach((file) -> tests.put(file, permits));
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
-		tests.put("lock-inspect", List.of("redis.fleet.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
+		tests.put("lock-inspect", List.of("redis.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
 				"redis.RedisPermitStoreTests", "redis.LeftoversOfVersion1Tests"));
-		tests.put("permits-inspect", List.of("redis.RedisPermitStoreTests", "redis.fleet.RedisFleetStoreTests",
-				"redis.RedisPermitFaultTests"));
+		tests.put("permits-inspect",
+				List.of("redis.RedisPermitStoreTests", "redis.RedisFleetStoreTests", "redis.RedisPermitFaultTests"));
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
-		tests.put("fleet-join", List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests",
-				"redis.RedisFaultTests"));
-		List.of("rights", "fleet-rights")
-			.forEach((file) -> tests.put(file, List.of("redis.diagnostics.RedisDiagnosticsTests")));
+		tests.put("fleet-join",
+				List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests", "redis.RedisFaultTests"));
+		List.of("rights", "fleet-rights").forEach((file) -> tests.put(file, List.of("redis.RedisDiagnosticsTests")));
 		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
-		tests.put("confirm", List.of("redis.replica.LettuceConfirmingConnectionTests"));
+		tests.put("confirm", List.of("redis.LettuceConfirmingConnectionTests"));
 		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("write", List.of("faults.RefusalHealthTests"));
