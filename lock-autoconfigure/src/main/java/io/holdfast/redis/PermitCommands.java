@@ -90,7 +90,8 @@ final class PermitCommands {
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.resources.executor()
 			.execute(Script.INSPECT, () -> this.resources.permitKeys(resource).toBytes(),
-					new Object[] { false, maxHolders, 0 }, this.resources.options().keyOf(resource), PermitCommands::state);
+					new Object[] { false, maxHolders, 0 }, this.resources.options().keyOf(resource),
+					PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {

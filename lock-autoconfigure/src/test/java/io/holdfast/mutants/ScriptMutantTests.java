@@ -106,7 +106,8 @@ class ScriptMutantTests {
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
 				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.ClusterPermitStoreTests"));
 		List.of("permits-acquire", "permits-release", "limit").forEach((file) -> tests.put(file, permits));
-		tests.put("lib-queue", Stream.concat(locks.stream(), permits.stream()).distinct().toList());
+		tests.put("lib-queue",
+				Stream.of(locks.subList(0, 1), permits, locks).flatMap(List::stream).distinct().toList());
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
 		tests.put("inspect", List.of("redis.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
