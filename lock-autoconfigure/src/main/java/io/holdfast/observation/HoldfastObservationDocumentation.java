@@ -1,5 +1,7 @@
 package io.holdfast.observation;
 
+import java.util.Locale;
+
 import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.observation.docs.ObservationDocumentation;
@@ -92,23 +94,17 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		 * {@code none} for other requests without one. Each name has meters of its own:
 		 * put no ids into it.
 		 */
-		NAME("name"),
+		NAME,
 
 		/** The outcome, see {@link LeaseOutcome}; {@code none} until then. */
-		OUTCOME("outcome"),
+		OUTCOME,
 
 		/** The mode of locks: {@code exclusive}, {@code read}. */
-		MODE("mode");
-
-		private final String key;
-
-		Tag(String key) {
-			this.key = key;
-		}
+		MODE;
 
 		@Override
 		public String asString() {
-			return this.key;
+			return name().toLowerCase(Locale.ROOT);
 		}
 
 	}
@@ -119,26 +115,20 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	public enum MethodTag implements KeyName {
 
 		/** The name of the class of the object that is called. */
-		CLASS("class"),
+		CLASS,
 
 		/** The name of the method. */
-		METHOD("method"),
+		METHOD,
 
 		/**
 		 * Tells whether the method ran without its permits, as the store failed:
 		 * {@code true} or {@code false}.
 		 */
-		UNGUARDED("unguarded");
-
-		private final String key;
-
-		MethodTag(String key) {
-			this.key = key;
-		}
+		UNGUARDED;
 
 		@Override
 		public String asString() {
-			return this.key;
+			return name().toLowerCase(Locale.ROOT);
 		}
 
 	}
@@ -149,20 +139,14 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	public enum FenceTag implements KeyName {
 
 		/** The occasion of a check: {@code acquisition} or {@code transaction}. */
-		WHEN("when"),
+		WHEN,
 
 		/** The outcome of a check: {@code passed}, {@code refused} or {@code failed}. */
-		OUTCOME("outcome");
-
-		private final String key;
-
-		FenceTag(String key) {
-			this.key = key;
-		}
+		OUTCOME;
 
 		@Override
 		public String asString() {
-			return this.key;
+			return name().toLowerCase(Locale.ROOT);
 		}
 
 	}
@@ -173,23 +157,17 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	public enum SpanTag implements KeyName {
 
 		/** The key or, of several together, all of them, separated by commas. */
-		KEY("holdfast.key"),
+		KEY,
 
 		/** The fencing token, or that of each of the keys; not before it is granted. */
-		FENCE("holdfast.fence"),
+		FENCE,
 
 		/** The number of permits that are asked for. */
-		PERMITS("holdfast.permits");
-
-		private final String key;
-
-		SpanTag(String key) {
-			this.key = key;
-		}
+		PERMITS;
 
 		@Override
 		public String asString() {
-			return this.key;
+			return "holdfast." + name().toLowerCase(Locale.ROOT);
 		}
 
 	}

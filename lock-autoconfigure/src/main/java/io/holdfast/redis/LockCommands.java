@@ -12,7 +12,6 @@ import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
-import io.holdfast.redis.fleet.StandingReplies;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;

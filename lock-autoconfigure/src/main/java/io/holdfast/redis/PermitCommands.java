@@ -15,7 +15,6 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
-import io.holdfast.redis.fleet.StandingReplies;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReplies;

@@ -8,7 +8,7 @@
 -- Needs of permits: holdersKey, stateKey; holders, their number; state, the reply to HMGET of used, until, asked and
 -- fence; said, by token what the state says of it, or false; limitValue, the value of the limit key; first, the holder
 -- whose lease ends first, with that time, or nil if it has to be looked up.
--- Changes owner (false without an exclusive owner), waiting, holders, fence, said and first.
+-- Changes owner (false without an exclusive owner), waiting, holders, fence, state, said and first.
 
 local millis = math.floor(now / 1000)
 local advanced, changed = false, false

@@ -27,9 +27,6 @@ public final class ScriptReplies {
 
 	private static final int KEYS_WARNED_OF = 1000;
 
-	/** One more digit behind it makes no number that is too large. */
-	private static final long MOST_BEFORE_A_DIGIT = Long.MAX_VALUE / 10 - 1;
-
 	private final RedisStoreOptions options;
 
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
@@ -131,22 +128,9 @@ public final class ScriptReplies {
 			return number.longValue();
 		}
 		if (value instanceof byte[] digits) {
-			return number(digits);
+			return Long.parseLong(text(digits));
 		}
 		throw new IllegalStateException("A number was expected in the reply of a script");
-	}
-
-	/** Parse digits without a text in between: each grant has a fence. */
-	private static long number(byte[] digits) {
-		long number = 0;
-		for (byte digit : digits) {
-			if (digit < '0' || digit > '9' || number > MOST_BEFORE_A_DIGIT) {
-				// A sign, or nothing that scripts say.
-				return Long.parseLong(text(digits));
-			}
-			number = 10 * number + digit - '0';
-		}
-		return (digits.length > 0) ? number : Long.parseLong(text(digits));
 	}
 
 	/**

@@ -1,4 +1,4 @@
-package io.holdfast.redis.diagnostics;
+package io.holdfast.redis;
 
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -36,7 +36,7 @@ import org.springframework.data.redis.core.RedisTemplate;
  * Looks for what may harm leases: what the servers tell of themselves, and which rights
  * the application's user lacks. Changes nothing in Redis. Thread-safe.
  */
-public final class RedisDiagnostics {
+final class RedisDiagnostics {
 
 	private static final long ANSWER_SECONDS = 10;
 

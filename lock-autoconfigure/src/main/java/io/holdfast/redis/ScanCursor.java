@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import java.math.BigInteger;
 import java.util.List;

@@ -1,8 +1,7 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import io.holdfast.engine.store.InstanceStoreContract;
 import io.holdfast.engine.store.SharedStores;
-import io.holdfast.redis.TestStores;
 import org.junit.jupiter.api.AfterEach;
 
 /**

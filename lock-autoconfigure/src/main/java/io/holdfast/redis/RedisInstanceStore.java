@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * Instances in Redis: a hash of all that have said that they are there, and for each
  * report a list that is there for some seconds. Thread-safe.
  */
-public final class RedisInstanceStore implements InstanceStore {
+final class RedisInstanceStore implements InstanceStore {
 
 	/**
 	 * The version of all that instances share in Redis: scripts, keys, queue entries,

@@ -1,4 +1,4 @@
-package io.holdfast.redis.replica;
+package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.List;
@@ -16,7 +16,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 /**
  * Asks for confirmations by Lettuce.
  */
-public final class LettuceConfirmingConnection implements ReplicaConfirmations.Connection {
+final class LettuceConfirmingConnection implements ReplicaConfirmations.Connection {
 
 	private final StatefulRedisConnection<byte[], byte[]> connection;
 

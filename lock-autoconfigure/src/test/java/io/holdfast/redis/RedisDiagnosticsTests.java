@@ -1,4 +1,4 @@
-package io.holdfast.redis.diagnostics;
+package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.List;
@@ -8,8 +8,6 @@ import java.util.stream.Stream;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
-import io.holdfast.redis.OneNodeCluster;
-import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * Reads what the scripts that look reply of holders and queues. A holder that was written
  * by another program, or damaged, is none of an instance; in a queue it is left out.
  */
-public final class StandingReplies {
+final class StandingReplies {
 
 	/** The token, of permits how many, and what matters to the scripts only. */
 	private static final Pattern PERMITS = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");

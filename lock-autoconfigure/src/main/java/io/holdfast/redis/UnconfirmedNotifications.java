@@ -1,4 +1,4 @@
-package io.holdfast.redis.replica;
+package io.holdfast.redis;
 
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
@@ -9,7 +9,7 @@ import io.holdfast.engine.store.StoreNotifications;
  *
  * @param notifications where they would go
  */
-public record UnconfirmedNotifications(StoreNotifications notifications) implements StoreNotifications {
+record UnconfirmedNotifications(StoreNotifications notifications) implements StoreNotifications {
 
 	@Override
 	public void granted(Resource resource, String token, long fence, long ttlMillis) {

@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,7 +10,6 @@ import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
-import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.replica;
+package io.holdfast.redis;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * first looks whether each grant stands where it asks, and writes something there: what
  * it writes comes after the grants, and WAIT on the same connection waits for it.
  */
-public final class ReplicaConfirmations implements AutoCloseable {
+final class ReplicaConfirmations implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(ReplicaConfirmations.class);
 

@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.replica;
+package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.diagnostics;
+package io.holdfast.redis;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * View of operators of all that is kept in Redis. Thread-safe.
  */
-public final class RedisFleetStore implements FleetStore {
+final class RedisFleetStore implements FleetStore {
 
 	/** How many keys Redis looks at before it serves others. */
 	private static final int KEYS_PER_STEP = 2_000;

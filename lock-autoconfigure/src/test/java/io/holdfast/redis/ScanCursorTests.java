@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import io.holdfast.redis.driver.ClusterMasters;
 import org.junit.jupiter.api.DisplayName;

@@ -1,6 +1,5 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
-import io.holdfast.redis.OneNodeCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeAll;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.fleet;
+package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.List;
@@ -15,8 +15,6 @@ import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import io.holdfast.redis.RedisLeaseStore;
-import io.holdfast.redis.TestStores;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
