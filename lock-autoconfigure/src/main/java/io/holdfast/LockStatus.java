@@ -76,7 +76,8 @@ public interface LockStatus {
 	 */
 	default @Nullable Instant since() {
 		boolean held = owner() == Owner.THIS_INSTANCE || owner() == Owner.OTHER_INSTANCE;
-		// A fencing token is the time of its grant in microseconds, by a clock since 2020.
+		// A fencing token is the time of its grant in microseconds, by a clock since
+		// 2020.
 		return (held && fencingToken() >= 1_577_836_800_000_000L)
 				? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(fencingToken())) : null;
 	}

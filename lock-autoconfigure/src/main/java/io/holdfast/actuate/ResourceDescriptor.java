@@ -84,8 +84,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	private static @Nullable Instant granted(Standing standing, Told told) {
 		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
 		long since = Math.min(standing.fence(), told.since());
-		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since))
-				: null;
+		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
 	}
 
 	/**
