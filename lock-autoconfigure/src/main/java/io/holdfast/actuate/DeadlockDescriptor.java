@@ -6,8 +6,8 @@ import java.util.List;
  * Threads that wait for each other in a circle, as endpoints show them: none of them goes
  * on before one of them gives up.
  *
- * @param waits who waits for whom, each for the holder who is the next one's waiter, and
- * the last for the first
+ * @param waits the waits, each for a holder that is the waiter of the next one, and the
+ * last for the first
  * @since 0.1.0
  */
 public record DeadlockDescriptor(List<DeadlockWait> waits) {
@@ -18,7 +18,7 @@ public record DeadlockDescriptor(List<DeadlockWait> waits) {
 	 * @param instance whose thread waits
 	 * @param thread the thread that waits
 	 * @param key the lock that it waits for
-	 * @param holder who has that
+	 * @param holder the holder of that key
 	 */
 	public record DeadlockWait(String instance, String thread, String key, Actor holder) {
 	}

@@ -65,14 +65,14 @@ final class Endpoints {
 	}
 
 	/**
-	 * A key may contain slashes, at which its path was split. What the server took out of
-	 * the path is lost, so this is for reading only.
+	 * A key may contain slashes, at which its path was split. The server has taken parts
+	 * out of the path, so this is for reading only.
 	 */
 	static String key(String... segments) {
 		return String.join("/", segments);
 	}
 
-	/** Do what refuses what makes no sense, and have the caller told so. */
+	/** Run code that refuses nonsense, and tell the caller so. */
 	static <T extends @Nullable Object> T checked(Supplier<T> action) {
 		try {
 			return action.get();
@@ -83,8 +83,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Do what there is no answer to while the store fails, and have the caller told so:
-	 * there is nothing wrong with the request, nor with this instance.
+	 * Run code that has no answer while the store fails, and tell the caller so: there is
+	 * nothing wrong with the request, nor with this instance.
 	 */
 	static <T extends @Nullable Object> T answered(Supplier<T> action) {
 		try {
@@ -96,8 +96,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Do what changes something, and have the log told if the store fails: it may have
-	 * been done all the same.
+	 * Run code that makes a change, and log a failure of the store: the change may have
+	 * been made all the same.
 	 */
 	static <T extends @Nullable Object> T changed(String what, SecurityContext by, Supplier<T> action) {
 		return answered(() -> {
@@ -112,7 +112,7 @@ final class Endpoints {
 	}
 
 	/**
-	 * Return what to search for.
+	 * Return the search.
 	 * @return the query, or {@code null} if nothing is searched for
 	 */
 	static @Nullable StandingQuery query(@Nullable String search, @Nullable State state, @Nullable Duration heldFor,
@@ -152,7 +152,7 @@ final class Endpoints {
 		return (reports != null) ? reports.told(family, micros(Instant.now())) : Map.of();
 	}
 
-	/** Return how many wait for it, of whom many have no place in the store. */
+	/** Return how many wait for it; many have no place in the store. */
 	static int waiters(Standing standing, Map<String, Told> told) {
 		return Math.max(standing.waiting(), told.getOrDefault(standing.resource().key(), Told.NOTHING).waits());
 	}
@@ -172,7 +172,7 @@ final class Endpoints {
 		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
 	}
 
-	/** Tell the log what a user had done. */
+	/** Log the change of a user. */
 	static void log(String what, SecurityContext by) {
 		logger.info(SingleLine.of(what + asked(by)));
 	}
@@ -187,7 +187,7 @@ final class Endpoints {
 		return new InvalidEndpointRequestException(line, line, cause);
 	}
 
-	/** By the store's clock, as the others, if it is among those that are known. */
+	/** By the store's clock, as the others, if it is known. */
 	static InstanceDescriptor self(Fleet fleet, Instant here, List<InstanceDescriptor> members) {
 		InstanceInfo info = fleet.info();
 		Instant started = members.stream()

@@ -3,7 +3,7 @@ package io.holdfast.actuate;
 import java.time.Instant;
 
 /**
- * Counts of what was searched for, as endpoints show them.
+ * Counts of a search, as endpoints show them.
  *
  * @param matching how many match the search
  * @param total how many there are

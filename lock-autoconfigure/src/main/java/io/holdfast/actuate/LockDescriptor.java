@@ -23,15 +23,15 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * foreign holder has it
  * @param granted when it was granted, by the store's clock; to readers, the first one of
  * those that are known. Absent if no instance holds it, or if the store has no such clock
- * @param late of a search only: whether it was not renewed in time, by what was seen of
- * it; absent if it is not
+ * @param late of a search only: whether it was not renewed in time, as far as that was
+ * seen; absent if it is not
  * @param holderCount how many hold it
  * @param holders some of them
- * @param queue the first of those who stand in its queue, in their order
+ * @param queue the first waiters of its queue, in their order
  * @param queueLength how many stand there
  * @param waiters how many wait, there or inside of instances, as far as these told
- * @param inside of one key only: who waits inside of its instance for a turn
- * @param silent of one key only: the instances that did not say who of theirs this is
+ * @param inside of one key only: the waiters inside of their instances
+ * @param silent of one key only: the instances that did not name their callers
  * @since 0.1.0
  */
 public record LockDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted, @Nullable Boolean late,
@@ -39,7 +39,7 @@ public record LockDescriptor(String key, @Nullable Long fencingToken, @Nullable 
 		@Nullable List<LockWaiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
-	 * Return what the store tells of a lock and, of one key, what instances report of it.
+	 * Return the store's view of a lock and, of one key, the reports of instances.
 	 */
 	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told, boolean late,
 			Instant now) {

@@ -12,11 +12,10 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * All locks, as the endpoint shows them.
  *
  * @param instance the instance that answers
- * @param held what it holds, the oldest first; of a search, only what is on its page
- * @param waiting what it waits for, the oldest first; of a search, only what is on its
- * page
+ * @param held its holds, the oldest first; of a search, only those on its page
+ * @param waiting its waits, the oldest first; of a search, only those on its page
  * @param cut whether it holds or waits for more than is shown
- * @param fleet what all instances hold and wait for
+ * @param fleet the holds and waits of all instances
  * @since 0.1.0
  */
 public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, List<LockWait> waiting, boolean cut,
@@ -44,7 +43,7 @@ public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, 
 	 * @param key the lock's key
 	 * @param mode how it wants it
 	 * @param name the request's name, if it has one
-	 * @param thread who waits, absent if it was asked for asynchronously
+	 * @param thread the waiting thread, absent if the request is asynchronous
 	 * @param since since when
 	 */
 	public record LockWait(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
@@ -57,10 +56,10 @@ public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, 
 	 * @param instances the instances that are known
 	 * @param locks a page of all locks that are held or waited for
 	 * @param cycles of threads that wait for each other
-	 * @param silent the instances that did not tell what they wait for
+	 * @param silent the instances that did not tell their waits
 	 * @param found of a search only: how much there is
 	 * @param cursor where the next page begins, absent if there is none
-	 * @param problem what was in the way of seeing all of it, absent if nothing was
+	 * @param problem the reason why a part is missing, absent if nothing is
 	 */
 	public record FleetLocks(List<InstanceDescriptor> instances, List<LockDescriptor> locks,
 			List<DeadlockDescriptor> cycles, List<String> silent, @Nullable FoundDescriptor found,

@@ -10,8 +10,8 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer of several parts, of which some may not be had: what can be seen is worth all
- * the more then.
+ * An answer of several parts, of which some may not be had: the others are worth all the
+ * more then.
  */
 final class PartialResult {
 
@@ -28,7 +28,7 @@ final class PartialResult {
 	/**
 	 * Look at a part.
 	 * @param look how; not even tried if the store has failed before and may be down
-	 * @return what is seen, or {@code null}
+	 * @return the part, or {@code null}
 	 */
 	<T> @Nullable T look(Supplier<T> look) {
 		if (this.down) {
@@ -49,7 +49,7 @@ final class PartialResult {
 	}
 
 	/**
-	 * Look at what an instance itself holds and waits for.
+	 * Look at the holds and waits of an instance itself.
 	 * @param fleet whose view
 	 * @param key the key of the only thing that is wanted, or {@code null}
 	 * @return its report, without the waits if they cannot be had
@@ -59,7 +59,7 @@ final class PartialResult {
 		return (report != null) ? report : fleet.holds();
 	}
 
-	/** Return what was in the way first, or {@code null}. */
+	/** Return the first problem, or {@code null}. */
 	@Nullable String problem() {
 		return this.problem;
 	}

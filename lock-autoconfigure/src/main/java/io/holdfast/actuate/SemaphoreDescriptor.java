@@ -17,19 +17,18 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * A semaphore in the fleet, as endpoints show it.
  *
  * @param key its key, as its users name it
- * @param limit how many permits it has: what an operator has set, or else what the last
- * request said; absent if neither is known
+ * @param limit the limit of an operator, or else that of the last request; absent if
+ * neither is known
  * @param limitSet whether an operator has set the limit
  * @param used how many permits are held
  * @param free how many are not; absent if the limit is not known
  * @param holderCount how many hold them
  * @param holders some of those
- * @param queue the first of those who stand in its queue, in their order
+ * @param queue the first waiters of its queue, in their order
  * @param queueLength how many stand there
  * @param waiters how many wait, there or inside of instances, as far as these told
- * @param inside of one key only: who waits inside of its instance for a place in the
- * queue
- * @param silent of one key only: the instances that did not say who of theirs this is
+ * @param inside of one key only: the waiters inside of their instances
+ * @param silent of one key only: the instances that did not name their callers
  * @since 0.1.0
  */
 public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean limitSet, int used,
@@ -38,8 +37,7 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
-	 * Return what the store tells of a semaphore and, of one key, what instances report
-	 * of it.
+	 * Return the store's view of a semaphore and, of one key, the reports of instances.
 	 */
 	static SemaphoreDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told,
 			Instant now) {

@@ -11,11 +11,10 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * All semaphores, as the endpoint shows them.
  *
  * @param instance the instance that answers
- * @param held what it holds, the oldest first; of a search, only what is on its page
- * @param waiting what it waits for, the oldest first; of a search, only what is on its
- * page
+ * @param held its holds, the oldest first; of a search, only those on its page
+ * @param waiting its waits, the oldest first; of a search, only those on its page
  * @param cut whether it holds or waits for more than is shown
- * @param fleet what all instances hold and wait for
+ * @param fleet the holds and waits of all instances
  * @since 0.1.0
  */
 public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits> held, List<SemaphoreWait> waiting,
@@ -42,7 +41,7 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits
 	 * @param key the semaphore's key
 	 * @param permits how many permits
 	 * @param name the request's name, if it has one
-	 * @param thread who waits, absent if it was asked for asynchronously
+	 * @param thread the waiting thread, absent if the request is asynchronous
 	 * @param since since when
 	 */
 	public record SemaphoreWait(String key, int permits, @Nullable String name, @Nullable String thread,
@@ -57,7 +56,7 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits
 	 * limit that an operator has set
 	 * @param found of a search only: how much there is
 	 * @param cursor where the next page begins, absent if there is none
-	 * @param problem what was in the way of seeing all of it, absent if nothing was
+	 * @param problem the reason why a part is missing, absent if nothing is
 	 */
 	public record FleetSemaphores(List<InstanceDescriptor> instances, List<SemaphoreDescriptor> semaphores,
 			@Nullable FoundDescriptor found, @Nullable String cursor, @Nullable String problem) {

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param family locks or semaphores
  * @param selected whether one key, or a search, was asked for
- * @param standings what is shown
+ * @param standings the keys on the page
  * @param cursor where the next page begins, or {@code null} if there is none
- * @param search what the search has found, or {@code null} without one
+ * @param search the counts of the search, or {@code null} without one
  */
 record StandingPage(Family family, boolean selected, List<Standing> standings, @Nullable String cursor,
 		@Nullable Found search) {
@@ -45,7 +45,7 @@ record StandingPage(Family family, boolean selected, List<Standing> standings, @
 				: new StandingPage(family, false, List.of(), cursor, null);
 	}
 
-	/** Return whether what this instance holds or waits for is shown beside this page. */
+	/** Return whether holds and waits of this instance are shown beside this page. */
 	boolean includes(Entry entry) {
 		boolean semaphore = entry.resource().kind() == Kind.SEMAPHORE;
 		return semaphore == (this.family == Family.SEMAPHORES) && (!this.selected

@@ -38,7 +38,7 @@ public final class ClusterNodes {
 
 	/**
 	 * Return the nodes that may have keys with a prefix. Does not block.
-	 * @param prefix what the keys begin with
+	 * @param prefix the prefix of the keys
 	 * @return the first slot of each, in their order, at least one
 	 */
 	public CompletableFuture<List<Integer>> firstSlots(String prefix) {
@@ -47,7 +47,7 @@ public final class ClusterNodes {
 		}
 		return masters().thenApply((masters) -> {
 			List<Integer> slots = masters.stream().map(ClusterNodes::firstSlot).sorted().toList();
-			// Redis says what is wrong if that is not served.
+			// Redis tells the reason if that is not served.
 			return slots.isEmpty() ? List.of(0) : slots;
 		});
 	}
@@ -78,7 +78,7 @@ public final class ClusterNodes {
 	/**
 	 * Return a key that a node would have.
 	 * @param slot one of its slots
-	 * @param prefix what the key is to begin with, for the rights of the user
+	 * @param prefix the prefix of the key, for the rights of the user
 	 * @return the key, which nothing is ever stored at
 	 * @throws IllegalArgumentException if there is no such slot
 	 */

@@ -1,5 +1,5 @@
 /**
- * What all instances hold and wait for, and the register of instances.
+ * The holds and waits of all instances, and the register of instances.
  */
 @NullMarked
 package io.holdfast.redis.fleet;

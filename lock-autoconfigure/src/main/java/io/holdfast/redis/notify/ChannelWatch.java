@@ -32,7 +32,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	/** Longer than drivers take by default to give up connecting. */
 	private static final long ATTEMPT_MILLIS = 15_000;
 
-	/** What drivers that connect again by themselves get before it is done for them. */
+	/** Time for drivers to connect again by themselves. */
 	private static final long RECONNECT_MILLIS = 1_000;
 
 	private final NotificationThread thread;
@@ -163,7 +163,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		if (source != this.subscription) {
 			return;
 		}
-		// What it tells from now on does not count.
+		// Its events do not count from now on.
 		this.subscription = null;
 		this.inDoubt |= this.listening;
 		this.listening = false;
@@ -216,7 +216,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			giveUp(source, null);
 			return;
 		}
-		// What could not be published says nothing about the subscription.
+		// A failed PUBLISH says nothing about the subscription.
 		call.cancel(true);
 		long pause = this.pingMillis - this.pingMillis / 3;
 		planNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
@@ -249,13 +249,13 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			});
 			return;
 		}
-		// The driver's thread must not end by what is thrown there.
+		// The driver's thread must not end by its exceptions.
 		NotificationThread.guarded(() -> this.channel.onText(text)).run();
 	}
 
 	/**
 	 * Watch no more, in the thread or when that has ended.
-	 * @return what is still to be closed
+	 * @return the subscription, still to be closed
 	 */
 	@Nullable NotificationSubscription stop() {
 		if (this.timer != null) {
@@ -269,7 +269,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	}
 
 	/**
-	 * Plan the one thing that comes next, instead of what was planned before.
+	 * Plan the next step, in place of the one planned before.
 	 */
 	private void planNext(Runnable action, long millis) {
 		if (this.timer != null) {
@@ -295,12 +295,12 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		/** Return whether a message that has no receiver was certainly lost. */
 		boolean countsReceivers();
 
-		/** Return what an error means. */
+		/** Return the meaning of an error. */
 		StoreCommandException failure(Throwable error);
 
 		/**
-		 * Return for how long not to try again what Redis has refused for good, or 0 to
-		 * go on with a subscription that stands.
+		 * Return the pause after a refusal of Redis for good, or 0 to go on with a
+		 * subscription that stands.
 		 */
 		long refusalMillis();
 
