@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * default
  * @param minHold how long others are kept out at least
  * @param autoRenew whether the lease is renewed
- * @param name what kind of thing it is, for events, or {@code null}
- * @param namespace what comes before the keys, which have it already, or {@code null} for
- * the application's
+ * @param name the name for events, or {@code null}
+ * @param namespace the prefix that the keys have already, or {@code null} for the
+ * application's
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
  * @param note text for those who look at the holder, or {@code null}

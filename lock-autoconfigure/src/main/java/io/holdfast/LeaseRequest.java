@@ -6,8 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The part of a request that those for locks and for permits have in common. Immutable;
- * each method returns a new request. What is not said is taken from the service's
- * defaults.
+ * each method returns a new request. The service's defaults fill the gaps.
  *
  * @param <R> the type of the request
  * @since 0.1.0
@@ -26,10 +25,10 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	abstract String of();
 
 	/**
-	 * Set the namespace of what is requested, in place of the {@linkplain KeyNamespace
-	 * application's}: for threads that know nothing of that, and for what all namespaces
-	 * share.
-	 * @param namespace what comes before each key, with a colon, and has none itself;
+	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
+	 * application's}: for threads that know nothing of that, and for keys that all
+	 * namespaces share.
+	 * @param namespace the text before each key and a colon, itself without a colon;
 	 * empty for none
 	 * @return the changed request, which has whole keys
 	 * @throws IllegalArgumentException if a key is not allowed in it
@@ -80,7 +79,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
 	/**
 	 * Set how long a renewed lease may be held in all: then its renewal stops and the
-	 * lease ends with what is left of its lease time; a longer default lease time is
+	 * lease ends with the rest of its lease time; a longer default lease time is
 	 * shortened to it. A guard against holders that hang.
 	 * @param maxHold the longest time, at least 100 ms
 	 * @return the changed request
@@ -203,7 +202,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return what kind of thing is requested.
+	 * Return the name of the lock or semaphore.
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {

@@ -22,7 +22,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	 * @param key the key as its user named it
 	 * @param reason why the lock was not acquired
 	 * @param waited how long the caller waited
-	 * @param cause what interrupted the wait, or {@code null}
+	 * @param cause the interrupt of the wait, or {@code null}
 	 */
 	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause) {
 		this(key, reason, waited, cause, "others", null);

@@ -21,7 +21,7 @@ public interface LockStatus {
 	String key();
 
 	/**
-	 * Return what kind of owner the key has.
+	 * Return the kind of the key's owner.
 	 * @return the kind of owner
 	 */
 	Owner owner();

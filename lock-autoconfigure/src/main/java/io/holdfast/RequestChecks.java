@@ -6,7 +6,7 @@ import java.util.List;
 import io.holdfast.async.SingleLine;
 
 /**
- * Checks what users name and ask for, with messages that say what to do instead.
+ * Checks names and terms of users' requests, with messages that say the cure.
  */
 final class RequestChecks {
 

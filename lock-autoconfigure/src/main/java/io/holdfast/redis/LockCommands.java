@@ -42,7 +42,7 @@ final class LockCommands {
 		return (command.permits() == 1) ? READS : ScriptArguments.NOTHING;
 	}
 
-	/** Return the entry of a token among those that hold a lock, or the owner. */
+	/** Return the entry of a token among the holders of a lock, or the owner. */
 	static String holder(AcquireCommand command) {
 		return (command.permits() == 1) ? command.token() + ":" + READS : command.token();
 	}

@@ -41,11 +41,11 @@ import org.springframework.core.env.Environment;
 
 /**
  * Connects every engine of the context with the application: observers that are beans are
- * told what happens, lost leases are published as events, threads have the class loader
- * of the application, and the instance has a name for those who watch the fleet. Gives
- * services the application's namespace of keys, and has limits of semaphores compared
- * with those of other instances. Comes before post-processors of the application, which
- * may need a service.
+ * notified, lost leases are published as events, threads have the class loader of the
+ * application, and the instance has a name for operators. Gives services the
+ * application's namespace of keys, and has limits of semaphores compared with those of
+ * other instances. Comes before post-processors of the application, which may need a
+ * service.
  */
 public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
@@ -85,7 +85,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		this.environment = environment;
 	}
 
-	/** Before there is a proxy, which may hide what the bean is. */
+	/** Before there is a proxy, which may hide the bean's type. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof LeaseEngine engine) {

@@ -64,7 +64,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	private @Nullable Future<?> timer;
 
-	/** What the store was told last, answered or not. */
+	/** Last message to the store, answered or not. */
 	private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
 
 	/** How often that has failed in a row. */
@@ -146,7 +146,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		return this.misfit;
 	}
 
-	/** Return what is told of this instance, once it is known. */
+	/** Return the description of this instance, once it is known. */
 	@Nullable InstanceInfo info() {
 		return this.info;
 	}

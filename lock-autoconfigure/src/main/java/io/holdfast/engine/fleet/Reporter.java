@@ -54,8 +54,8 @@ public final class Reporter {
 
 	/**
 	 * Look at all holds and waits, for a question of any instance.
-	 * @param name the name of the answer, which may ask for a key: what is held and
-	 * waited for of that comes first, so that a report which is cut has it
+	 * @param name the name of the answer, which may ask for a key: holds and waits of
+	 * that come first, so that a report which is cut has them
 	 * @return the report; its parts are of slightly different moments
 	 */
 	CompletableFuture<InstanceReport> answer(String name) {

@@ -114,7 +114,7 @@ public final class EngineExceptions {
 				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
 	}
 
-	/** Return what is about no key in particular. */
+	/** Return the exception for a failure without a key. */
 	public static LeaseStoreException storeTrouble(String what, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
@@ -130,7 +130,7 @@ public final class EngineExceptions {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isSilence();
 	}
 
-	/** Return whether the store will be able to give what it was asked for by itself. */
+	/** Return whether the store will be able to serve the same command by itself. */
 	public static boolean isWorthWaiting(Throwable error) {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}

@@ -16,7 +16,7 @@ public record InstanceInfo(String application, String host, long process) {
 	private static final int MAX_LENGTH = 100;
 
 	/**
-	 * Keep what can be shown: no control characters, and not too much.
+	 * Keep the part that can be shown: no control characters, and not too long.
 	 * @param application the name of its application
 	 * @param host the host that it runs on
 	 * @param process its process there
