@@ -157,17 +157,23 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	public enum SpanTag implements KeyName {
 
 		/** The key or, of several together, all of them, separated by commas. */
-		KEY,
+		KEY("holdfast.key"),
 
 		/** The fencing token, or that of each of the keys; not before it is granted. */
-		FENCE,
+		FENCE("holdfast.fence"),
 
 		/** The number of permits that are asked for. */
-		PERMITS;
+		PERMITS("holdfast.permits");
+
+		private final String key;
+
+		SpanTag(String key) {
+			this.key = key;
+		}
 
 		@Override
 		public String asString() {
-			return "holdfast." + name().toLowerCase(Locale.ROOT);
+			return this.key;
 		}
 
 	}
