@@ -21,17 +21,18 @@ class GuideExampleTests {
 	private static final Path ROOT = Path.of("..");
 
 	@ParameterizedTest
-	@CsvSource({ "docs/async.md, kotlin, lock-autoconfigure/src/test/kotlin/io/holdfast/guide/KotlinExample.kt",
-			"docs/endpoints.md, java, sample-app/src/test/java/io/holdfast/sample/SecuredEndpointsTests.java" })
+	@CsvSource({ "docs/async.md, kotlin, '', lock-autoconfigure/src/test/kotlin/io/holdfast/guide/KotlinExample.kt",
+			"docs/watching.md, java, SecurityFilterChain, sample-app/src/test/java/io/holdfast/sample/SecuredEndpointsTests.java" })
 	@DisplayName("Examples in Kotlin, and those for Spring Security, are compiled")
-	void compiled(String guide, String language, String source) {
+	void compiled(String guide, String language, String sign, String source) {
 		String code = compact(ProjectFiles.text(ROOT.resolve(source)));
-		assertThat(examples(guide, language)).isNotEmpty()
+		assertThat(examples(guide, language)).filteredOn((example) -> example.contains(sign))
+			.isNotEmpty()
 			.allSatisfy((example) -> assertThat(code).contains(compact(example)));
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "kotlin, docs/async.md", "SecurityFilterChain, docs/endpoints.md" })
+	@CsvSource({ "kotlin, docs/async.md", "SecurityFilterChain, docs/watching.md" })
 	@DisplayName("No other guide has such examples")
 	void complete(String sign, String guide) {
 		Pattern example = Pattern.compile("^```" + sign + "|^[^`]*\\b" + sign + " \\w+\\(", Pattern.MULTILINE);

@@ -76,7 +76,7 @@ final class ScheduledTurns {
 		logger
 			.warn("Each instance runs these scheduled methods in its turn, as they wait for their lock, which is free "
 					+ "after each run: " + String.join(", ", this.found) + ". For one run in all instances, write "
-					+ "@DistributedLock(…, waitTime = \"0\", onTimeout = OnTimeout.SKIP, minHold = \"…\"), with a minHold "
+					+ "@ScheduledLock(name = \"…\", minHold = \"…\") instead of @DistributedLock, with a minHold "
 					+ "longer than the clocks of the instances differ, or, with fixedRate or fixedDelay, a little shorter than "
 					+ "the period. If each instance is to run, write minHold = \"0\"");
 		this.found.clear();

@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -76,8 +77,8 @@ final class LockCommands {
 
 	/** End tokens in their names. */
 	CompletableFuture<List<Boolean>> force(Resource lock, List<String> tokens) {
-		return this.resources.send(StoreScripts::endLock, lock, 0,
-				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
+		return this.resources.send(RELEASE, lock, 0, (reply) -> reply.stream().map(ScriptReplies::flag).toList(),
+				Stream.concat(Stream.of(ScriptArguments.NOTHING), tokens.stream()).toArray());
 	}
 
 	CompletableFuture<KeyState> inspect(Resource lock, int maxReaders) {
@@ -85,7 +86,7 @@ final class LockCommands {
 		return this.resources.executor().execute(Script.INSPECT, () -> {
 			this.resources.options().check(lock);
 			return RedisKeys.of(key, this.resources.isCluster()).toBytes();
-		}, new Object[] { maxReaders, 0 }, key, StandingReplies::keyState);
+		}, new Object[] { true, maxReaders, 0 }, key, StandingReplies::keyState);
 	}
 
 }

@@ -99,7 +99,7 @@ final class RedisDiagnostics {
 		List<StoreDiagnostic> findings = new ArrayList<>();
 		for (String beginning : beginnings()) {
 			try {
-				missing.addAll(missing(Script.RIGHTS, beginning, name));
+				missing.addAll(missing(false, beginning, name));
 			}
 			catch (StoreCommandException ex) {
 				rethrowUnlessRefused(ex);
@@ -147,7 +147,7 @@ final class RedisDiagnostics {
 	private List<StoreDiagnostic> rightsToWatch(String name) {
 		@Nullable String lack;
 		try {
-			List<String> missing = missing(Script.FLEET_RIGHTS, this.options.fleetKey(), name);
+			List<String> missing = missing(true, this.options.fleetKey(), name);
 			lack = missing.isEmpty() ? null : "allow it the commands " + String.join(" ", missing);
 		}
 		catch (StoreCommandException ex) {
@@ -186,11 +186,11 @@ final class RedisDiagnostics {
 		}
 	}
 
-	private List<String> missing(Script script, String beginning, String name) {
+	private List<String> missing(boolean fleet, String beginning, String name) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		try {
-			return await(this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(beginning + name) },
-					new Object[] { channel, this.options.longestLease() != null }, beginning + "*",
+			return await(this.executor.execute(Script.RIGHTS, () -> new byte[][] { RedisKeys.bytes(beginning + name) },
+					new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
 					(reply) -> reply.stream().map(ScriptReplies::text).toList()));
 		}
 		catch (ExecutionException ex) {

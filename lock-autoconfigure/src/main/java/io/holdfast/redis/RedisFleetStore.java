@@ -74,14 +74,14 @@ final class RedisFleetStore implements FleetStore {
 		Resource resource = new Resource((family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK, key);
 		String name = this.options.keyOf(resource);
 		CompletableFuture<Standing> answer = (family == Family.SEMAPHORES)
-				? this.executor.execute(Script.PERMITS_INSPECT, () -> {
+				? this.executor.execute(Script.INSPECT, () -> {
 					this.options.check(resource);
 					return PermitKeys.of(name, this.cluster).toBytes();
-				}, new Object[] { most, most }, name, (reply) -> StandingReplies.semaphore(resource, reply))
+				}, new Object[] { false, most, most }, name, (reply) -> StandingReplies.semaphore(resource, reply))
 				: this.executor.execute(Script.INSPECT, () -> {
 					this.options.check(resource);
 					return RedisKeys.of(name, this.cluster).toBytes();
-				}, new Object[] { most, most }, name, (reply) -> StandingReplies.lock(resource, reply));
+				}, new Object[] { true, most, most }, name, (reply) -> StandingReplies.lock(resource, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));

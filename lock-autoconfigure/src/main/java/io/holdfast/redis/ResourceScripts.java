@@ -91,9 +91,8 @@ final class ResourceScripts {
 	 */
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		boolean permits = !renewals.isEmpty() && renewals.get(0).resource().kind() == Kind.SEMAPHORE;
-		Script script = permits ? this.scripts.renewPermits() : this.scripts.renew();
-		return this.executor.execute(script, () -> keys(renewals), ScriptArguments.ofRenewals(renewals, permits), what,
-				reply);
+		return this.executor.execute(this.scripts.renew(), () -> keys(renewals),
+				ScriptArguments.ofRenewals(renewals, permits), what, reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {

@@ -56,7 +56,7 @@ final class StandingReplies {
 				state.waiting(), queue);
 	}
 
-	/** Reads the replies of lock-inspect.lua. */
+	/** Reads the replies of inspect.lua for a lock. */
 	public static KeyState keyState(List<?> reply) {
 		Object owner = reply.get(0);
 		List<PermitHolder> readers = new ArrayList<>();
@@ -68,7 +68,7 @@ final class StandingReplies {
 			}
 		}
 		return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.number(reply.get(1)),
-				ScriptReplies.number(reply.get(2)), number(reply, 3), number(reply, 4), List.copyOf(readers));
+				ScriptReplies.number(reply.get(2)), number(reply, 4), number(reply, 3), List.copyOf(readers));
 	}
 
 	private static int number(List<?> reply, int at) {

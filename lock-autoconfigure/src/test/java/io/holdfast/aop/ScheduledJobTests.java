@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ScheduledLock;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -72,7 +73,7 @@ class ScheduledJobTests {
 	static class Job extends Recorded {
 
 		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
-		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		@ScheduledLock(name = "job")
 		void run() {
 			this.recorder.record("body");
 		}

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockMode;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ScheduledLock;
 import io.holdfast.annotation.Semaphore;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -67,7 +68,7 @@ class ScheduledTurnsTests {
 					.map(prefix::concat)
 					.toList());
 		assertThat(warning).contains(" WARN ")
-			.contains("@DistributedLock(…, waitTime = \"0\", onTimeout = OnTimeout.SKIP, minHold = \"…\")")
+			.contains("@ScheduledLock(name = \"…\", minHold = \"…\")")
 			.contains("minHold = \"0\"");
 	}
 
@@ -180,7 +181,7 @@ class ScheduledTurnsTests {
 	static class GoodJobs {
 
 		@Scheduled(cron = "0 0 3 * * *")
-		@DistributedLock(waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "1m")
+		@ScheduledLock(name = "once", minHold = "1m")
 		public void once() {
 		}
 

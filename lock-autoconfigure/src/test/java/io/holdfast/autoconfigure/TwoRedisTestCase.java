@@ -91,7 +91,7 @@ abstract class TwoRedisTestCase {
 	}
 
 	/**
-	 * As {@code docs/several-redis.md} shows it.
+	 * As {@code docs/services.md} shows it.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration

@@ -30,7 +30,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Spring Integration's leader election over views of locks, as
- * {@code docs/spring-integration.md} shows it.
+ * {@code docs/jobs.md} shows it.
  */
 class LeaderElectionTests extends FaultTestCase {
 

@@ -1,10 +1,7 @@
 package io.holdfast.testing;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -16,8 +13,6 @@ import java.util.stream.Stream;
 public record DocumentedRights(List<String> rights) {
 
 	private static final Path PAGE = Path.of("..", "docs", "redis.md");
-
-	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
 
 	/**
 	 * What locks and semaphores need.
@@ -63,21 +58,14 @@ public record DocumentedRights(List<String> rights) {
 			.orElseThrow();
 	}
 
-	/** What stands in the row of the table that begins so. */
+	/** The rights on the line of the page for this purpose. */
 	private static DocumentedRights of(String purpose) {
-		String row = ProjectFiles.text(PAGE)
+		String line = ProjectFiles.text(PAGE)
 			.lines()
-			.filter((line) -> line.startsWith("| " + purpose + " |"))
+			.filter((text) -> text.startsWith(purpose + ": "))
 			.findFirst()
-			.orElseThrow(() -> new IllegalStateException("No row for '" + purpose + "' in " + PAGE));
-		List<String> rights = new ArrayList<>();
-		Matcher quoted = QUOTED.matcher(row.replace("\\|", "|"));
-		while (quoted.find()) {
-			for (String word : quoted.group(1).split("\\s+")) {
-				rights.add((word.startsWith("~") || word.startsWith("&")) ? word : "+" + word);
-			}
-		}
-		return new DocumentedRights(List.copyOf(rights));
+			.orElseThrow(() -> new IllegalStateException("No line for '" + purpose + "' in " + PAGE));
+		return new DocumentedRights(Stream.of(line.split(" ")).filter((word) -> word.matches("[~&+].*")).toList());
 	}
 
 	private DocumentedRights and(DocumentedRights others) {

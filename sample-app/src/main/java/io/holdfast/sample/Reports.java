@@ -4,8 +4,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
-import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ScheduledLock;
 
 import org.springframework.core.env.Environment;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -37,7 +36,7 @@ class Reports {
 	 * instances wake up: they are kept out until they are sure to have tried.
 	 */
 	@Scheduled(cron = "${shop.report-cron}")
-	@DistributedLock(name = "report", waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "1s")
+	@ScheduledLock(name = "report", minHold = "1s")
 	void write() {
 		Instant at = Instant.now().truncatedTo(ChronoUnit.MILLIS);
 		this.redis.opsForList()

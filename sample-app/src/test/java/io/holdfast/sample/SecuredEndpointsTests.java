@@ -26,7 +26,7 @@ import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.test.web.servlet.client.RestTestClient;
 
 /**
- * What {@code docs/endpoints.md} shows: the endpoints with Spring Security.
+ * What {@code docs/watching.md} shows: the endpoints with Spring Security.
  */
 class SecuredEndpointsTests {
 

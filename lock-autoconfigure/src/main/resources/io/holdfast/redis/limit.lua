@@ -1,4 +1,4 @@
--- Sets or removes the limit of a semaphore that comes before what requests say.
+-- Sets or removes the limit of a semaphore that comes before the limits of requests.
 --
 -- KEYS: as those of permits-acquire.lua. ARGV: the key as its user named it, limit or ''.
 -- Returns {whether one was set before (0 or 1)}.
@@ -7,19 +7,17 @@ local holdersKey, queueKey, stateKey, limitKey = KEYS[1], KEYS[2], KEYS[3], KEYS
 local holders = redis.call('ZCARD', holdersKey)
 local waiting = redis.call('ZCARD', queueKey)
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
-local used, lastEnd, asked, fence = tonumber(state[1]), tonumber(state[2]), state[3], tonumber(state[4]) or 0
+local fence = tonumber(state[4]) or 0
 local time = redis.call('TIME')
-local micros = time[1] * 1000000 + time[2]
-local now = math.floor(micros / 1000)
+local now = time[1] * 1000000 + time[2]
 local limitValue = redis.call('GET', limitKey)
-local token, said, first
+local isLock, name, listener, said, first = false, ARGV[1], nil, {}, nil
+
+-- Removes nothing, but is a first write that Redis allows when its memory is full, and then the rest as well.
+redis.call('ZREM', queueKey, '')
 
 -- lib
--- lib-permits
-
--- Removes nothing, but is a first write that Redis allows when its memory is full.
-redis.call('ZREM', queueKey, '')
-dropEnded()
+-- lib-queue
 
 local before = fixedLimit
 if ARGV[2] == '' then

@@ -1,0 +1,150 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockService;
+import io.holdfast.annotation.ScheduledLock;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Jobs with {@link ScheduledLock} in two instances.
+ */
+@WithRedis
+class ScheduledLockTests {
+
+	private final TestRedis redis;
+
+	private ConfigurableApplicationContext first;
+
+	private ConfigurableApplicationContext second;
+
+	ScheduledLockTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void start() {
+		this.first = TestApplication.start(this.redis, Application.class);
+		this.second = TestApplication.start(this.redis, Application.class);
+	}
+
+	private static Jobs jobs(ConfigurableApplicationContext context) {
+		return context.getBean(Jobs.class);
+	}
+
+	private boolean isLocked(String key) {
+		return this.second.getBean(LockService.class).status(key).isLocked();
+	}
+
+	@Test
+	@DisplayName("A job runs in one instance; the others skip it while it runs and for minHold")
+	void once() {
+		jobs(this.first).report(() -> jobs(this.second).report(() -> {
+		}));
+		jobs(this.second).report(() -> {
+		});
+		jobs(this.first).report(() -> {
+		});
+		assertThat(jobs(this.first).runs() + jobs(this.second).runs()).isEqualTo(1);
+		assertThat(this.first.getBean(LockService.class).status("report").remaining()).isBetween(Duration.ofSeconds(30),
+				Duration.ofMinutes(1));
+	}
+
+	@Test
+	@DisplayName("A run that fails does not keep the others out")
+	void failed() {
+		assertThatIllegalStateException().isThrownBy(() -> jobs(this.first).report(() -> {
+			throw new IllegalStateException("no paper");
+		}));
+		await("the release").until(() -> !isLocked("report"));
+		jobs(this.second).report(() -> {
+		});
+		assertThat(jobs(this.second).runs()).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("Without a name the lock is called by class and method")
+	void unnamed() {
+		jobs(this.first).cleanUp(() -> assertThat(isLocked(Jobs.class.getName() + ".cleanUp")).isTrue());
+	}
+
+	@Test
+	@DisplayName("Condition, lease time and maxHold are those of the lock")
+	void terms() {
+		jobs(this.first).unlocked(() -> jobs(this.second).unlocked(() -> assertThat(isLocked("unlocked")).isFalse()));
+		assertThat(jobs(this.second).runs()).isEqualTo(1);
+		jobs(this.first).limited(() -> assertThat(LockLease.current().remaining()).isBetween(Duration.ofSeconds(5),
+				Duration.ofSeconds(9)));
+		assertThat(jobs(this.first).runs()).isEqualTo(2);
+	}
+
+	@Test
+	@DisplayName("Its attributes are those of @DistributedLock of the same name, with the same defaults")
+	void attributes() throws NoSuchMethodException {
+		Map<String, Object> merged = AnnotatedElementUtils.getMergedAnnotationAttributes(
+				Jobs.class.getDeclaredMethod("cleanUp", Runnable.class), "io.holdfast.annotation.DistributedLock");
+		assertThat(merged).containsEntry("waitTime", "0")
+			.containsEntry("minHold", "")
+			.containsEntry("maxHold", "")
+			.containsEntry("leaseTime", "")
+			.containsEntry("condition", "")
+			.containsEntry("service", "");
+	}
+
+	@Import({ TestApplication.class, Jobs.class })
+	static class Application {
+
+	}
+
+	static class Jobs {
+
+		private final AtomicInteger runs = new AtomicInteger();
+
+		@ScheduledLock(name = "report", minHold = "1m")
+		void report(Runnable body) {
+			run(body);
+		}
+
+		@ScheduledLock
+		void cleanUp(Runnable body) {
+			run(body);
+		}
+
+		@ScheduledLock(name = "unlocked", condition = "false")
+		void unlocked(Runnable body) {
+			run(body);
+		}
+
+		@ScheduledLock(name = "limited", leaseTime = "${no.such.time:9s}", maxHold = "9s")
+		void limited(Runnable body) {
+			run(body);
+		}
+
+		int runs() {
+			return this.runs.get();
+		}
+
+		private void run(Runnable body) {
+			this.runs.incrementAndGet();
+			body.run();
+		}
+
+	}
+
+}
