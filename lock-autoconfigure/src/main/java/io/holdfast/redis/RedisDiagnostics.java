@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.driver.ScriptExecutor;
@@ -161,11 +162,11 @@ final class RedisDiagnostics {
 
 	/** Not to be tried in a script, but harmless: it waits for no replica. */
 	private boolean mayWait() {
+		RedisFuture<Long> answer = this.template.execute((RedisCallback<RedisFuture<Long>>) (
+				connection) -> ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0,
+						1));
 		try {
-			RedisFuture<Long> answer = this.template.execute((RedisCallback<RedisFuture<Long>>) (
-					connection) -> ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection())
-						.waitForReplication(0, 1));
-			Objects.requireNonNull(answer).get(ANSWER_SECONDS, TimeUnit.SECONDS);
+			await(Objects.requireNonNull(answer).toCompletableFuture());
 			return true;
 		}
 		catch (ExecutionException ex) {
@@ -174,29 +175,26 @@ final class RedisDiagnostics {
 			}
 			throw RedisFailures.of(ex, "wait");
 		}
-		catch (TimeoutException | InterruptedException ex) {
-			throw silence(ex);
-		}
 	}
 
-	private static StoreCommandException silence(Exception ex) {
-		return new StoreCommandException("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+	private static <T> T await(CompletableFuture<T> answer) throws ExecutionException {
+		try {
+			return BlockingWait.get(answer, TimeUnit.SECONDS.toNanos(ANSWER_SECONDS));
+		}
+		catch (TimeoutException | InterruptedException ex) {
+			throw new StoreCommandException("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+		}
 	}
 
 	private List<String> missing(boolean fleet, String beginning, String name) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
-		CompletableFuture<List<String>> call = this.executor.execute(Script.RIGHTS,
-				() -> new byte[][] { RedisKeys.bytes(beginning + name) },
-				new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
-				(reply) -> reply.stream().map(ScriptReplies::text).toList());
 		try {
-			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);
+			return await(this.executor.execute(Script.RIGHTS, () -> new byte[][] { RedisKeys.bytes(beginning + name) },
+					new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
+					(reply) -> reply.stream().map(ScriptReplies::text).toList()));
 		}
 		catch (ExecutionException ex) {
 			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, beginning + "*");
-		}
-		catch (TimeoutException | InterruptedException ex) {
-			throw silence(ex);
 		}
 	}
 
