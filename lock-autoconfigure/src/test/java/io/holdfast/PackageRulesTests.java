@@ -99,7 +99,7 @@ class PackageRulesTests {
 			"io.holdfast.engine",
 			List.of("", "fleet", "view", "multikey", "queue", "handover", "release", "lease", "context", "observe",
 					"request", "store"), //
-			"io.holdfast.redis", List.of("", "fleet", "diagnostics", "notify", "replica", "driver", "script", "key"), //
+			"io.holdfast.redis", List.of("", "notify", "driver", "script", "key"), //
 			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"), //
 			"io.holdfast.observation", List.of("", "meter"));
 

@@ -4,25 +4,14 @@ import java.security.Principal;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.fleet.Fleet.Found;
-import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.Place;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -46,9 +35,6 @@ final class Endpoints {
 
 	private static final int MAX_LIMIT = 1000;
 
-	/** In 2020: a store in memory has no date. */
-	private static final long EARLIEST_GRANT = 1_577_836_800_000_000L;
-
 	/** Over JMX alone the exception is the answer. */
 	private static final boolean WEB = ClassUtils.isPresent("org.springframework.web.server.ResponseStatusException",
 			Endpoints.class.getClassLoader());
@@ -65,14 +51,14 @@ final class Endpoints {
 	}
 
 	/**
-	 * A key may contain slashes, at which its path was split. What the server took out of
-	 * the path is lost, so this is for reading only.
+	 * A key may contain slashes, at which its path was split. The server has taken parts
+	 * out of the path, so this is for reading only.
 	 */
 	static String key(String... segments) {
 		return String.join("/", segments);
 	}
 
-	/** Do what refuses what makes no sense, and have the caller told so. */
+	/** Run code that refuses nonsense, and tell the caller so. */
 	static <T extends @Nullable Object> T checked(Supplier<T> action) {
 		try {
 			return action.get();
@@ -83,8 +69,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Do what there is no answer to while the store fails, and have the caller told so:
-	 * there is nothing wrong with the request, nor with this instance.
+	 * Run code that has no answer while the store fails, and tell the caller so: there is
+	 * nothing wrong with the request, nor with this instance.
 	 */
 	static <T extends @Nullable Object> T answered(Supplier<T> action) {
 		try {
@@ -96,8 +82,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Do what changes something, and have the log told if the store fails: it may have
-	 * been done all the same.
+	 * Run code that makes a change, and log a failure of the store: the change may have
+	 * been made all the same.
 	 */
 	static <T extends @Nullable Object> T changed(String what, SecurityContext by, Supplier<T> action) {
 		return answered(() -> {
@@ -112,12 +98,17 @@ final class Endpoints {
 	}
 
 	/**
-	 * Return what to search for.
+	 * Return what to search for, which is one of three ways to ask.
 	 * @return the query, or {@code null} if nothing is searched for
 	 */
-	static @Nullable StandingQuery query(@Nullable String search, @Nullable State state, @Nullable Duration heldFor,
-			@Nullable Order sort, @Nullable Integer page, int size) {
-		if (search == null && state == null && heldFor == null && sort == null && page == null) {
+	static @Nullable StandingQuery query(@Nullable String cursor, @Nullable String key, @Nullable String search,
+			@Nullable State state, @Nullable Duration heldFor, @Nullable Order sort, @Nullable Integer page, int size) {
+		boolean searched = search != null || state != null || heldFor != null || sort != null || page != null;
+		if (Stream.of(cursor != null, key != null, searched).filter((given) -> given).count() > 1) {
+			throw invalid("Give either 'cursor', or 'key', or what to search for: 'search', 'state', 'heldFor', 'sort'"
+					+ " and 'page'", null);
+		}
+		if (!searched) {
 			return null;
 		}
 		int wanted = (page != null) ? page : 1;
@@ -132,44 +123,8 @@ final class Endpoints {
 				(sort != null) ? sort : Order.KEY, wanted, size);
 	}
 
-	/** A search is one of three ways to ask. */
-	static void checkOneOf(@Nullable String cursor, @Nullable String key, @Nullable StandingQuery query) {
-		if (((cursor != null) ? 1 : 0) + ((key != null) ? 1 : 0) + ((query != null) ? 1 : 0) > 1) {
-			throw invalid("Give either 'cursor', or 'key', or what to search for: 'search', 'state', 'heldFor', 'sort'"
-					+ " and 'page'", null);
-		}
-	}
-
-	static @Nullable Entry reported(Place place, @Nullable FleetReport reports) {
-		return (reports != null) ? reports.find(place) : null;
-	}
-
-	private static long micros(Instant time) {
+	static long micros(Instant time) {
 		return ChronoUnit.MICROS.between(Instant.EPOCH, time);
-	}
-
-	static Map<String, Told> told(@Nullable FleetReport reports, Family family) {
-		return (reports != null) ? reports.told(family, micros(Instant.now())) : Map.of();
-	}
-
-	/** Return how many wait for it, of whom many have no place in the store. */
-	static int waiters(Standing standing, Map<String, Told> told) {
-		return Math.max(standing.waiting(), told.getOrDefault(standing.resource().key(), Told.NOTHING).waits());
-	}
-
-	static FoundDescriptor found(Found found) {
-		return new FoundDescriptor(found.matching(), found.total(), found.held(), found.waiting(), found.complete(),
-				Instant.now().minus(found.age()).truncatedTo(ChronoUnit.MILLIS));
-	}
-
-	/**
-	 * Return when a lock was granted: its fence is a time in microseconds, if the store
-	 * has a clock that tells the date. That of several readers is of the last one.
-	 */
-	static @Nullable Instant granted(Standing standing, Map<String, Told> told) {
-		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
-		long since = Math.min(standing.fence(), told.getOrDefault(standing.resource().key(), Told.NOTHING).since());
-		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
 	}
 
 	/** Tell the log what a user had done. */
@@ -185,32 +140,6 @@ final class Endpoints {
 	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {
 		String line = SingleLine.of(message);
 		return new InvalidEndpointRequestException(line, line, cause);
-	}
-
-	/** By the store's clock, as the others, if it is among those that are known. */
-	static InstanceDescriptor self(Fleet fleet, Instant here, List<InstanceDescriptor> members) {
-		InstanceInfo info = fleet.info();
-		Instant started = members.stream()
-			.filter((member) -> member.id().equals(fleet.instance()))
-			.map(InstanceDescriptor::started)
-			.findFirst()
-			.orElse(here);
-		return (info != null) ? new InstanceDescriptor(fleet.instance(), info.application(), info.host(),
-				info.process(), started, null)
-				: new InstanceDescriptor(fleet.instance(), null, null, null, started, null);
-	}
-
-	/** Since when this instance is there, by its own clock. */
-	static Instant started(Fleet fleet) {
-		return Instant.now().minus(fleet.age()).truncatedTo(ChronoUnit.MILLIS);
-	}
-
-	static List<InstanceDescriptor> members(Fleet fleet) {
-		return fleet.members().stream().map((member) -> {
-			InstanceInfo info = member.info();
-			return new InstanceDescriptor(member.instance(), info.application(), info.host(), info.process(),
-					Instant.ofEpochMilli(member.startedMillis()), Instant.ofEpochMilli(member.seenMillis()));
-		}).toList();
 	}
 
 	private static final class Web {

@@ -2,6 +2,8 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore.Member;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,4 +19,11 @@ import org.jspecify.annotations.Nullable;
  */
 public record InstanceDescriptor(String id, @Nullable String application, @Nullable String host, @Nullable Long process,
 		@Nullable Instant started, @Nullable Instant seen) {
+
+	static InstanceDescriptor of(Member member) {
+		InstanceInfo info = member.info();
+		return new InstanceDescriptor(member.instance(), info.application(), info.host(), info.process(),
+				Instant.ofEpochMilli(member.startedMillis()), Instant.ofEpochMilli(member.seenMillis()));
+	}
+
 }

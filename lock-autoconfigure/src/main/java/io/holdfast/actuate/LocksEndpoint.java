@@ -2,27 +2,17 @@ package io.holdfast.actuate;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.Stream;
 
-import io.holdfast.LockRequest;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.ForcedResult;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.fleet.ThreadWait;
-import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Place;
-import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -48,8 +38,6 @@ public class LocksEndpoint {
 
 	private final LeaseEngine engine;
 
-	private final Fleet fleet;
-
 	private final Instant started;
 
 	private final DefaultLockService locks;
@@ -60,53 +48,31 @@ public class LocksEndpoint {
 	 */
 	public LocksEndpoint(LeaseEngine engine) {
 		this.engine = engine;
-		this.fleet = engine.fleet();
-		this.started = Endpoints.started(this.fleet);
+		this.started = FleetLook.started(engine);
 		this.locks = new DefaultLockService(engine);
 	}
 
 	/**
 	 * All locks of this instance, and a page of those of the fleet: all of them in no
-	 * order, or one, or those that are searched for.
+	 * order, or one, or the matches of a search.
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param limit how many locks of the fleet are wanted, from 1 to 1000, or
 	 * {@code null} for 100; with a cursor there may be a few more
 	 * @param key the key of the only lock that is wanted, told in detail
 	 * @param search text that keys contain, in upper or lower case
-	 * @param state what they are to be like
+	 * @param state the state to match
 	 * @param heldFor for how long they are to be held, at least
-	 * @param sort what comes first, or {@code null} for the order of keys
-	 * @param page which page of what is searched for, or {@code null} for the first one
+	 * @param sort the order, or {@code null} for the order of keys
+	 * @param page the page of the search, or {@code null} for the first one
 	 * @return all locks
 	 */
 	@ReadOperation
-	public LocksDescriptor locks(@Nullable String cursor, @Nullable Integer limit, @Nullable String key,
+	public UsageDescriptor locks(@Nullable String cursor, @Nullable Integer limit, @Nullable String key,
 			@Nullable String search, @Nullable State state, @Nullable Duration heldFor, @Nullable Order sort,
 			@Nullable Integer page) {
 		int wanted = Endpoints.limit(limit);
-		StandingQuery query = Endpoints.query(search, state, heldFor, sort, page, wanted);
-		Endpoints.checkOneOf(cursor, key, query);
-		PartialResult parts = new PartialResult(this.engine);
-		InstanceReport report = parts.own(this.fleet, key);
-		Instant now = Instant.now();
-		// What is searched for is among the waits, too.
-		FleetReport asked = (query != null) ? parts.look(() -> this.fleet.reports(null)) : null;
-		StandingPage shown = StandingPage.look(this.fleet, Family.LOCKS, parts, cursor, wanted, key, this::look, query,
-				Endpoints.told(asked, Family.LOCKS));
-		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		FleetReport reports = (asked != null) ? asked : parts.look(() -> this.fleet.reports(key));
-		Map<String, Told> told = Endpoints.told(reports, Family.LOCKS);
-		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
-		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(), shown
-			.standings()
-			.stream()
-			.map((each) -> LockDescriptor.of(each, (key != null) ? reports : null, told, shown.isLate(each), now))
-			.toList(), (cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(),
-				shown.found(), shown.cursor(), parts.problem());
-		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
-				report.holds().stream().filter(shown::includes).map((hold) -> held(hold, now)).toList(),
-				report.waits().stream().filter(shown::includes).map((wait) -> waiting(wait, now)).toList(),
-				report.cut(), seen);
+		StandingQuery query = Endpoints.query(cursor, key, search, state, heldFor, sort, page, wanted);
+		return look().usage(this.started, cursor, wanted, key, query);
 	}
 
 	/**
@@ -116,12 +82,12 @@ public class LocksEndpoint {
 	 * {@code null} for 100; there may be a few more
 	 * @return all locks
 	 */
-	public LocksDescriptor locks(@Nullable String cursor, @Nullable Integer limit) {
+	public UsageDescriptor locks(@Nullable String cursor, @Nullable Integer limit) {
 		return locks(cursor, limit, null, null, null, null, null, null);
 	}
 
-	private Standing look(String key) {
-		return this.fleet.look(Family.LOCKS, LockRequest.of(key).key());
+	private FleetLook look() {
+		return new FleetLook(this.engine, Family.LOCKS);
 	}
 
 	/**
@@ -130,14 +96,8 @@ public class LocksEndpoint {
 	 * @return the lock, or {@code null} if it has neither a holder nor a waiter
 	 */
 	@ReadOperation
-	public @Nullable LockDescriptor lock(@Selector(match = Match.ALL_REMAINING) String... key) {
-		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
-		if (standing.isEmpty()) {
-			return null;
-		}
-		PartialResult parts = new PartialResult(this.engine);
-		FleetReport reports = parts.look(() -> this.fleet.reports(standing.resource().key()));
-		return LockDescriptor.of(standing, reports, Endpoints.told(reports, Family.LOCKS), false, Instant.now());
+	public @Nullable ResourceDescriptor lock(@Selector(match = Match.ALL_REMAINING) String... key) {
+		return look().one(Endpoints.key(key));
 	}
 
 	/**
@@ -152,14 +112,14 @@ public class LocksEndpoint {
 	 */
 	@DeleteOperation
 	public Object release(String key, @Nullable Long fencingToken, SecurityContext by) {
-		PartialResult parts = new PartialResult(this.engine);
+		FleetLook look = look();
 		// Before, as the owner's instance forgets the lease with its release.
-		FleetReport reports = parts.look(() -> this.fleet.reports(key));
+		FleetReport reports = look.reports(key);
 		ForcedResult result = Endpoints.changed("Lock '" + key + "' was to be released by force", by,
 				() -> this.locks.forceRelease(key, fencingToken));
 		String problem = null;
 		if (result.released()) {
-			Endpoints.log("Released lock '" + key + "' by force" + owner(result, parts, reports), by);
+			Endpoints.log("Released lock '" + key + "' by force" + owner(result, look, reports), by);
 		}
 		else if (fencingToken != null && result.held() && result.fence() != fencingToken) {
 			problem = "Lock '" + key + "' was not released: its fencing token is not " + fencingToken
@@ -175,43 +135,20 @@ public class LocksEndpoint {
 	}
 
 	/** Tell whose lock it was; its thread if its instance has reported it before. */
-	private String owner(ForcedResult result, PartialResult parts, @Nullable FleetReport reports) {
+	private String owner(ForcedResult result, FleetLook look, @Nullable FleetReport reports) {
 		Place owner = result.owner();
 		if (owner == null) {
 			return result.describe("", null);
 		}
-		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		String process = ((members != null) ? members.stream() : Stream.<InstanceDescriptor>empty())
+		String process = look.members()
+			.stream()
 			.filter((member) -> member.id().equals(owner.instance()))
 			.map((member) -> " (" + member.application() + ", process " + member.process() + " on " + member.host()
 					+ ")")
 			.findFirst()
 			.orElse("");
-		Entry entry = (result.thread() == null) ? Endpoints.reported(owner, reports) : null;
+		Entry entry = (result.thread() == null && reports != null) ? reports.find(owner) : null;
 		return result.describe(process, (entry != null) ? entry.thread() : null);
-	}
-
-	private static LocksDescriptor.HeldLock held(Entry hold, Instant now) {
-		return new LocksDescriptor.HeldLock(hold.resource().key(), hold.mode(), hold.name(), hold.thread(),
-				now.minusMillis(hold.millis()), hold.ttlMillis(), hold.fence());
-	}
-
-	private static LocksDescriptor.LockWait waiting(Entry wait, Instant now) {
-		return new LocksDescriptor.LockWait(wait.resource().key(), wait.mode(), wait.name(), wait.thread(),
-				now.minusMillis(wait.millis()));
-	}
-
-	private List<DeadlockDescriptor> cycles(FleetReport reports) {
-		return this.fleet.cycles(reports)
-			.stream()
-			.map((cycle) -> new DeadlockDescriptor(cycle.stream().map(LocksEndpoint::wait).toList()))
-			.toList();
-	}
-
-	private static DeadlockDescriptor.DeadlockWait wait(ThreadWait wait) {
-		WaitingThread holder = wait.holder();
-		return new DeadlockDescriptor.DeadlockWait(wait.actor().instance(), wait.actor().thread(), wait.key(),
-				new DeadlockDescriptor.Actor(holder.instance(), holder.thread()));
 	}
 
 }

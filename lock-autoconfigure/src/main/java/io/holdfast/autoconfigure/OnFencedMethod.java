@@ -1,9 +1,9 @@
 package io.holdfast.autoconfigure;
 
-import java.lang.reflect.Method;
+import java.util.Optional;
 
 import io.holdfast.annotation.DistributedLock;
-import org.jspecify.annotations.Nullable;
+import io.holdfast.autoconfigure.start.AnnotatedMethods;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
@@ -11,12 +11,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.ConfigurationCondition;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.type.AnnotatedTypeMetadata;
-import org.springframework.util.ClassUtils;
-import org.springframework.util.ReflectionUtils;
 
 /**
  * Matches if the application has a bean with a fenced method, or says by
@@ -39,48 +35,11 @@ class OnFencedMethod extends SpringBootCondition implements ConfigurationConditi
 		if ("always".equalsIgnoreCase(context.getEnvironment().getProperty("holdfast.fence.jdbc.initialize-schema"))) {
 			return ConditionOutcome.match(message.because("holdfast.fence.jdbc.initialize-schema is always"));
 		}
-		String found = find(context.getBeanFactory());
-		return (found != null) ? ConditionOutcome.match(message.found("bean").items(found))
-				: ConditionOutcome.noMatch(message.because("no bean has one"));
-	}
-
-	/** Creates no bean. */
-	private static @Nullable String find(@Nullable ConfigurableListableBeanFactory beans) {
-		if (beans != null) {
-			for (String name : beans.getBeanDefinitionNames()) {
-				if (isFenced(type(beans, name))) {
-					return name;
-				}
-			}
-		}
-		return null;
-	}
-
-	private static @Nullable Class<?> type(ConfigurableListableBeanFactory beans, String name) {
-		try {
-			return beans.getType(name, false);
-		}
-		catch (RuntimeException | LinkageError ex) {
-			// Perhaps of a library that is not there.
-			return null;
-		}
-	}
-
-	private static boolean isFenced(@Nullable Class<?> type) {
-		if (type == null || type.getName().startsWith("org.springframework.")
-				|| !AnnotationUtils.isCandidateClass(type, DistributedLock.class)) {
-			return false;
-		}
-		Class<?> userClass = ClassUtils.getUserClass(type);
-		if (isFenced(MergedAnnotations.from(userClass, SearchStrategy.TYPE_HIERARCHY))) {
-			return true;
-		}
-		for (Method method : ReflectionUtils.getUniqueDeclaredMethods(userClass)) {
-			if (isFenced(MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY))) {
-				return true;
-			}
-		}
-		return false;
+		ConfigurableListableBeanFactory beans = context.getBeanFactory();
+		Optional<String> found = (beans != null) ? AnnotatedMethods.find(beans, OnFencedMethod::isFenced).findFirst()
+				: Optional.empty();
+		return found.map((method) -> ConditionOutcome.match(message.found("method").items(method)))
+			.orElseGet(() -> ConditionOutcome.noMatch(message.because("no bean has one")));
 	}
 
 	private static boolean isFenced(MergedAnnotations annotations) {

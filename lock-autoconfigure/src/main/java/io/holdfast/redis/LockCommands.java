@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -11,7 +12,6 @@ import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
-import io.holdfast.redis.fleet.StandingReplies;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
@@ -42,7 +42,7 @@ final class LockCommands {
 		return (command.permits() == 1) ? READS : ScriptArguments.NOTHING;
 	}
 
-	/** Return the entry of a token among those that hold a lock, or the owner. */
+	/** Return the entry of a token among the holders of a lock, or the owner. */
 	static String holder(AcquireCommand command) {
 		return (command.permits() == 1) ? command.token() + ":" + READS : command.token();
 	}
@@ -77,8 +77,8 @@ final class LockCommands {
 
 	/** End tokens in their names. */
 	CompletableFuture<List<Boolean>> force(Resource lock, List<String> tokens) {
-		return this.resources.send(StoreScripts::endLock, lock, 0,
-				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
+		return this.resources.send(RELEASE, lock, 0, (reply) -> reply.stream().map(ScriptReplies::flag).toList(),
+				Stream.concat(Stream.of(ScriptArguments.NOTHING), tokens.stream()).toArray());
 	}
 
 	CompletableFuture<KeyState> inspect(Resource lock, int maxReaders) {
@@ -86,7 +86,7 @@ final class LockCommands {
 		return this.resources.executor().execute(Script.INSPECT, () -> {
 			this.resources.options().check(lock);
 			return RedisKeys.of(key, this.resources.isCluster()).toBytes();
-		}, new Object[] { maxReaders, 0 }, key, StandingReplies::keyState);
+		}, new Object[] { true, maxReaders, 0 }, key, StandingReplies::keyState);
 	}
 
 }

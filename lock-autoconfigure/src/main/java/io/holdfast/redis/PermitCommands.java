@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -14,7 +15,6 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
-import io.holdfast.redis.fleet.StandingReplies;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReplies;
@@ -37,7 +37,7 @@ final class PermitCommands {
 				withResource(resource, arguments(command, mode, enqueue)));
 	}
 
-	/** Return the arguments of a request as permits-ask.lua takes them. */
+	/** Return the arguments of a request as permits-acquire.lua takes them. */
 	private static Object[] arguments(AcquireCommand command, String mode, boolean enqueue) {
 		return new Object[] { command.token(), command.permits(), command.limit(), command.fair(),
 				command.leaseMillis(), command.claimMillis(), mode, enqueue };
@@ -65,12 +65,13 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
-		return change(StoreScripts::endPermits, resource, 0,
-				(reply) -> reply.stream().map(ScriptReplies::flag).toList(), tokens.toArray());
+		return change(StoreScripts::releasePermits, resource, 0,
+				(reply) -> reply.stream().map(ScriptReplies::flag).toList(),
+				Stream.concat(Stream.of(ScriptArguments.NOTHING), tokens.stream()).toArray());
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return change(StoreScripts::limitPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
+		return change(StoreScripts::limit, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
 				(limit != null) ? limit.toString() : ScriptArguments.NOTHING);
 	}
 
@@ -88,8 +89,9 @@ final class PermitCommands {
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.resources.executor()
-			.execute(Script.PERMITS_INSPECT, () -> this.resources.permitKeys(resource).toBytes(),
-					new Object[] { maxHolders, 0 }, this.resources.options().keyOf(resource), PermitCommands::state);
+			.execute(Script.INSPECT, () -> this.resources.permitKeys(resource).toBytes(),
+					new Object[] { false, maxHolders, 0 }, this.resources.options().keyOf(resource),
+					PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {

@@ -14,23 +14,16 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.diagnostics.RedisDiagnostics;
 import io.holdfast.redis.driver.ClusterMasters;
-import io.holdfast.redis.driver.ClusterNodes;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.fleet.RedisFleetStore;
-import io.holdfast.redis.fleet.RedisInstanceStore;
 import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.redis.notify.ShardedChannels;
-import io.holdfast.redis.replica.LettuceConfirmingConnection;
-import io.holdfast.redis.replica.ReplicaConfirmations;
-import io.holdfast.redis.replica.UnconfirmedNotifications;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReplies;
@@ -51,7 +44,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** Is looked at, and never there. */
 	private static final String WARM_UP_KEY = "holdfast-warm-up";
 
-	/** Named by what goes to the own channel in a cluster, and never there. */
+	/** Named by messages to the own channel in a cluster; never stored. */
 	private static final String PING_KEY = "holdfast-ping";
 
 	private static final String SUBSCRIBED = "s";
@@ -110,8 +103,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * connected before it is used.
 	 * @param template where Redis is
 	 * @param options how to use it
-	 * @param classLoader the context class loader of its threads, also of those that the
-	 * driver starts at once; {@code null} for that of Holdfast's classes
+	 * @param classLoader the context class loader of its threads, also of threads that
+	 * the driver starts at once; {@code null} for that of Holdfast's classes
 	 * @throws IllegalStateException as the other constructor
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options, @Nullable ClassLoader classLoader) {
@@ -133,11 +126,11 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections = HoldfastConnectionFactory.of(application,
 				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO, this.threads);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
-		ClusterMasters masters = new ClusterMasters(this.connections);
+		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
 		ShardedChannels shards = (pingKey == null || options.polling()) ? null
-				: new ShardedChannels(masters, this.executor, options, pingKey);
+				: new ShardedChannels(masters, options, pingKey);
 		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
 				this.executor, options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
@@ -147,8 +140,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.locks = new LockCommands(this.resources);
 		this.permits = new PermitCommands(this.resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
-		this.fleet = new RedisFleetStore(options, this.executor,
-				this.cluster ? new ClusterNodes(own, this.threads) : null);
+		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
@@ -267,7 +259,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
-		// Who asks for too long a lease is told so by its own request, not by a release.
+		// Too long a lease is refused to its own request, not to a release.
 		AcquireCommand allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
 		StoreNotifications told = wakeUpsOf(ended.token());
 		return (resource.kind() == Kind.LOCK) ? this.locks.release(resource, ended, allowed, mode(), told)
@@ -288,7 +280,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
-		// What the scripts take as the exact time.
+		// Exact time, for the scripts.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
 		long sentAt = System.nanoTime();
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> {

@@ -86,14 +86,13 @@ final class ResourceScripts {
 
 	/**
 	 * Renew leases, either all of exclusive locks or all of permits.
-	 * @param what what is renewed, for messages
+	 * @param what the renewed lease, for messages
 	 * @param reply turns the reply into a result
 	 */
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		boolean permits = !renewals.isEmpty() && renewals.get(0).resource().kind() == Kind.SEMAPHORE;
-		Script script = permits ? this.scripts.renewPermits() : this.scripts.renew();
-		return this.executor.execute(script, () -> keys(renewals), ScriptArguments.ofRenewals(renewals, permits), what,
-				reply);
+		return this.executor.execute(this.scripts.renew(), () -> keys(renewals),
+				ScriptArguments.ofRenewals(renewals, permits), what, reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {
@@ -115,8 +114,8 @@ final class ResourceScripts {
 	/**
 	 * Send the script by which a token asks.
 	 * @param script chooses the script
-	 * @param resource what it asks for
-	 * @param command the token and what it asks
+	 * @param resource the lock or semaphore
+	 * @param command the token and its request
 	 * @param args its ARGV
 	 * @return the call; has failed if the resource or the lease is refused
 	 */
@@ -128,7 +127,7 @@ final class ResourceScripts {
 
 	/**
 	 * Send a script.
-	 * @param <T> what the reply is turned into
+	 * @param <T> the type of the result
 	 * @param script chooses the script
 	 * @param reply turns the reply into a result
 	 * @return the call; has failed if the resource or the lease is refused
@@ -149,8 +148,8 @@ final class ResourceScripts {
 	}
 
 	/**
-	 * Return what became of a token that was ended, and tell of the grants to others of
-	 * its instance: each by a message would cost more than the command.
+	 * Return the outcome for an ended token, and tell of the grants to others of its
+	 * instance: each by a message would cost more than the command.
 	 * @param notifications where these go, or {@code null}
 	 */
 	ReleaseReply released(Resource resource, List<?> reply, boolean repeated,

@@ -1,5 +1,5 @@
 -- The functions by which an instance is told something, put where a script says "lib". They need nothing but the
--- constants before each script.
+-- constants before each script, and change nothing.
 
 -- Sends a message to an instance. In a cluster that shards channels by SPUBLISH, which the other masters do not hear
 -- of; if the instance does not listen there, or that is refused, by PUBLISH.
@@ -11,13 +11,8 @@ local function send(instance, message)
   end
 end
 
--- Tells an instance that leases were released by force: all that these tokens were granted with a lower fence than the next.
-local function tellEnded(instance, nextFence, tokens)
-  send(instance, 'E ' .. nextFence .. ' ' .. table.concat(tokens, ' '))
-end
-
 -- Whether the subscription of a waiter's instance is certainly not at this server. To be asked before a message is
--- sent: replicas hear what is published, too, and a grant that is taken back must reach no subscriber there.
+-- sent: replicas hear messages, too, and a grant that is taken back must reach no subscriber there.
 local function isAbsent(instance, mode)
   if mode == 'p' or cluster then
     return false
@@ -26,4 +21,3 @@ local function isAbsent(instance, mode)
   local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. instance)
   return subscribers[2] == 0
 end
-

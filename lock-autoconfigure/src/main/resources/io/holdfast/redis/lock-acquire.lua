@@ -3,8 +3,8 @@
 -- KEYS: the lock, its queue, its fence, what was seen of its first waiter. Only the server's time decides anything.
 -- ARGV: token, r to read or '' for an exclusive lock, lease, claim, and its mode if it is to wait in the queue, else
 -- ''; times in milliseconds.
--- Returns the fence alone if the lock was free; {1, fence, ttl} if the token has the lock; else what busy() of lib-lock
--- says.
+-- Returns the fence alone if the lock was free; {1, fence, ttl} if the token has the lock; else what ask() of
+-- lib-queue returns.
 --
 -- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
@@ -44,39 +44,11 @@ if waiting == 0 and grace == 0 and least < 1e16 then
 end
 
 local owner = redis.pcall('GET', lockKey)
+-- The last fence. Version 1 may have written a second number behind it.
+local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
+local isLock, name, listener = true, string.sub(lockKey, prefixLength + 1), nil
 
 -- lib
--- lib-lock
+-- lib-queue
 
-local token, reads, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
-local entry = find(token, claim, reads)
-if entry then
-  -- Removes nothing, but is a first write that Redis allows when its memory is full: so one that waits has its turn
-  -- then, too.
-  redis.call('ZREM', queueKey, '')
-end
-
-local ttl = lengthen(token, lease)
-if ttl then
-  if entry then
-    leaveQueue(entry)
-  end
-  settle()
-  save()
-  return { 1, integer(fence), ttl }
-end
-
-local served = settle(token, lease)
-if not served and not owner and waiting == 0 and grace == 0 and (reads == 'r' or readUntil == 0) then
-  grant(token, reads, lease)
-  served = true
-end
-if served then
-  save()
-  return { 1, integer(fence), lease }
-end
-if mode ~= '' then
-  enqueue(token, claim, reads, mode, find(token, claim, reads))
-end
-save()
-return busy()
+return ask(ARGV[1], ARGV[2], '', '1', ARGV[3], ARGV[4], ARGV[5], ARGV[5] ~= '' and '1' or '0')

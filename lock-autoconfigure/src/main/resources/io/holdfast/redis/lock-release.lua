@@ -1,24 +1,26 @@
--- Ends a token, whether it holds a lock or waits for it, and may bring in another one of its instance.
+-- Ends a token, whether it holds a lock or waits for it, and may bring in another one of its instance; or releases the
+-- lock by force.
 --
 -- KEYS: as those of lock-acquire.lua.
 -- ARGV: token; its claim and r or '', as it asked, or '' and '' if that is not known; whether its own instance ends it
--- (0 or 1). If another is to follow, next, r or '', its lease, claim and mode. Times in milliseconds.
--- Returns 1 alone if it held the lock and nothing is to be told; else {released (0 or 1; 2 if not, during a grace), how
--- many values tell of next: 0 if it was not brought in}, these, as lock-acquire.lua says them in a list, and of each
--- token of that instance which was granted the lock by this: the token, the fence, for how long.
+-- (0 or 1). If another is to follow, next, r or '', its lease, claim and mode. Times in milliseconds. By force: '', and
+-- the tokens that hold the lock.
+-- Returns 1 alone if it held the lock and nothing is to be told; else what release() of lib-queue returns, or force().
 
 local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local token, nextToken = ARGV[1], ARGV[5]
+local token, forced = ARGV[1], ARGV[1] == ''
+local nextToken = not forced and ARGV[5] or nil
 
 -- Who waits, as members and scores, if these are not many. To count them first takes less where there are none, as most
 -- often if no token is to follow.
 local MANY = 64
 local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('ZRANGE', queueKey, 0, MANY - 1, 'WITHSCORES') or {}
 local owner = redis.pcall('GET', lockKey)
+local isOwner = owner == token and not forced
 
 -- The first usual case, as those below before functions are made that it does not need: there is no waiter, and no
 -- token is to follow.
-if not queue[1] and not nextToken and owner == token then
+if not queue[1] and not nextToken and isOwner then
   redis.call('DEL', lockKey)
   return 1
 end
@@ -53,7 +55,7 @@ local function replaceFence()
 end
 
 -- The usual cases of passing an exclusive lock on. Without waiters, next follows, exclusively.
-if owner == token and grace == 0 and not queue[1] and ARGV[6] == '' then
+if isOwner and grace == 0 and not queue[1] and ARGV[6] == '' then
   local fence = replaceFence()
   if fence then
     redis.call('SET', lockKey, nextToken, 'PX', ARGV[7])
@@ -62,7 +64,7 @@ if owner == token and grace == 0 and not queue[1] and ARGV[6] == '' then
 end
 -- Else the first of them does, who wants it exclusively and whose instance is there; and next, if there is one, goes
 -- behind all.
-if owner == token and grace == 0 and queue[1] and #queue < 2 * MANY then
+if isOwner and grace == 0 and queue[1] and #queue < 2 * MANY then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
   local usual = head and #instance == 32 and #claim < 16
   local score = tonumber(queue[#queue])
@@ -100,46 +102,17 @@ if owner == token and grace == 0 and queue[1] and #queue < 2 * MANY then
 end
 
 local waiting = #queue < 2 * MANY and #queue / 2 or redis.call('ZCARD', queueKey)
-local last = redis.call('GET', fenceKey)
+-- The last fence. Version 1 may have written a second number behind it.
+local fence = tonumber(string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?%d*$')) or 0
+local isLock, name = true, string.sub(lockKey, prefixLength + 1)
+local listener = ARGV[4] == '1' and string.match(token, '^%x+') or nil
 
--- lib-lock
+-- lib-queue
 
-if ARGV[4] == '1' then
-  listener = string.match(token, '^%x+')
+-- Removes nothing, but is a first write that Redis allows when its memory is full, and then the rest as well.
+redis.call('ZREM', queueKey, '')
+if forced then
+  return force({ unpack(ARGV, 2) })
 end
--- The removal is the first write, whether or not there is anything to remove: Redis allows it when its memory is full,
--- and then the rest of the script as well.
-local entry, place = find(token, ARGV[2], ARGV[3])
-if entry then
-  leaveQueue(entry)
-else
-  redis.call('ZREM', queueKey, '')
-end
-local released = endHold(token)
-
--- Only a token that was still in use brings in the next one. A late copy of this command must not revive it. Who takes
--- the place of one that waited passes no other: both want the lock exclusively, and their instance has one place for
--- all that do.
-local lease = tonumber(ARGV[7])
-if nextToken and (released or entry) and owner ~= nextToken and not endOfReader(nextToken) then
-  local keeps = entry and ARGV[6] == '' and not string.find(entry, ':r[sp]$')
-  local own, score = find(nextToken, ARGV[8], ARGV[6])
-  enqueue(nextToken, ARGV[8], ARGV[6], ARGV[9], own, own and score or keeps and place or nil)
-end
-settle(nextToken, lease)
-
-local answer = {}
-local ttl = nextToken and lengthen(nextToken, lease)
-if ttl then
-  answer = { 1, integer(fence), ttl }
-elseif nextToken and find(nextToken, ARGV[8], ARGV[6]) then
-  answer = busy()
-end
-save()
-local result = { released and 1 or grace > 0 and 2 or 0, #answer }
-for _, values in ipairs({ answer, told }) do
-  for _, value in ipairs(values) do
-    result[#result + 1] = value
-  end
-end
-return result
+local next = nextToken and { nextToken, ARGV[6], '', '1', ARGV[7], ARGV[8], ARGV[9], '1' }
+return release(token, ARGV[3], ARGV[2], next)

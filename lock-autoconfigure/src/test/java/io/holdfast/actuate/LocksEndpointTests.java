@@ -11,8 +11,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.actuate.LocksDescriptor.HeldLock;
-import io.holdfast.actuate.LocksDescriptor.LockWait;
+import io.holdfast.actuate.UsageDescriptor.Request;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.InstanceReport;
@@ -52,7 +51,7 @@ class LocksEndpointTests {
 
 	private final LocksEndpoint endpoint = new LocksEndpoint(this.own);
 
-	private LocksDescriptor locks() {
+	private UsageDescriptor locks() {
 		return this.endpoint.locks(null, null);
 	}
 
@@ -68,10 +67,10 @@ class LocksEndpointTests {
 		LockLease read = this.ownLocks.acquire(LockRequest.of("price").mode(LockMode.READ));
 		this.otherLocks.acquire("other");
 		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("other").name("else"));
-		LocksDescriptor view = locks();
+		UsageDescriptor view = locks();
 		assertThat(view.cut()).isFalse();
 		assertThat(view.held())
-			.extracting(HeldLock::key, HeldLock::mode, HeldLock::name, HeldLock::thread, HeldLock::fencingToken)
+			.extracting(Request::key, Request::mode, Request::name, Request::thread, Request::fencingToken)
 			.containsExactly(
 					tuple("stock:1", LockMode.EXCLUSIVE, "stock", Thread.currentThread().getName(),
 							lease.fencingToken()),
@@ -80,7 +79,7 @@ class LocksEndpointTests {
 			assertThat(held.since()).isBetween(before.minusMillis(1), Instant.now());
 			assertThat(held.ttlMillis()).isBetween(20_000L, 30_000L);
 		});
-		assertThat(view.waiting()).extracting(LockWait::key, LockWait::mode, LockWait::name, LockWait::thread)
+		assertThat(view.waiting()).extracting(Request::key, Request::mode, Request::name, Request::thread)
 			.containsExactly(tuple("other", LockMode.EXCLUSIVE, "else", null));
 		waiting.cancel(true);
 		await().untilAsserted(() -> assertThat(locks().waiting()).isEmpty());
@@ -95,14 +94,14 @@ class LocksEndpointTests {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> caller = this.ownLocks.withLockAsync("stock:1", () -> work);
 		await().until(() -> work.getNumberOfDependents() == 1);
-		assertThat(locks().held()).extracting(HeldLock::thread).containsOnlyNulls();
+		assertThat(locks().held()).extracting(Request::thread).containsOnlyNulls();
 		caller.cancel(true);
-		assertThat(locks().held()).extracting(HeldLock::key, HeldLock::thread)
+		assertThat(locks().held()).extracting(Request::key, Request::thread)
 			.containsExactly(tuple("stock:1", "none (its caller has gone)"));
 		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
 		assertThat(this.own.fleet().awaitMisfit(Duration.ofSeconds(10))).isNull();
 		assertThat(new LocksEndpoint(this.other).lock("stock:1").holders())
-			.extracting(LockDescriptor.LockHolder::thread)
+			.extracting(ResourceDescriptor.Holder::thread)
 			.containsExactly("none (its caller has gone)");
 		work.complete("late");
 		await().until(() -> locks().held().isEmpty());
@@ -134,25 +133,23 @@ class LocksEndpointTests {
 				waitFor(this.otherLocks, LockRequest.of("hot")), waitFor(this.ownLocks, LockRequest.of("hot")),
 				waitFor(this.ownLocks, LockRequest.of("hot")));
 		await("each other").until(() -> this.own.fleet().members().size() == 2);
-		assertThat(locks().fleet().locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
+		assertThat(locks().fleet().locks()).extracting(ResourceDescriptor::key, ResourceDescriptor::waiters)
 			.containsExactlyInAnyOrder(tuple("calm", 0), tuple("hot", 4));
-		LocksDescriptor.FleetLocks found = this.endpoint
-			.locks(null, null, null, null, State.CONTENDED, null, null, null)
-			.fleet();
-		assertThat(found.locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
+		FleetDescriptor found = this.endpoint.locks(null, null, null, null, State.CONTENDED, null, null, null).fleet();
+		assertThat(found.locks()).extracting(ResourceDescriptor::key, ResourceDescriptor::waiters)
 			.containsExactly(tuple("hot", 4));
 		assertThat(found.found()).isNotNull();
 		assertThat(found.found().waiting()).isEqualTo(4);
 		waits.get(2).cancel(true);
 		waits.get(3).cancel(true);
 		await("no place in the queue").untilAsserted(() -> {
-			LockDescriptor hot = this.endpoint.lock("hot");
+			ResourceDescriptor hot = this.endpoint.lock("hot");
 			assertThat(hot).isNotNull();
 			assertThat(hot.queueLength()).isZero();
 			assertThat(hot.waiters()).isEqualTo(2);
 		});
 		found = this.endpoint.locks(null, null, null, null, null, null, Order.WAITERS, null).fleet();
-		assertThat(found.locks()).extracting(LockDescriptor::key, LockDescriptor::waiters)
+		assertThat(found.locks()).extracting(ResourceDescriptor::key, ResourceDescriptor::waiters)
 			.containsExactly(tuple("hot", 2), tuple("calm", 0));
 		waits.forEach((wait) -> wait.cancel(true));
 	}
@@ -166,25 +163,25 @@ class LocksEndpointTests {
 		}
 		String key = "order:" + InstanceReport.MOST;
 		assertThat(locks().cut()).isTrue();
-		LocksDescriptor view = this.endpoint.locks(null, null, key, null, null, null, null, null);
-		assertThat(view.held()).extracting(HeldLock::key).containsExactly(key);
+		UsageDescriptor view = this.endpoint.locks(null, null, key, null, null, null, null, null);
+		assertThat(view.held()).extracting(Request::key).containsExactly(key);
 		assertThat(view.cut()).isFalse();
 		String thread = Thread.currentThread().getName();
-		assertThat(view.fleet().locks().get(0).holders()).extracting(LockDescriptor.LockHolder::thread)
+		assertThat(view.fleet().locks().get(0).holders()).extracting(ResourceDescriptor.Holder::thread)
 			.containsExactly(thread);
-		LockDescriptor one = this.endpoint.lock(key);
+		ResourceDescriptor one = this.endpoint.lock(key);
 		assertThat(one).isNotNull();
-		assertThat(one.holders()).extracting(LockDescriptor.LockHolder::thread).containsExactly(thread);
+		assertThat(one.holders()).extracting(ResourceDescriptor.Holder::thread).containsExactly(thread);
 		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
 		assertThat(this.own.fleet().awaitMisfit(Duration.ofSeconds(10))).isNull();
 		LocksEndpoint other = new LocksEndpoint(this.other);
 		assertThat(other.locks(null, null).fleet().silent()).isEmpty();
-		LockDescriptor seen = other.lock(key);
+		ResourceDescriptor seen = other.lock(key);
 		assertThat(seen).isNotNull();
-		assertThat(seen.holders()).extracting(LockDescriptor.LockHolder::thread).containsExactly(thread);
+		assertThat(seen.holders()).extracting(ResourceDescriptor.Holder::thread).containsExactly(thread);
 		assertThat(other.locks(null, null, key, null, null, null, null, null).fleet().locks())
-			.flatExtracting(LockDescriptor::holders)
-			.extracting(LockDescriptor.LockHolder::thread)
+			.flatExtracting(ResourceDescriptor::holders)
+			.extracting(ResourceDescriptor.Holder::thread)
 			.containsExactly(thread);
 		leases.forEach(LockLease::release);
 	}
@@ -201,23 +198,23 @@ class LocksEndpointTests {
 		String ownId = this.own.fleet().instance();
 		String otherId = this.other.fleet().instance();
 		assertThat(ownId).matches("[0-9a-f]{8}").isNotEqualTo(otherId);
-		LocksDescriptor view = locks();
+		UsageDescriptor view = locks();
 		assertThat(view.instance().id()).isEqualTo(ownId);
 		assertThat(view.held()).isEmpty();
 		assertThat(view.fleet().locks()).hasSize(6);
-		LockDescriptor third = view.fleet().locks().get(3);
+		ResourceDescriptor third = view.fleet().locks().get(3);
 		assertThat(third.key()).isEqualTo("stock:3");
 		assertThat(third.fencingToken()).isEqualTo(leases.get(3).fencingToken());
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
 		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
-		assertThat(third.queue()).extracting(LockDescriptor.LockWaiter::instance).containsExactly(ownId);
+		assertThat(third.queue()).extracting(ResourceDescriptor.Waiter::instance).containsExactly(ownId);
 		assertThat(third.queueLength()).isEqualTo(1);
-		LockDescriptor foreign = view.fleet().locks().get(5);
+		ResourceDescriptor foreign = view.fleet().locks().get(5);
 		assertThat(foreign.fencingToken()).isNull();
-		assertThat(foreign.holders())
-			.containsExactly(new LockDescriptor.LockHolder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
-		LocksDescriptor.FleetLocks page = this.endpoint.locks(null, 4).fleet();
+		assertThat(foreign.holders()).containsExactly(
+				new ResourceDescriptor.Holder(null, true, LockMode.EXCLUSIVE, null, -1, null, null, null, null));
+		FleetDescriptor page = this.endpoint.locks(null, 4).fleet();
 		assertThat(page.locks()).hasSize(4);
 		page = this.endpoint.locks(page.cursor(), 4).fleet();
 		assertThat(page.locks()).hasSize(2);
@@ -229,10 +226,10 @@ class LocksEndpointTests {
 	@DisplayName("one lock is told, whose key may contain slashes; of one that is free nothing is")
 	void tellsOfOne() {
 		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.EXCLUSIVE));
-		LockDescriptor view = this.endpoint.lock("a", "b", "c");
+		ResourceDescriptor view = this.endpoint.lock("a", "b", "c");
 		assertThat(view).isNotNull();
 		assertThat(view.key()).isEqualTo("a/b/c");
-		assertThat(view.holders()).extracting(LockDescriptor.LockHolder::mode).containsExactly(LockMode.EXCLUSIVE);
+		assertThat(view.holders()).extracting(ResourceDescriptor.Holder::mode).containsExactly(LockMode.EXCLUSIVE);
 		assertThat(this.endpoint.lock("a", "b")).isNull();
 	}
 
@@ -317,10 +314,10 @@ class LocksEndpointTests {
 	void tellsOneStart() {
 		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
 		await().until(() -> !this.own.fleet().members().isEmpty());
-		LocksDescriptor view = locks();
+		UsageDescriptor view = locks();
 		assertThat(view.fleet().instances()).extracting(InstanceDescriptor::started)
 			.containsExactly(view.instance().started());
-		SemaphoresDescriptor semaphores = new SemaphoresEndpoint(this.own).semaphores(null, null);
+		UsageDescriptor semaphores = new SemaphoresEndpoint(this.own).semaphores(null, null);
 		assertThat(semaphores.fleet().instances()).extracting(InstanceDescriptor::started)
 			.containsExactly(semaphores.instance().started());
 	}
@@ -330,8 +327,8 @@ class LocksEndpointTests {
 	void tellsOfThisInstanceWithoutStore() {
 		this.ownLocks.acquire("stock:1");
 		this.instances.fail();
-		LocksDescriptor view = locks();
-		assertThat(view.held()).extracting(HeldLock::key).containsExactly("stock:1");
+		UsageDescriptor view = locks();
+		assertThat(view.held()).extracting(Request::key).containsExactly("stock:1");
 		assertThat(view.fleet().locks()).isEmpty();
 		assertThat(view.fleet().problem()).startsWith("The look for locks failed: ");
 	}

@@ -8,8 +8,7 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.actuate.SemaphoresDescriptor.HeldPermits;
-import io.holdfast.actuate.SemaphoresDescriptor.SemaphoreWait;
+import io.holdfast.actuate.UsageDescriptor.Request;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.StandingQuery.State;
@@ -45,7 +44,7 @@ class SemaphoresEndpointTests {
 
 	private final SemaphoresEndpoint endpoint = new SemaphoresEndpoint(this.own);
 
-	private SemaphoresDescriptor semaphores() {
+	private UsageDescriptor semaphores() {
 		return this.endpoint.semaphores(null, null);
 	}
 
@@ -75,27 +74,25 @@ class SemaphoresEndpointTests {
 		this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
 		waitFor(this.ownSemaphores, 1, 3);
 		waitFor(this.otherSemaphores, 2, 3);
-		SemaphoresDescriptor view = semaphores();
-		assertThat(view.held())
-			.extracting(HeldPermits::key, HeldPermits::permits, HeldPermits::name, HeldPermits::thread)
+		UsageDescriptor view = semaphores();
+		assertThat(view.held()).extracting(Request::key, Request::permits, Request::name, Request::thread)
 			.containsExactly(tuple("call/out", 2, "call", Thread.currentThread().getName()));
-		assertThat(view.waiting())
-			.extracting(SemaphoreWait::key, SemaphoreWait::permits, SemaphoreWait::name, SemaphoreWait::thread)
+		assertThat(view.waiting()).extracting(Request::key, Request::permits, Request::name, Request::thread)
 			.containsExactly(tuple("call/out", 1, "call", null));
 		assertThat(view.fleet().semaphores()).hasSize(1);
-		SemaphoreDescriptor semaphore = view.fleet().semaphores().get(0);
+		ResourceDescriptor semaphore = view.fleet().semaphores().get(0);
 		assertThat(semaphore)
-			.extracting(SemaphoreDescriptor::key, SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet,
-					SemaphoreDescriptor::used, SemaphoreDescriptor::free, SemaphoreDescriptor::holderCount,
-					SemaphoreDescriptor::queueLength)
+			.extracting(ResourceDescriptor::key, ResourceDescriptor::limit, ResourceDescriptor::limitSet,
+					ResourceDescriptor::used, ResourceDescriptor::free, ResourceDescriptor::holderCount,
+					ResourceDescriptor::queueLength)
 			.containsExactly("call/out", 3, false, 3, 0, 2, 2);
 		String ownId = this.own.fleet().instance();
 		String otherId = this.other.fleet().instance();
 		assertThat(semaphore.holders())
-			.extracting(SemaphoreDescriptor.SemaphoreHolder::instance, SemaphoreDescriptor.SemaphoreHolder::permits)
+			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::permits)
 			.containsExactlyInAnyOrder(tuple(ownId, 2), tuple(otherId, 1));
 		assertThat(semaphore.queue())
-			.extracting(SemaphoreDescriptor.SemaphoreWaiter::instance, SemaphoreDescriptor.SemaphoreWaiter::permits)
+			.extracting(ResourceDescriptor.Waiter::instance, ResourceDescriptor.Waiter::permits)
 			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
 	}
 
@@ -106,12 +103,10 @@ class SemaphoresEndpointTests {
 		List<CompletableFuture<PermitLease>> waits = List.of(waitFor(this.ownSemaphores, 1, 1),
 				waitFor(this.ownSemaphores, 1, 1), waitFor(this.ownSemaphores, 1, 1));
 		assertThat(this.endpoint.semaphores(null, null).fleet().semaphores())
-			.extracting(SemaphoreDescriptor::key, SemaphoreDescriptor::waiters)
+			.extracting(ResourceDescriptor::key, ResourceDescriptor::waiters)
 			.containsExactly(tuple("call/out", 3));
-		SemaphoresDescriptor.FleetSemaphores found = this.endpoint
-			.semaphores(null, null, null, null, State.CONTENDED, null, null)
-			.fleet();
-		assertThat(found.semaphores()).extracting(SemaphoreDescriptor::waiters).containsExactly(3);
+		FleetDescriptor found = this.endpoint.semaphores(null, null, null, null, State.CONTENDED, null, null).fleet();
+		assertThat(found.semaphores()).extracting(ResourceDescriptor::waiters).containsExactly(3);
 		assertThat(found.found()).isNotNull();
 		assertThat(found.found().waiting()).isEqualTo(3);
 		waits.forEach((wait) -> wait.cancel(true));
@@ -128,12 +123,12 @@ class SemaphoresEndpointTests {
 		this.endpoint.limit("call/out", 2, null, SecurityContext.NONE);
 		await().until(second::isDone);
 		assertThat(semaphores().fleet().semaphores()).singleElement()
-			.extracting(SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet, SemaphoreDescriptor::free)
+			.extracting(ResourceDescriptor::limit, ResourceDescriptor::limitSet, ResourceDescriptor::free)
 			.containsExactly(2, true, 0);
 		waiting.join().release();
 		second.join().release();
 		assertThat(semaphores().fleet().semaphores()).singleElement()
-			.extracting(SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet, SemaphoreDescriptor::free)
+			.extracting(ResourceDescriptor::limit, ResourceDescriptor::limitSet, ResourceDescriptor::free)
 			.containsExactly(2, true, 2);
 		this.endpoint.limit("call/out", null, true, SecurityContext.NONE);
 		assertThat(semaphores().fleet().semaphores()).isEmpty();

@@ -74,12 +74,12 @@ class StoreTroubleTests {
 		Thread caller = new Thread(() -> this.locks.acquireAsync(LockRequest.of(STUCK)));
 		caller.start();
 		this.stuck.await();
-		LocksDescriptor view = new LocksEndpoint(this.engine).locks(null, null);
-		assertThat(view.held()).extracting(LocksDescriptor.HeldLock::key).containsExactly("stock");
+		UsageDescriptor view = new LocksEndpoint(this.engine).locks(null, null);
+		assertThat(view.held()).extracting(UsageDescriptor.Request::key).containsExactly("stock");
 		assertThat(view.cut()).isTrue();
 		assertThat(view.fleet().problem()).startsWith("The look at this instance failed: ");
-		SemaphoresDescriptor semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
-		assertThat(semaphores.held()).extracting(SemaphoresDescriptor.HeldPermits::key).containsExactly("calls");
+		UsageDescriptor semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
+		assertThat(semaphores.held()).extracting(UsageDescriptor.Request::key).containsExactly("calls");
 		assertThat(semaphores.cut()).isTrue();
 		assertThat(semaphores.fleet().problem()).startsWith("The look at this instance failed: ");
 		this.end.countDown();

@@ -4,9 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.holdfast.actuate.LockDescriptor;
+import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
-import io.holdfast.actuate.LocksDescriptor;
+import io.holdfast.actuate.ResourceDescriptor;
+import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.Slow;
@@ -85,15 +86,15 @@ class FleetRightsTests {
 		LocksEndpoint endpoint = endpoint(start());
 		first.locks().acquire("a");
 		await("both instances, and their reports").atMost(SOON).untilAsserted(() -> {
-			LocksDescriptor.FleetLocks seen = endpoint.locks(null, null).fleet();
+			FleetDescriptor seen = endpoint.locks(null, null).fleet();
 			assertThat(seen.problem()).isNull();
 			assertThat(seen.instances()).hasSize(2);
 			assertThat(seen.silent()).isEmpty();
-			assertThat(seen.locks()).extracting(LockDescriptor::key).containsExactly("a");
+			assertThat(seen.locks()).extracting(ResourceDescriptor::key).containsExactly("a");
 		});
 		for (String command : WATCHING.commands()) {
 			allow("-" + command);
-			LocksDescriptor seen = endpoint.locks(null, null);
+			UsageDescriptor seen = endpoint.locks(null, null);
 			if (command.equals("rpush")) {
 				// It is the other one that cannot answer.
 				assertThat(seen.fleet().silent()).hasSize(1);
@@ -115,7 +116,7 @@ class FleetRightsTests {
 		Instance instance = start();
 		await("the warning").atMost(SOON).until(() -> output.toString().contains(WARNING));
 		instance.locks().acquire("a");
-		LocksDescriptor seen = endpoint(instance).locks(null, null);
+		UsageDescriptor seen = endpoint(instance).locks(null, null);
 		assertThat(seen.held()).hasSize(1);
 		assertThat(seen.fleet().problem()).contains("does not give the application's user a right");
 		assertThat(endpoint(instance).lock("a").holders()).hasSize(1);

@@ -6,9 +6,10 @@ import java.time.Instant;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
-import io.holdfast.actuate.LockDescriptor;
-import io.holdfast.actuate.LocksDescriptor;
+import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.ResourceDescriptor;
+import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import org.junit.jupiter.api.DisplayName;
@@ -41,13 +42,11 @@ class OperatorViewTests extends FaultTestCase {
 				assertThat(young.fencingToken()).isBetween(old.fencingToken(), other.fencingToken());
 				// An instance may be too slow to tell in time.
 				await("both have told").atMost(SOON).untilAsserted(() -> {
-					LocksDescriptor.FleetLocks found = endpoint
-						.locks(null, null, null, null, null, LONG, Order.AGE, null)
-						.fleet();
-					assertThat(found.locks()).extracting(LockDescriptor::key).startsWith("rw");
+					FleetDescriptor found = endpoint.locks(null, null, null, null, null, LONG, Order.AGE, null).fleet();
+					assertThat(found.locks()).extracting(ResourceDescriptor::key).startsWith("rw");
 					assertThat(found.locks().get(0).granted()).isBefore(granted.plus(LONG.dividedBy(2)));
 					found = endpoint.locks(null, null, null, null, null, null, Order.AGE, null).fleet();
-					assertThat(found.locks()).extracting(LockDescriptor::key).containsExactly("rw", "other");
+					assertThat(found.locks()).extracting(ResourceDescriptor::key).containsExactly("rw", "other");
 				});
 			}
 		}

@@ -15,7 +15,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.redis.driver.ClusterNodes;
+import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
@@ -273,7 +273,7 @@ class ShardedWakeUpTests {
 			List<Waiting> waiting = keys().stream().map((key) -> waiting(instance, other, key)).toList();
 			// The first of each master, one after the other.
 			for (int slot : new int[] { 0, 5461, 10_922 }) {
-				cluster.move(ClusterNodes.keyAt(slot, "any")).finish();
+				cluster.move(ClusterMasters.keyAt(slot, "any")).finish();
 			}
 			waiting.forEach(Waiting::handOver);
 			awaitSharded(instance, other);

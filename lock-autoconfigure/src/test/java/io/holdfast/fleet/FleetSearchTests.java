@@ -7,13 +7,11 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.actuate.FoundDescriptor;
-import io.holdfast.actuate.LockDescriptor;
-import io.holdfast.actuate.LocksDescriptor;
+import io.holdfast.actuate.FleetDescriptor.Found;
 import io.holdfast.actuate.LocksEndpoint;
-import io.holdfast.actuate.SemaphoreDescriptor;
-import io.holdfast.actuate.SemaphoresDescriptor;
+import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.SemaphoresEndpoint;
+import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
@@ -96,9 +94,9 @@ class FleetSearchTests {
 		this.redis.execute(POPULATE, List.of(), String.valueOf(count));
 	}
 
-	private LocksDescriptor search(@Nullable String search, @Nullable State state, @Nullable Duration heldFor,
+	private UsageDescriptor search(@Nullable String search, @Nullable State state, @Nullable Duration heldFor,
 			@Nullable Order sort, @Nullable Integer page) {
-		LocksDescriptor found = this.endpoint.locks(null, 50, null, search, state, heldFor, sort, page);
+		UsageDescriptor found = this.endpoint.locks(null, 50, null, search, state, heldFor, sort, page);
 		assertThat(found.fleet().problem()).isNull();
 		assertThat(found.fleet().cursor()).isNull();
 		return found;
@@ -112,14 +110,14 @@ class FleetSearchTests {
 			.until(() -> counts(search(search, null, null, null, null)).complete());
 	}
 
-	private static FoundDescriptor counts(LocksDescriptor found) {
-		FoundDescriptor counts = found.fleet().found();
+	private static Found counts(UsageDescriptor found) {
+		Found counts = found.fleet().found();
 		assertThat(counts).isNotNull();
 		return counts;
 	}
 
-	private static List<String> keys(LocksDescriptor found) {
-		return found.fleet().locks().stream().map(LockDescriptor::key).toList();
+	private static List<String> keys(UsageDescriptor found) {
+		return found.fleet().locks().stream().map(ResourceDescriptor::key).toList();
 	}
 
 	@Test
@@ -128,14 +126,13 @@ class FleetSearchTests {
 		populate(4_999);
 		this.locks.acquire(LockRequest.of("Order:1").name("order"));
 		awaitCounted("order");
-		LocksDescriptor found = search("order", null, null, null, null);
+		UsageDescriptor found = search("order", null, null, null, null);
 		assertThat(keys(found)).containsExactly("Order:1");
 		assertThat(found.held()).hasSize(1);
 		assertThat(counts(found))
-			.extracting(FoundDescriptor::matching, FoundDescriptor::total, FoundDescriptor::held,
-					FoundDescriptor::waiting, FoundDescriptor::complete)
+			.extracting(Found::matching, Found::total, Found::held, Found::waiting, Found::complete)
 			.containsExactly(1, 5_000, 5_000, 499L, true);
-		LocksDescriptor contended = search("STOCK", State.CONTENDED, null, null, 10);
+		UsageDescriptor contended = search("STOCK", State.CONTENDED, null, null, 10);
 		assertThat(counts(contended).matching()).isEqualTo(499);
 		assertThat(keys(contended)).hasSize(49).startsWith("stock:004510").endsWith("stock:004990");
 		assertThat(contended.held()).isEmpty();
@@ -143,7 +140,7 @@ class FleetSearchTests {
 			assertThat(lock.queueLength()).isEqualTo(1);
 			assertThat(lock.holders().get(0).ttlMillis()).isBetween(1L, 300_000L);
 		});
-		LocksDescriptor oldest = search(null, null, null, Order.AGE, null);
+		UsageDescriptor oldest = search(null, null, null, Order.AGE, null);
 		assertThat(keys(oldest)).startsWith("stock:004999", "stock:004998");
 		assertThat(oldest.fleet().locks().get(0).granted()).isBetween(counts(oldest).counted().minusSeconds(5_100),
 				counts(oldest).counted().minusSeconds(4_990));
@@ -157,7 +154,7 @@ class FleetSearchTests {
 		this.locks.acquire("a//b;c").release();
 		LockLease lease = this.locks.acquire(LockRequest.of("a//b;c").name("odd"));
 		assertThat(keys(search(null, null, null, null, 1))).containsExactly("a//b;c");
-		LocksDescriptor one = this.endpoint.locks(null, null, "a//b;c", null, null, null, null, null);
+		UsageDescriptor one = this.endpoint.locks(null, null, "a//b;c", null, null, null, null, null);
 		assertThat(one.fleet().locks()).singleElement().satisfies((lock) -> {
 			assertThat(lock.fencingToken()).isEqualTo(lease.fencingToken());
 			assertThat(lock.holders().get(0).thread()).isEqualTo(Thread.currentThread().getName());
@@ -179,13 +176,11 @@ class FleetSearchTests {
 		DefaultSemaphoreService service = new DefaultSemaphoreService(this.engine);
 		service.acquire(SemaphoreRequest.of("carrier", 3));
 		service.acquire(SemaphoreRequest.of("geocoder", 3));
-		SemaphoresDescriptor found = this.semaphores.semaphores(null, null, null, "CARR", null, null, null);
-		assertThat(found.fleet().semaphores()).extracting(SemaphoreDescriptor::key).containsExactly("carrier");
+		UsageDescriptor found = this.semaphores.semaphores(null, null, null, "CARR", null, null, null);
+		assertThat(found.fleet().semaphores()).extracting(ResourceDescriptor::key).containsExactly("carrier");
 		assertThat(found.held()).hasSize(1);
-		assertThat(found.fleet().found()).isNotNull()
-			.extracting(FoundDescriptor::matching, FoundDescriptor::total)
-			.containsExactly(1, 2);
-		SemaphoresDescriptor one = this.semaphores.semaphores(null, null, "geocoder", null, null, null, null);
+		assertThat(found.fleet().found()).isNotNull().extracting(Found::matching, Found::total).containsExactly(1, 2);
+		UsageDescriptor one = this.semaphores.semaphores(null, null, "geocoder", null, null, null, null);
 		assertThat(one.fleet().semaphores()).singleElement()
 			.satisfies(
 					(each) -> assertThat(each.holders().get(0).thread()).isEqualTo(Thread.currentThread().getName()));
@@ -214,10 +209,9 @@ class FleetSearchTests {
 		populate(100_000);
 		awaitCounted("0999");
 		long start = System.nanoTime();
-		LocksDescriptor found = search("0999", State.CONTENDED, null, Order.AGE, null);
+		UsageDescriptor found = search("0999", State.CONTENDED, null, Order.AGE, null);
 		long millis = (System.nanoTime() - start) / 1_000_000;
-		assertThat(counts(found)).extracting(FoundDescriptor::matching, FoundDescriptor::total)
-			.containsExactly(11, 100_000);
+		assertThat(counts(found)).extracting(Found::matching, Found::total).containsExactly(11, 100_000);
 		assertThat(keys(found)).startsWith("stock:099990");
 		assertThat(millis).isLessThan(2_000);
 	}

@@ -9,11 +9,12 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.actuate.DeadlockDescriptor;
+import io.holdfast.actuate.FleetDescriptor.Deadlock;
+import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.InstanceDescriptor;
-import io.holdfast.actuate.LockDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
-import io.holdfast.actuate.LocksDescriptor;
+import io.holdfast.actuate.ResourceDescriptor;
+import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -45,7 +46,7 @@ class WhoWaitsForWhomTests {
 		this.own = this.fleet.engine(this.locks).fleet().instance();
 	}
 
-	private LocksDescriptor.FleetLocks seen() {
+	private FleetDescriptor seen() {
 		return this.endpoint.locks(null, null).fleet();
 	}
 
@@ -92,12 +93,12 @@ class WhoWaitsForWhomTests {
 		between.countDown();
 		await("a cycle").atMost(Fleet.PATIENCE).until(() -> !seen().cycles().isEmpty());
 		assertThat(seen().cycles()).singleElement()
-			.extracting(DeadlockDescriptor::waits)
+			.extracting(Deadlock::waits)
 			.satisfies((waits) -> assertThat(waits).containsExactlyInAnyOrder(
-					new DeadlockDescriptor.DeadlockWait(this.own, "buyer", "stock:2",
-							new DeadlockDescriptor.Actor(other, "seller")),
-					new DeadlockDescriptor.DeadlockWait(other, "seller", "stock:1",
-							new DeadlockDescriptor.Actor(this.own, "buyer"))));
+					new FleetDescriptor.DeadlockWait(this.own, "buyer", "stock:2",
+							new FleetDescriptor.Actor(other, "seller")),
+					new FleetDescriptor.DeadlockWait(other, "seller", "stock:1",
+							new FleetDescriptor.Actor(this.own, "buyer"))));
 		buyer.interrupt();
 		buyer.join();
 		worker.awaitUsed("seller");
@@ -118,7 +119,7 @@ class WhoWaitsForWhomTests {
 		worker.awaitGranted("seller");
 		worker.acquireBoth("second", "stock:1", "nothing");
 		await().until(() -> this.endpoint.lock("stock:1").inside().size() == 1);
-		LockDescriptor stock = this.endpoint.lock("stock:1");
+		ResourceDescriptor stock = this.endpoint.lock("stock:1");
 		assertThat(stock.holders()).singleElement().satisfies((holder) -> {
 			assertThat(holder.instance()).isEqualTo(other);
 			assertThat(holder.thread()).isEqualTo("seller");
@@ -126,15 +127,15 @@ class WhoWaitsForWhomTests {
 		});
 		// It waits inside of the instance that holds the lock, and not in Redis.
 		assertThat(stock.queue()).isEmpty();
-		assertThat(stock.inside()).extracting(LockDescriptor.LockWaiter::thread).containsExactly("second");
+		assertThat(stock.inside()).extracting(ResourceDescriptor.Waiter::thread).containsExactly("second");
 		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
-		LockDescriptor blocked = this.endpoint.lock("blocker");
+		ResourceDescriptor blocked = this.endpoint.lock("blocker");
 		assertThat(blocked.holders()).singleElement()
-			.extracting(LockDescriptor.LockHolder::instance, LockDescriptor.LockHolder::thread,
-					LockDescriptor.LockHolder::name)
+			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::thread,
+					ResourceDescriptor.Holder::name)
 			.containsExactly(this.own, Thread.currentThread().getName(), "block");
 		assertThat(blocked.queue()).singleElement()
-			.extracting(LockDescriptor.LockWaiter::instance, LockDescriptor.LockWaiter::thread)
+			.extracting(ResourceDescriptor.Waiter::instance, ResourceDescriptor.Waiter::thread)
 			.containsExactly(other, "seller");
 		assertThat(blocked.inside()).isEmpty();
 		blocker.release();
@@ -151,7 +152,7 @@ class WhoWaitsForWhomTests {
 		await().until(() -> seen().silent().isEmpty());
 		worker.freeze();
 		long start = System.nanoTime();
-		LocksDescriptor.FleetLocks seen = seen();
+		FleetDescriptor seen = seen();
 		Duration time = Duration.ofNanos(System.nanoTime() - start);
 		worker.thaw();
 		assertThat(seen.silent()).containsExactly(frozen);

@@ -99,27 +99,26 @@ class ScriptMutantTests {
 		List<String> permits = List.of("redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterPermitStoreTests", "redis.RedisLeaseStoreTests",
 				"redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
-		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
+		List<String> fleet = List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
-		List.of("lib-lock", "lock-acquire", "lock-release", "lock-end").forEach((file) -> tests.put(file, locks));
+		List.of("lock-acquire", "lock-release").forEach((file) -> tests.put(file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
-				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests"));
-		List.of("lib-permits", "permits-acquire", "permits-release", "permits-end", "permits-limit", "permits-renew")
-			.forEach((file) -> tests.put(file, permits));
+				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
+				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.ClusterPermitStoreTests"));
+		List.of("permits-acquire", "permits-release", "limit").forEach((file) -> tests.put(file, permits));
+		tests.put("lib-queue",
+				Stream.of(locks.subList(0, 1), permits, locks).flatMap(List::stream).distinct().toList());
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
-		tests.put("lock-inspect", List.of("redis.fleet.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
-				"redis.RedisPermitStoreTests", "redis.LeftoversOfVersion1Tests"));
-		tests.put("permits-inspect", List.of("redis.RedisPermitStoreTests", "redis.fleet.RedisFleetStoreTests",
-				"redis.RedisPermitFaultTests"));
+		tests.put("inspect", List.of("redis.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
+				"redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests"));
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
-		tests.put("fleet-join", List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests",
-				"redis.RedisFaultTests"));
-		List.of("rights", "fleet-rights")
-			.forEach((file) -> tests.put(file, List.of("redis.diagnostics.RedisDiagnosticsTests")));
+		tests.put("fleet-join",
+				List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests", "redis.RedisFaultTests"));
+		tests.put("rights", List.of("redis.RedisDiagnosticsTests"));
 		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
-		tests.put("confirm", List.of("redis.replica.LettuceConfirmingConnectionTests"));
+		tests.put("confirm", List.of("redis.LettuceConfirmingConnectionTests"));
 		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("write", List.of("faults.RefusalHealthTests"));
@@ -217,7 +216,7 @@ class ScriptMutantTests {
 		return Stream.concat(this.scripts.keySet().stream(), Stream.of(plain, grace).flatMap((options) -> {
 			StoreScripts scripts = StoreScripts.of(options, false);
 			return Stream.of(scripts.acquire(), scripts.release(), scripts.renew(), scripts.acquirePermits(),
-					scripts.releasePermits(), scripts.limitPermits(), scripts.renewPermits());
+					scripts.releasePermits(), scripts.limit());
 		}));
 	}
 

@@ -96,17 +96,48 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a marker of its readers in the queue is granted nothing, and no hindrance")
+	@DisplayName("a marker of its readers in the queue holds nothing: it is granted nothing, and no hindrance")
 	void marker() {
-		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":7:5000:sr", 1);
-		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":8:5000:pr", 2);
+		addMarkers();
 		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount).containsExactly(null, 0);
 		granted(this.a.acquire("1"));
+		addMarkers();
 		this.a.release("1");
-		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":8:5000:pr", 2);
+		assertThat(this.redis.hasKey(this.keys.lock())).isFalse();
+		assertThat(this.redis.hasKey(this.keys.queue())).isFalse();
+		addMarkers();
 		granted(this.b.acquire(LOCK, reader(this.b, "1")));
 		assertThat(this.redis.opsForZSet().range(this.keys.lock(), 0, -1)).containsExactly(this.b.token("1") + ":r");
 		assertThat(this.redis.hasKey(this.keys.queue())).isFalse();
+	}
+
+	@Test
+	@DisplayName("a marker beside its readers goes with them")
+	void markerBesideReaders() {
+		addMarkers();
+		setOfHolders("1");
+	}
+
+	private void addMarkers() {
+		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":7:5000:sr", 1);
+		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":8:5000:pr", 2);
+		this.redis.expire(this.keys.queue(), Duration.ofMillis(LEASE));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "s", "p" })
+	@DisplayName("one of its waiters is busy for its claim at most, if it polled")
+	void waiter(String mode) {
+		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":7:" + SHORT + ":" + mode, 1);
+		if (mode.equals("s")) {
+			granted(this.a.acquire("1"));
+			return;
+		}
+		Busy busy = busy(this.a.acquire("1"));
+		assertThat(busy.owner()).isEqualTo(GONE);
+		assertThat(busy.ownerTtlMillis()).isBetween(1L, SHORT);
+		await().atMost(Duration.ofSeconds(10)).until(() -> !this.redis.hasKey(this.keys.lock()));
+		granted(this.a.acquire("1"));
 	}
 
 	@Test

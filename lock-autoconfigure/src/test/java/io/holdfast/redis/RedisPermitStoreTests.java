@@ -112,7 +112,8 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
 		busy(acquire(this.b, "1", 2));
 		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "4")
-			.containsOnlyKeys("used", "until", "asked", this.a.token("2"), this.b.token("1"));
+			.containsEntry("fence", "0")
+			.containsOnlyKeys("used", "until", "asked", "fence", this.a.token("2"), this.b.token("1"));
 		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
 	}
 

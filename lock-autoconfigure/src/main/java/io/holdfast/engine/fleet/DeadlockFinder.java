@@ -19,11 +19,11 @@ import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * Finds threads that wait for each other's locks in a circle. A thread that waits for a
- * lock waits for all who hold it; what belongs to no thread waits for no other.
+ * lock waits for all its holders; a request of no thread waits for no other.
  *
  * <p>
- * The graph of who waits for whom: R. C. Holt, <em>Some Deadlock Properties of Computer
- * Systems</em>, ACM Computing Surveys 4 (1972).
+ * The graph of waits: R. C. Holt, <em>Some Deadlock Properties of Computer Systems</em>,
+ * ACM Computing Surveys 4 (1972).
  */
 final class DeadlockFinder {
 
@@ -36,15 +36,9 @@ final class DeadlockFinder {
 	/** The same from the other end. */
 	private final Map<Object, Set<Object>> reversed = new HashMap<>();
 
-	private DeadlockFinder(Collection<InstanceReport> reports) {
-		for (InstanceReport report : reports) {
-			report.waits().stream().filter(DeadlockFinder::counts).forEach((wait) -> {
-				way(actor(report, wait), wait.resource().key());
-			});
-			report.holds().stream().filter(DeadlockFinder::counts).forEach((hold) -> {
-				way(hold.resource().key(), actor(report, hold));
-			});
-		}
+	private DeadlockFinder(FleetReport report) {
+		report.waits().filter(DeadlockFinder::counts).forEach((wait) -> way(actor(wait), wait.resource().key()));
+		report.holds().filter(DeadlockFinder::counts).forEach((hold) -> way(hold.resource().key(), actor(hold)));
 	}
 
 	private static boolean counts(Entry entry) {
@@ -58,11 +52,11 @@ final class DeadlockFinder {
 
 	/**
 	 * Find cycles.
-	 * @param reports of all instances
+	 * @param report of all instances
 	 * @return cycles, of which no two have a thread or a key in common
 	 */
-	static List<List<ThreadWait>> find(Collection<InstanceReport> reports) {
-		return new DeadlockFinder(reports).find();
+	static List<List<ThreadWait>> find(FleetReport report) {
+		return new DeadlockFinder(report).find();
 	}
 
 	private List<List<ThreadWait>> find() {
@@ -79,7 +73,7 @@ final class DeadlockFinder {
 		return cycles;
 	}
 
-	/** Remove nodes, and with them those that lead nowhere else. */
+	/** Remove nodes, and with them the nodes that lead nowhere else. */
 	private void remove(Collection<?> nodes) {
 		Deque<Object> next = new ArrayDeque<>(nodes);
 		while (!next.isEmpty()) {
@@ -133,8 +127,8 @@ final class DeadlockFinder {
 		return List.copyOf(cycle);
 	}
 
-	private static WaitingThread actor(InstanceReport report, Entry entry) {
-		return new WaitingThread(report.instance(), entry.threadId(), String.valueOf(entry.thread()));
+	private static WaitingThread actor(Entry entry) {
+		return new WaitingThread(entry.instance(), entry.threadId(), String.valueOf(entry.thread()));
 	}
 
 }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -16,17 +17,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
-import io.holdfast.engine.fleet.FleetCatalog.Stretch;
+import io.holdfast.engine.fleet.FleetCatalog.Line;
 import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
-import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
@@ -37,8 +38,8 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * View of holders and waiters in all instances that share an engine's store: for those
- * who watch. Nothing here contains a token or an instance's id. Its methods block until
+ * View of holders and waiters in all instances that share an engine's store, for
+ * operators. Nothing here contains a token or an instance's id. Its methods block until
  * the store has answered, and throw {@link LeaseStoreException} if it fails. Thread-safe.
  *
  * @since 0.1.0
@@ -89,9 +90,9 @@ public final class Fleet {
 	}
 
 	/**
-	 * Have this instance known to those who watch, from its engine's start on until that
-	 * is shut down. Done in the background. It gets no leases if others do not fit it;
-	 * other trouble is logged once, and harms nothing.
+	 * Show this instance to operators, from its engine's start on until that is shut
+	 * down. Done in the background. It gets no leases if others do not fit it; other
+	 * trouble is logged once, and harms nothing.
 	 * @param info tells of this instance, once; may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
@@ -104,10 +105,7 @@ public final class Fleet {
 
 	/** Have this instance known to the others, from now on. */
 	public void join() {
-		InstanceRegistration known = this.membership;
-		if (known != null) {
-			known.join();
-		}
+		Optional.ofNullable(this.membership).ifPresent(InstanceRegistration::join);
 	}
 
 	/**
@@ -159,7 +157,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * By what this instance is known to others.
+	 * Public id of this instance.
 	 * @return eight hexadecimal digits, from which its id cannot be told
 	 */
 	public String instance() {
@@ -167,7 +165,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what is told of this instance.
+	 * Return the description of this instance.
 	 * @return its application and so on, or {@code null} if that is not known (yet)
 	 */
 	public @Nullable InstanceInfo info() {
@@ -177,7 +175,7 @@ public final class Fleet {
 
 	/**
 	 * Return the instances that share the store, as far as they are known.
-	 * @return those that said last that they are there, the latest first
+	 * @return the instances, the latest sign of life first
 	 */
 	public List<Member> members() {
 		return answer(
@@ -195,8 +193,8 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what this instance itself holds and waits for. Asks no store, but fails in
-	 * the same way if what is under way does not come back.
+	 * Return the holds and waits of this instance itself. Asks no store, but fails in the
+	 * same way if commands under way are not answered.
 	 * @param key the key of the only thing that is wanted, of which all is looked at, or
 	 * {@code null}
 	 * @return its report
@@ -206,19 +204,19 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what this instance itself holds. Does not wait.
-	 * @return its report without what it waits for, as one that is cut
+	 * Return the holds of this instance itself. Does not wait.
+	 * @return its report without its waits, as one that is cut
 	 */
 	public InstanceReport holds() {
 		return this.reporter.holds();
 	}
 
 	/**
-	 * Return what all instances hold and wait for, as they know it themselves. They are
+	 * Return the holds and waits of all instances, as they know them themselves. They are
 	 * asked, and have a second to answer; an instance that does not receive wake-ups is
 	 * silent. A call during the same question of another thread gets its answers.
-	 * @param key the key that is asked for above all: what is held and waited for of it
-	 * is in a report that is cut, too; or {@code null}
+	 * @param key the most important key: its holds and waits are in a report that is cut,
+	 * too; or {@code null}
 	 * @return their reports
 	 */
 	public FleetReport reports(@Nullable String key) {
@@ -254,17 +252,16 @@ public final class Fleet {
 	 * Threads that wait for each other's locks in a circle: none of them goes on before
 	 * one of them gives up. If there seem to be any the instances are asked again, so
 	 * that waits which ended in between are not taken for a circle.
-	 * @param reports what the instances have reported
-	 * @return the circles; in each one, each waits for who is the next one's waiter
+	 * @param reports the reports of the instances
+	 * @return the circles; in each one, each wait is for the waiter of the next one
 	 */
 	public List<List<ThreadWait>> cycles(FleetReport reports) {
-		return DeadlockFinder.find(reports.reports()).isEmpty() ? List.of()
-				: DeadlockFinder.find(reports.lasting(reports(null)).reports());
+		return DeadlockFinder.find(reports).isEmpty() ? List.of() : DeadlockFinder.find(reports.lasting(reports(null)));
 	}
 
 	/**
 	 * Some of all that is held or waited for, or has a limit, in no order.
-	 * @param family of what
+	 * @param family the family
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param wanted how many are enough, at least 1; there may be a few more, or fewer if
 	 * they are far between in the store
@@ -276,7 +273,7 @@ public final class Fleet {
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
 		do {
-			Stretch part = part(family, at, wanted - found.size(), MOST_IN_LIST);
+			Standings part = part(family, at, wanted - found.size(), MOST_IN_LIST);
 			found.addAll(part.standings());
 			at = part.cursor();
 		}
@@ -284,28 +281,30 @@ public final class Fleet {
 		return new Standings(found, at);
 	}
 
-	private Stretch part(Family family, @Nullable String cursor, int wanted, int most) {
-		Page page = scan(family, cursor, wanted, "The look for " + what(family));
-		return new Stretch(answer(lookAt(family, page.finds(), most), "The look at " + what(family)), page.cursor());
+	private Standings part(Family family, @Nullable String cursor, int wanted, int most) {
+		// Not inside of send(..), where what the caller did wrong would be a failure.
+		CompletableFuture<Page> scan = this.context.store.fleet().scan(family, cursor, wanted);
+		Page page = answer(this.context.send(Command.INSPECT, () -> scan), "The look for " + what(family));
+		List<Find> finds = page.finds();
+		List<Standing> standings = lookAt(family, finds.stream().map(Find::key), most);
+		return new Standings(IntStream.range(0, finds.size())
+			.filter((i) -> finds.get(i).counts(standings.get(i)))
+			.mapToObj(standings::get)
+			.toList(), page.cursor());
 	}
 
 	/**
 	 * Some of all that is held or waited for, or has a limit, and of how much. Looks
 	 * through all of it for a second at most, and goes on there when it is asked again.
-	 * @param family of what
+	 * @param family the family
 	 * @param query which of it
-	 * @param told what instances have reported of keys
+	 * @param told the reports of instances by key
 	 * @return a page as of now, by a catalogue that may be older
 	 */
 	public Found find(Family family, StandingQuery query, Map<String, Told> told) {
 		FleetCatalog catalog = Objects.requireNonNull(this.catalogs.get(family));
 		Selection selection = catalog.find(query, told);
-		List<CompletableFuture<Standing>> looks = selection.lines()
-			.stream()
-			.map((line) -> lookAt(family, line.key(), MOST_IN_LIST))
-			.toList();
-		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(family));
-		List<Standing> standings = looks.stream().map(CompletableFuture::join).toList();
+		List<Standing> standings = lookAt(family, selection.lines().stream().map(Line::key), MOST_IN_LIST);
 		Set<String> late = new HashSet<>();
 		for (int i = 0; i < standings.size(); i++) {
 			if (selection.lines().get(i).isLate(standings.get(i))) {
@@ -320,34 +319,17 @@ public final class Fleet {
 		return family.name().toLowerCase(Locale.ROOT);
 	}
 
-	private Page scan(Family family, @Nullable String cursor, int wanted, String what) {
-		FleetStore store = this.context.store.fleet();
-		// Not inside of send(..), where what the caller did wrong would be a failure.
-		CompletableFuture<Page> page = store.scan(family, cursor, wanted);
-		return answer(this.context.send(Command.INSPECT, () -> page), what);
-	}
-
-	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds, int most) {
-		List<CompletableFuture<Standing>> looks = finds.stream()
-			.map((find) -> lookAt(family, find.key(), most))
-			.toList();
-		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
-			List<Standing> standings = new ArrayList<>();
-			for (int i = 0; i < looks.size(); i++) {
-				Standing standing = BlockingWait.join(looks.get(i));
-				if (finds.get(i).counts(standing)) {
-					standings.add(standing);
-				}
-			}
-			return standings;
-		});
+	private List<Standing> lookAt(Family family, Stream<String> keys, int most) {
+		List<CompletableFuture<Standing>> looks = keys.map((key) -> lookAt(family, key, most)).toList();
+		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(family));
+		return looks.stream().map(CompletableFuture::join).toList();
 	}
 
 	/**
 	 * Look at one thing.
-	 * @param family what it is
+	 * @param family its family
 	 * @param key its key, as its user named it
-	 * @return what is there
+	 * @return the holders and waiters
 	 */
 	public Standing look(Family family, String key) {
 		return answer(lookAt(family, key, MOST_OF_ONE), "The look at '" + key + "'");
@@ -363,19 +345,20 @@ public final class Fleet {
 	}
 
 	/**
-	 * A page of what there is.
+	 * A page of a family.
 	 *
-	 * @param standings what was found
+	 * @param standings the keys on the page
 	 * @param cursor where the next page begins, or {@code null} if there is none
 	 */
 	public record Standings(List<Standing> standings, @Nullable String cursor) {
 	}
 
 	/**
-	 * A page of what a query matches.
+	 * A page of a query's matches.
 	 *
-	 * @param standings what is there now; of what was released since, nothing is held
-	 * @param late the keys of those that are held and were not renewed in time
+	 * @param standings the keys as they are now; one that was released since has no
+	 * holders
+	 * @param late the held keys that were not renewed in time
 	 * @param matching how many match the query
 	 * @param total how many there are
 	 * @param held how many of them are held

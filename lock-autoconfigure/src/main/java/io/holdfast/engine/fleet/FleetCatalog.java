@@ -12,6 +12,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
+import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
@@ -20,7 +21,7 @@ import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catalogue of all that the store keeps of one family, for those who search and sort. It
+ * Catalogue of all that the store keeps of one family, for searches and sorted pages. It
  * is written only while it is asked for: each question goes on for a second at most, and
  * gets the last complete one, if there is any. Between two walks over the store there is
  * a rest of nine times as long. Thread-safe.
@@ -38,7 +39,7 @@ final class FleetCatalog {
 
 	private final LongSupplier clock;
 
-	private final Function<@Nullable String, Stretch> source;
+	private final Function<@Nullable String, Standings> source;
 
 	/** Held by the one that walks. */
 	private final ReentrantLock walking = new ReentrantLock();
@@ -47,7 +48,7 @@ final class FleetCatalog {
 
 	// Guarded by 'walking':
 
-	/** What was found by the walk that has not ended, or {@code null}. */
+	/** Findings of the walk that has not ended, or {@code null}. */
 	private @Nullable Map<String, Line> found;
 
 	private @Nullable String cursor;
@@ -62,7 +63,7 @@ final class FleetCatalog {
 	 * Create it.
 	 * @param source gives a part of all that there is from a cursor on; blocks
 	 */
-	FleetCatalog(LongSupplier clock, Function<@Nullable String, Stretch> source) {
+	FleetCatalog(LongSupplier clock, Function<@Nullable String, Standings> source) {
 		this.clock = clock;
 		this.source = source;
 	}
@@ -70,7 +71,7 @@ final class FleetCatalog {
 	/**
 	 * Find a page. Blocks while the store is asked: for a second, or until others that
 	 * ask for the first time have done so.
-	 * @param told what instances have reported of keys
+	 * @param told the reports of instances by key
 	 */
 	Selection find(StandingQuery query, Map<String, Told> told) {
 		Edition edition = edition();
@@ -129,7 +130,7 @@ final class FleetCatalog {
 			}
 			Edition before = this.current;
 			do {
-				Stretch part = this.source.apply(this.cursor);
+				Standings part = this.source.apply(this.cursor);
 				for (Standing standing : part.standings()) {
 					String key = standing.resource().key();
 					lines.put(key, Line.of(standing, (before != null) ? before.lines.get(key) : null));
@@ -161,18 +162,9 @@ final class FleetCatalog {
 	}
 
 	/**
-	 * Some of all that there is.
-	 *
-	 * @param standings what was found
-	 * @param cursor where to go on, or {@code null} if that was all
-	 */
-	record Stretch(List<Standing> standings, @Nullable String cursor) {
-	}
-
-	/**
 	 * A page, and how much there is.
 	 *
-	 * @param lines what is on the page
+	 * @param lines the lines of the page
 	 * @param matching how many match the query
 	 * @param total how many there are
 	 * @param held how many of them are held

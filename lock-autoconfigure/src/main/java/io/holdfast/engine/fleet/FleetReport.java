@@ -1,11 +1,11 @@
 package io.holdfast.engine.fleet;
 
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.LockMode;
@@ -20,61 +20,64 @@ import org.jspecify.annotations.Nullable;
  * The reports of the instances of a fleet. Their reports are of slightly different
  * moments.
  *
- * @param reports what was reported, that of the instance which asked first
+ * @param reports the reports, that of the asking instance first
  * @param silent the instances that did not report in time
  * @since 0.1.0
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 
+	/** Return the report of one instance. */
+	public static FleetReport of(InstanceReport report) {
+		return new FleetReport(List.of(report), List.of());
+	}
+
+	/** Return the holds of all instances. */
+	Stream<Entry> holds() {
+		return this.reports.stream().flatMap((report) -> report.holds().stream());
+	}
+
+	/** Return the waits of all instances. */
+	Stream<Entry> waits() {
+		return this.reports.stream().flatMap((report) -> report.waits().stream());
+	}
+
 	/**
-	 * Return what was reported of a holder or a waiter.
-	 * @param place who
+	 * Return the report of a holder or a waiter.
+	 * @param place the holder or waiter
 	 * @return the entry, or {@code null} if nothing was reported of it
 	 */
 	public @Nullable Entry find(Place place) {
-		return of(place.instance()).flatMap((report) -> Stream.concat(report.holds().stream(), report.waits().stream()))
-			.filter((entry) -> entry.number() == place.number())
-			.findFirst()
-			.orElse(null);
+		return Stream.concat(holds(), waits()).filter((entry) -> isAt(place, entry)).findFirst().orElse(null);
+	}
+
+	private static boolean isAt(Place place, Entry entry) {
+		return entry.number() == place.number() && entry.instance().equals(place.instance());
 	}
 
 	/**
 	 * Return the waits inside of instances, without a place in the store.
-	 * @param standing what the store tells of it
+	 * @param standing the key in the store
 	 * @return the waits, in the order of the instances and their own
 	 */
-	public Stream<InstanceWait> inside(Standing standing) {
-		boolean semaphore = standing.resource().kind() == Kind.SEMAPHORE;
-		return this.reports.stream()
-			.flatMap((report) -> report.waits().stream().map((wait) -> new InstanceWait(report.instance(), wait)))
-			.filter((waiting) -> waiting.entry().resource().key().equals(standing.resource().key())
-					&& (waiting.entry().resource().kind() == Kind.SEMAPHORE) == semaphore)
-			.filter((waiting) -> standing.queue()
-				.stream()
-				.noneMatch((place) -> place.number() == waiting.entry().number()
-						&& waiting.instance().equals(place.instance())));
+	public Stream<Entry> inside(Standing standing) {
+		return waits().filter((wait) -> wait.resource().equals(standing.resource()))
+			.filter((wait) -> standing.queue().stream().noneMatch((place) -> isAt(place, wait)));
 	}
 
 	/**
-	 * Return what the store does not tell of keys.
-	 * @param family of what
+	 * Return the part of keys that the store does not tell.
+	 * @param family the family
 	 * @param now the time in microseconds since 1970
-	 * @return what was reported, by key
+	 * @return the reports, by key
 	 */
 	public Map<String, Told> told(Family family, long now) {
 		Map<String, Told> told = new HashMap<>();
-		for (InstanceReport report : this.reports) {
-			report.waits().stream().filter((wait) -> isOf(family, wait)).forEach((wait) -> {
-				told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE), Told::and);
-			});
-			report.holds().stream().filter((hold) -> isOf(family, hold)).forEach((hold) -> {
-				// Of an exclusive lock the store knows better, and an old one is lost.
-				if (hold.mode() == LockMode.READ) {
-					told.merge(hold.resource().key(), new Told(0, now - TimeUnit.MILLISECONDS.toMicros(hold.millis())),
-							Told::and);
-				}
-			});
-		}
+		waits().filter((wait) -> isOf(family, wait))
+			.forEach((wait) -> told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE), Told::and));
+		// Of an exclusive lock the store knows better, and an old one is lost.
+		holds().filter((hold) -> isOf(family, hold) && hold.mode() == LockMode.READ)
+			.forEach((hold) -> told.merge(hold.resource().key(),
+					new Told(0, now - TimeUnit.MILLISECONDS.toMicros(hold.millis())), Told::and));
 		return told;
 	}
 
@@ -82,33 +85,25 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 		return (entry.resource().kind() == Kind.SEMAPHORE) == (family == Family.SEMAPHORES);
 	}
 
-	private Stream<InstanceReport> of(@Nullable String instance) {
-		return this.reports.stream().filter((report) -> report.instance().equals(instance));
-	}
-
 	/**
-	 * Return what was the same when the instances were asked again: between the two times
-	 * all of it was so at once. A number alone does not tell, since one thread may go on
-	 * with that of another.
-	 * @param later what they reported then
-	 * @return what is in both
+	 * Return the part that was the same when the instances were asked again: between the
+	 * two times all of it was so at once. A number alone does not tell, since one thread
+	 * may go on with that of another.
+	 * @param later the second reports
+	 * @return the common part
 	 */
 	FleetReport lasting(FleetReport later) {
-		return new FleetReport(this.reports.stream().map((report) -> {
-			Set<Same> holds = new HashSet<>();
-			Set<Same> waits = new HashSet<>();
-			later.of(report.instance()).forEach((then) -> {
-				then.holds().forEach((hold) -> holds.add(Same.of(hold)));
-				then.waits().forEach((wait) -> waits.add(Same.of(wait)));
-			});
-			return new InstanceReport(report.instance(),
+		Set<Same> holds = later.holds().map(Same::of).collect(Collectors.toSet());
+		Set<Same> waits = later.waits().map(Same::of).collect(Collectors.toSet());
+		return new FleetReport(this.reports.stream()
+			.map((report) -> new InstanceReport(report.instance(),
 					report.holds().stream().filter((hold) -> holds.contains(Same.of(hold))).toList(),
-					report.waits().stream().filter((wait) -> waits.contains(Same.of(wait))).toList(), report.cut());
-		}).toList(), this.silent);
+					report.waits().stream().filter((wait) -> waits.contains(Same.of(wait))).toList(), report.cut()))
+			.toList(), this.silent);
 	}
 
 	/**
-	 * Summary of what instances report of one key.
+	 * Summary of the instances' reports of one key.
 	 *
 	 * @param waits how many wait, in the queue or inside of their instances, at least
 	 * @param since since when it is held by its oldest reader, in microseconds since
@@ -126,21 +121,12 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/** The part of a hold, or of the wait of a thread, that does not change. */
-	private record Same(long number, long threadId, long fence) {
+	private record Same(String instance, long number, long threadId, long fence) {
 
 		static Same of(Entry entry) {
-			return new Same(entry.number(), entry.threadId(), entry.fence());
+			return new Same(entry.instance(), entry.number(), entry.threadId(), entry.fence());
 		}
 
-	}
-
-	/**
-	 * A wait of an instance.
-	 *
-	 * @param instance which instance
-	 * @param entry what it reported of it
-	 */
-	public record InstanceWait(String instance, Entry entry) {
 	}
 
 }

@@ -45,7 +45,7 @@ public final class ReportCodec {
 		return Stream
 			.of(what, entry.number(), entry.resource().kind(), entry.permits(), entry.threadId(), entry.millis(),
 					entry.ttlMillis(), entry.fence(), entry.resource().key(), shown(entry.name()),
-					shown(entry.thread()))
+					shown(entry.thread()), shown(entry.note()))
 			.map(String::valueOf)
 			.collect(Collectors.joining(FIELD));
 	}
@@ -69,7 +69,7 @@ public final class ReportCodec {
 			List<Entry> waits = new ArrayList<>();
 			for (String line : lines.subList(1, Math.min(lines.size(), 1 + 2 * InstanceReport.MOST))) {
 				String[] fields = line.split(FIELD, -1);
-				(fields[0].equals("H") ? holds : waits).add(entry(fields));
+				(fields[0].equals("H") ? holds : waits).add(entry(head[0], fields));
 			}
 			return head[0].matches("[0-9a-f]{8}") ? new InstanceReport(head[0], holds, waits, head[1].equals("1"))
 					: null;
@@ -80,15 +80,16 @@ public final class ReportCodec {
 		}
 	}
 
-	private static Entry entry(String[] fields) {
+	private static Entry entry(String instance, String[] fields) {
 		if (fields.length < FIELDS) {
 			throw new IllegalArgumentException("Fields are missing");
 		}
 		long threadId = Long.parseLong(fields[4]);
 		Resource resource = new Resource(Kind.valueOf(fields[2]), fields[8]);
-		return new Entry(Long.parseLong(fields[1]), resource, Integer.parseInt(fields[3]),
+		return new Entry(instance, Long.parseLong(fields[1]), resource, Integer.parseInt(fields[3]),
 				fields[9].isEmpty() ? null : fields[9], fields[10].isEmpty() ? null : fields[10], threadId,
-				Long.parseLong(fields[5]), Long.parseLong(fields[6]), Long.parseLong(fields[7]));
+				Long.parseLong(fields[5]), Long.parseLong(fields[6]), Long.parseLong(fields[7]),
+				(fields.length == FIELDS || fields[FIELDS].isEmpty()) ? null : fields[FIELDS]);
 	}
 
 }

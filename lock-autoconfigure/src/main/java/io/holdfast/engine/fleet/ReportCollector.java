@@ -83,22 +83,28 @@ final class ReportCollector {
 	 */
 	CompletableFuture<FleetReport> ask(String instanceId) {
 		return this.context.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
-			.thenCompose((asked) -> collect(asked, List.of(), FIRST_LOOK));
+			.thenCompose((asked) -> collect(asked, new LinkedHashMap<>(), FIRST_LOOK));
 	}
 
 	/** Wait for those who have not answered yet: an answer may have come twice. */
-	private CompletableFuture<FleetReport> collect(Asked asked, List<InstanceReport> answers, long pause) {
-		List<String> silent = without(asked.present(), answers);
-		if (silent.isEmpty()) {
-			return CompletableFuture.completedFuture(reports(asked, answers));
+	private CompletableFuture<FleetReport> collect(Asked asked, Map<String, InstanceReport> answers, long pause) {
+		int silent = silent(asked, answers).size();
+		if (silent == 0) {
+			return CompletableFuture.completedFuture(report(asked, answers));
 		}
 		long left = this.until - this.context.scheduler.nanoTime();
+		boolean last = left <= pause;
 		CompletableFuture<List<String>> later = new CompletableFuture<>();
 		this.context.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
-		return later.thenCompose((nothing) -> look((left > pause) ? silent.size() : 0)).thenCompose((texts) -> {
-			List<InstanceReport> more = with(answers, texts);
-			return (left > pause) ? collect(asked, more, Math.min(2 * pause, LONGEST_PAUSE))
-					: CompletableFuture.completedFuture(reports(asked, more));
+		return later.thenCompose((nothing) -> look(last ? 0 : silent)).thenCompose((texts) -> {
+			for (String text : texts) {
+				InstanceReport answer = ReportCodec.read(text);
+				if (answer != null) {
+					answers.putIfAbsent(answer.instance(), answer);
+				}
+			}
+			return last ? CompletableFuture.completedFuture(report(asked, answers))
+					: collect(asked, answers, Math.min(2 * pause, LONGEST_PAUSE));
 		});
 	}
 
@@ -106,28 +112,13 @@ final class ReportCollector {
 		return this.context.send(Command.FLEET, () -> this.store.collect(this.name, enough));
 	}
 
-	/** One of each instance. */
-	private static List<InstanceReport> with(List<InstanceReport> answers, List<String> texts) {
-		Map<String, InstanceReport> all = new LinkedHashMap<>();
-		answers.forEach((report) -> all.put(report.instance(), report));
-		for (String text : texts) {
-			InstanceReport report = ReportCodec.read(text);
-			if (report != null) {
-				all.putIfAbsent(report.instance(), report);
-			}
-		}
-		return List.copyOf(all.values());
+	private static List<String> silent(Asked asked, Map<String, InstanceReport> answers) {
+		return asked.present().stream().filter((instance) -> !answers.containsKey(instance)).toList();
 	}
 
-	private static List<String> without(List<String> instances, List<InstanceReport> answers) {
-		return instances.stream()
-			.filter((instance) -> answers.stream().noneMatch((report) -> report.instance().equals(instance)))
-			.toList();
-	}
-
-	private FleetReport reports(Asked asked, List<InstanceReport> answers) {
-		return new FleetReport(Stream.concat(Stream.of(this.own), answers.stream()).toList(),
-				Stream.concat(asked.absent().stream(), without(asked.present(), answers).stream()).toList());
+	private FleetReport report(Asked asked, Map<String, InstanceReport> answers) {
+		return new FleetReport(Stream.concat(Stream.of(this.own), answers.values().stream()).toList(),
+				Stream.concat(asked.absent().stream(), silent(asked, answers).stream()).toList());
 	}
 
 }

@@ -54,8 +54,8 @@ public final class Reporter {
 
 	/**
 	 * Look at all holds and waits, for a question of any instance.
-	 * @param name the name of the answer, which may ask for a key: what is held and
-	 * waited for of that comes first, so that a report which is cut has it
+	 * @param name the name of the answer, which may ask for a key: holds and waits of
+	 * that come first, so that a report which is cut has them
 	 * @return the report; its parts are of slightly different moments
 	 */
 	CompletableFuture<InstanceReport> answer(String name) {
@@ -69,12 +69,11 @@ public final class Reporter {
 			List<Entry> holds = entries(key);
 			List<Entry> waits = waiters.stream()
 				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
-				.map(Reporter::entry)
+				.map(this::entry)
 				.filter((wait) -> isOf(key, wait))
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
-			return new InstanceReport(Tokens.shown(this.context.ensureStarted()), first(holds, order),
-					first(waits, order), cut);
+			return new InstanceReport(instance(), first(holds, order), first(waits, order), cut);
 		});
 	}
 
@@ -83,8 +82,11 @@ public final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	InstanceReport holds() {
-		return new InstanceReport(Tokens.shown(this.context.ensureStarted()), first(entries(null), OLDEST_FIRST),
-				List.of(), true);
+		return new InstanceReport(instance(), first(entries(null), OLDEST_FIRST), List.of(), true);
+	}
+
+	private String instance() {
+		return Tokens.shown(this.context.ensureStarted());
 	}
 
 	private static boolean isOf(@Nullable String key, Entry entry) {
@@ -105,22 +107,23 @@ public final class Reporter {
 		return entries.stream().sorted(order).limit(InstanceReport.MOST).toList();
 	}
 
-	private static Entry entry(Hold hold, long now) {
+	private Entry entry(Hold hold, long now) {
 		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread,
 				hold.leases.isCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 
-	private static Entry entry(Waiter waiter) {
+	private Entry entry(Waiter waiter) {
 		return entry(waiter.numberInStore(), waiter.request, waiter.request.permits(), waiter.thread, "",
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 
-	private static Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, String note,
+	private Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, String remark,
 			long millis, long ttlMillis, long fence) {
-		String name = (thread != null) ? thread.getName() : note.isEmpty() ? null : "none";
-		return new Entry(number, request.resource(), permits, request.name(), (name != null) ? name + note : null,
-				(thread != null) ? thread.getId() : 0, millis, ttlMillis, fence);
+		String name = (thread != null) ? thread.getName() : remark.isEmpty() ? null : "none";
+		return new Entry(instance(), number, request.resource(), permits, request.name(),
+				(name != null) ? name + remark : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis, fence,
+				request.note());
 	}
 
 }

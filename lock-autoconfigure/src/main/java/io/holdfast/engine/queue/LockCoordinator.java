@@ -37,16 +37,22 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
+	boolean isHeldHere() {
+		return this.holder != null;
+	}
+
+	@Override
 	void arrive(Waiter waiter) {
 		List<Hold> enclosing = waiter.enclosingHolds();
 		boolean anyHold = isInUse() || !enclosing.isEmpty();
 		// One look: a hold that ends from here on has not ended yet.
 		long now = anyHold ? this.context.scheduler.nanoTime() : 0;
-		Thread thread = anyHold ? waiter.reentrantThread() : null;
+		Thread thread = anyHold ? waiter.thread : null;
 		dropInvalidHolds(thread, now);
 		Hold own = ownHold(thread, enclosing, now);
-		boolean lostByThread = hasLost(thread, enclosing, now);
-		if (own != null && !lostByThread && (own == this.holder || waiter.request.reads())) {
+		boolean reentrant = waiter.request.reentrant();
+		boolean lostByThread = reentrant && hasLost(thread, enclosing, now);
+		if (reentrant && own != null && !lostByThread && (own == this.holder || waiter.request.reads())) {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, own);
 		}
@@ -56,7 +62,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		else if (lostByThread) {
 			fail(waiter, EngineExceptions.lostBefore(this.resource));
 		}
-		else if (own != null) {
+		else if (own != null && (reentrant || wouldWaitForItself(waiter, own))) {
 			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
 		}
 		else if (waiter.request.waits() && isFull()) {
@@ -95,6 +101,10 @@ final class LockCoordinator extends ResourceCoordinator {
 			}
 		}
 		return null;
+	}
+
+	private boolean wouldWaitForItself(Waiter waiter, Hold own) {
+		return waiter.request.waits() && (own == this.holder || !waiter.request.reads());
 	}
 
 	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {

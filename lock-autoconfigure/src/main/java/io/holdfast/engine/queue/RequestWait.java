@@ -149,11 +149,6 @@ abstract class RequestWait implements PendingAcquisition {
 		return (lease instanceof EngineLease own) ? own.openHolds() : List.of();
 	}
 
-	/** Return the thread that asks, if that matters. */
-	@Nullable Thread reentrantThread() {
-		return this.request.reentrant() ? this.thread : null;
-	}
-
 	/** Tell the observation that the request begins, as it is not a nested one. */
 	final void tellBegin() {
 		RequestObservation observing = this.observation;

@@ -4,10 +4,15 @@ import java.time.Duration;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.script.RedisFailures;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.ClusterClientOptions;
@@ -17,6 +22,8 @@ import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
  * The masters of a cluster as the driver knows them, and subscriptions at each of them.
@@ -28,11 +35,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClusterMasters {
 
+	public static final int LAST_SLOT = 16_383;
+
+	/** Far more than any slot needs. */
+	private static final int MOST_TRIES = 10_000_000;
+
 	private static final Duration END = Duration.ofMillis(500);
 
 	private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
 	private final HoldfastConnectionFactory factory;
+
+	private final DaemonThreads threads;
 
 	/** When the driver was told last to look anew. */
 	private final AtomicLong refreshedAt = new AtomicLong(System.nanoTime() - REFRESH_NANOS);
@@ -40,8 +54,9 @@ public final class ClusterMasters {
 	private @Nullable RedisClient client;
 
 	/** Create the view of the cluster that a factory connects to. */
-	public ClusterMasters(HoldfastConnectionFactory factory) {
+	public ClusterMasters(HoldfastConnectionFactory factory, DaemonThreads threads) {
 		this.factory = factory;
+		this.threads = threads;
 	}
 
 	private RedisClusterClient cluster() {
@@ -55,17 +70,62 @@ public final class ClusterMasters {
 	public Collection<Master> masters() {
 		Partitions partitions = cluster().getPartitions();
 		Map<String, Master> masters = new LinkedHashMap<>();
-		for (int slot = 0; slot <= ClusterNodes.LAST_SLOT; slot++) {
+		for (int slot = 0; slot <= LAST_SLOT; slot++) {
 			RedisClusterNode node = partitions.getPartitionBySlot(slot);
 			if (node != null) {
 				masters
-					.computeIfAbsent(node.getNodeId(),
-							(id) -> new Master(id, node.getUri(), new BitSet(ClusterNodes.LAST_SLOT + 1)))
+					.computeIfAbsent(node.getNodeId(), (id) -> new Master(id, node.getUri(), new BitSet(LAST_SLOT + 1)))
 					.slots()
 					.set(slot);
 			}
 		}
 		return masters.values();
+	}
+
+	/**
+	 * Return the masters that may have keys with a prefix, each by its first slot: a
+	 * script with a key of that slot runs there. Does not block.
+	 * @param prefix what the keys begin with
+	 * @return the slots in their order, at least one
+	 */
+	public CompletableFuture<List<Integer>> firstSlots(String prefix) {
+		if (RedisKeys.hasHashTag(prefix)) {
+			return CompletableFuture.completedFuture(List.of(ClusterSlotHashUtil.calculateSlot(prefix)));
+		}
+		return CompletableFuture.supplyAsync(() -> {
+			try {
+				List<Integer> slots = masters().stream().map(Master::firstSlot).toList();
+				// Redis says what is wrong if that is not served.
+				return slots.isEmpty() ? List.of(0) : slots;
+			}
+			catch (RuntimeException ex) {
+				throw RedisFailures.of(ex, "the nodes of the cluster");
+			}
+		}, (task) -> this.threads.start(task, "holdfast-redis-nodes"));
+	}
+
+	/**
+	 * Return a key that a node would have.
+	 * @param slot one of its slots
+	 * @param prefix what the key is to begin with, for the rights of the user
+	 * @return the key, which nothing is ever stored at
+	 * @throws IllegalArgumentException if there is no such slot
+	 */
+	public static String keyAt(int slot, String prefix) {
+		if (RedisKeys.hasHashTag(prefix)) {
+			return prefix;
+		}
+		if (slot < 0 || slot > LAST_SLOT) {
+			throw new IllegalArgumentException("The slot is " + slot + ", which is not from 0 to " + LAST_SLOT);
+		}
+		// Some 16,000 tries, which takes a few milliseconds.
+		for (int i = 0; i < MOST_TRIES; i++) {
+			String key = prefix + "{" + i + "}";
+			if (ClusterSlotHashUtil.calculateSlot(key) == slot) {
+				return key;
+			}
+		}
+		throw new IllegalStateException("No key has slot " + slot);
 	}
 
 	/**

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 
 	/**
-	 * Refuse what could outlast the grace.
+	 * Refuse lease times that could outlast the grace.
 	 * @param leaseMillis a lease that is asked for
 	 * @throws StoreCommandException if it is too long
 	 */
@@ -39,7 +39,7 @@ public record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 		return this.longestLease == null || leaseMillis <= this.longestLease.toMillis();
 	}
 
-	/** Return the KEYS of a script that grants or renews, with what these need for it. */
+	/** Return the KEYS of a script that grants or renews, with those of the grace. */
 	public byte[][] keys(byte[][] keys) {
 		if (this.longestLease == null) {
 			return keys;

@@ -2,11 +2,15 @@ package io.holdfast.redis.notify;
 
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ScriptCall;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.script.Script;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * a hand-off: they must have a receiver, where that can be counted, and come back. Only
  * so are a connection noticed that is half open, and one to a replica after a fail-over.
  */
-final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
+class ChannelWatch {
 
 	private static final String PING = "ping ";
 
@@ -32,14 +36,22 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	/** Longer than drivers take by default to give up connecting. */
 	private static final long ATTEMPT_MILLIS = 15_000;
 
-	/** What drivers that connect again by themselves get before it is done for them. */
+	/** Time for drivers to connect again by themselves. */
 	private static final long RECONNECT_MILLIS = 1_000;
+
+	/** What Redis refuses, it refuses until its users or its version are changed. */
+	private static final long REFUSAL_MILLIS = 300_000;
+
+	final NotificationListener listener;
 
 	private final NotificationThread thread;
 
-	private final Channel channel;
+	/** Whether only one master of a cluster has the channel. */
+	private final boolean sharded;
 
-	private final long pingMillis;
+	private String channel = "";
+
+	private byte[][] pingKeys;
 
 	private volatile boolean listening;
 
@@ -64,10 +76,22 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	/** The number of the last ping that has come back. */
 	private long echoedPing;
 
-	ChannelWatch(NotificationThread thread, Channel channel, long pingMillis) {
-		this.thread = thread;
-		this.channel = channel;
-		this.pingMillis = pingMillis;
+	/**
+	 * Create the watch.
+	 * @param pingKeys the KEYS of the script by which the instance pings itself, which
+	 * goes the way of a grant notification; in a cluster one of another slot than the
+	 * channel's
+	 */
+	ChannelWatch(NotificationListener listener, boolean sharded, byte[]... pingKeys) {
+		this.listener = listener;
+		this.thread = listener.thread();
+		this.sharded = sharded;
+		this.pingKeys = pingKeys;
+	}
+
+	/** Ping by other KEYS from now on. */
+	void pingBy(byte[] key) {
+		this.pingKeys = new byte[][] { key };
 	}
 
 	/** Return whether messages to the channel are received, as far as is known. */
@@ -91,13 +115,13 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		if (this.question != null) {
 			this.question.cancel(true);
 		}
-		this.question = this.channel.ping(PING + 0);
+		this.question = ping(0);
 		this.question.whenComplete((receivers, error) -> this.thread.execute(() -> {
 			boolean none = (error == null) ? receivers == 0
 					: error instanceof StoreCommandException failure && isAnswer(failure);
 			if (none && this.inDoubt) {
 				this.inDoubt = false;
-				this.channel.onChange();
+				onChange();
 			}
 		}));
 	}
@@ -107,8 +131,26 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		return !failure.isTemporary() || failure.isWorthWaiting();
 	}
 
-	void subscribe() {
-		NotificationSubscription next = this.channel.subscription(this);
+	/**
+	 * Send a message to the channel, as a grant notification is sent.
+	 * @return the call, whose result is the number of receivers
+	 */
+	private ScriptCall<Long> ping(long number) {
+		ScriptCall<Long> call = new ScriptCall<>(this.sharded ? Script.PING_SHARD : Script.PING, this.pingKeys,
+				RedisKeys.bytes(this.channel, PING + number), (reply) -> (Long) reply.get(0), this.listener::failure);
+		this.listener.executor().execute(call);
+		return call;
+	}
+
+	/** Subscribe to a channel, and stay subscribed. */
+	void subscribe(String channel) {
+		this.channel = channel;
+		subscribe();
+	}
+
+	private void subscribe() {
+		NotificationSubscription next = new NotificationSubscription(connector(), RedisKeys.bytes(this.channel),
+				this.sharded, this);
 		this.subscription = next;
 		if (this.thread.isClosed()) {
 			// Closed by now, perhaps without seeing this one.
@@ -118,37 +160,42 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		this.thread.inBackground(next::run);
 	}
 
-	@Override
-	public void onSubscribed(NotificationSubscription source) {
+	// Called by subscriptions, on any thread:
+
+	/**
+	 * Note that a subscription stands, for the first time or again. The first ping that
+	 * comes back tells whether it is of use.
+	 */
+	void onSubscribed(NotificationSubscription source) {
 		this.thread.execute(() -> {
 			if (source == this.subscription) {
 				this.listening = false;
-				this.channel.onChange();
+				onChange();
 				ping(source);
 			}
 		});
 	}
 
-	@Override
-	public void onDisconnected(NotificationSubscription source) {
+	/** Note that the connection broke; the driver may open it again. */
+	void onDisconnected(NotificationSubscription source) {
 		if (source == this.subscription) {
 			this.listening = false;
 		}
 		this.thread.execute(() -> {
 			if (source == this.subscription && !this.listening) {
-				this.channel.onChange();
+				onChange();
 				planNext(() -> giveUp(source, null), RECONNECT_MILLIS);
 			}
 		});
 	}
 
-	@Override
-	public void onLost(NotificationSubscription source, @Nullable Throwable error) {
+	/** Note that a subscription failed or broke, and perhaps why. */
+	void onLost(NotificationSubscription source, @Nullable Throwable error) {
 		this.thread.execute(() -> giveUp(source, error));
 	}
 
-	@Override
-	public void onEnded(NotificationSubscription source) {
+	/** Note that Redis has ended a subscription, and knows that it has. */
+	void onEnded(NotificationSubscription source) {
 		this.thread.execute(() -> {
 			if (source == this.subscription) {
 				// So that there is no doubt.
@@ -163,33 +210,32 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		if (source != this.subscription) {
 			return;
 		}
-		// What it tells from now on does not count.
+		// Its events do not count from now on.
 		this.subscription = null;
 		this.inDoubt |= this.listening;
 		this.listening = false;
 		this.failures++;
-		StoreCommandException failure = (error != null) ? this.channel.failure(error) : null;
+		StoreCommandException failure = (error != null) ? this.listener.failure(error) : null;
 		boolean refused = failure != null && !failure.isTemporary();
 		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
-		planNext(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
+		planNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
 		// One failure alone may be a restart.
 		if (this.failures > 1 || refused) {
-			this.channel.onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer",
-					refused);
+			onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer", refused);
 		}
-		this.channel.onChange();
+		onChange();
 		this.thread.inBackground(source::close);
 	}
 
 	private void ping(NotificationSubscription source) {
 		long number = ++this.lastPing;
-		ScriptCall<Long> call = this.channel.ping(PING + number);
-		planNext(() -> checkEcho(source, number, call), this.pingMillis / 3);
+		ScriptCall<Long> call = ping(number);
+		planNext(() -> checkEcho(source, number, call), this.listener.pingMillis() / 3);
 		call.whenComplete((receivers, error) -> this.thread.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
 				onPingRefused(source, failure);
 			}
-			else if (error == null && receivers == 0 && this.channel.countsReceivers()) {
+			else if (error == null && receivers == 0 && countsReceivers()) {
 				giveUp(source, null);
 			}
 			else if (error == null) {
@@ -199,14 +245,19 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		}));
 	}
 
+	/** Return whether a message without a receiver was certainly lost. */
+	private boolean countsReceivers() {
+		return this.sharded || this.pingKeys.length == 0;
+	}
+
 	private void onPingRefused(NotificationSubscription source, StoreCommandException failure) {
-		if (this.channel.refusalMillis() > 0) {
+		if (this.sharded) {
 			giveUp(source, failure);
 			return;
 		}
 		this.listening = false;
-		this.channel.onTrouble(failure.getMessage(), true);
-		this.channel.onChange();
+		onTrouble(failure.getMessage(), true);
+		onChange();
 	}
 
 	/** Give up a subscription whose ping has not come back, or plan the next ping. */
@@ -216,9 +267,9 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			giveUp(source, null);
 			return;
 		}
-		// What could not be published says nothing about the subscription.
+		// A failed PUBLISH says nothing about the subscription.
 		call.cancel(true);
-		long pause = this.pingMillis - this.pingMillis / 3;
+		long pause = this.listener.pingMillis() - this.listener.pingMillis() / 3;
 		planNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
 	}
 
@@ -234,11 +285,11 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		}
 		this.listening = true;
 		this.inDoubt = false;
-		this.channel.onChange();
+		onChange();
 	}
 
-	@Override
-	public void onMessage(NotificationSubscription source, byte[] body) {
+	/** Take a message. */
+	void onMessage(NotificationSubscription source, byte[] body) {
 		String text = new String(body, StandardCharsets.UTF_8);
 		Matcher echo = ECHO.matcher(text);
 		if (echo.matches()) {
@@ -250,12 +301,12 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			return;
 		}
 		// The driver's thread must not end by what is thrown there.
-		NotificationThread.guarded(() -> this.channel.onText(text)).run();
+		NotificationThread.guarded(() -> this.listener.onText(text)).run();
 	}
 
 	/**
 	 * Watch no more, in the thread or when that has ended.
-	 * @return what is still to be closed
+	 * @return the subscription, still to be closed
 	 */
 	@Nullable NotificationSubscription stop() {
 		if (this.timer != null) {
@@ -269,7 +320,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	}
 
 	/**
-	 * Plan the one thing that comes next, instead of what was planned before.
+	 * Plan the next step, in place of the one planned before.
 	 */
 	private void planNext(Runnable action, long millis) {
 		if (this.timer != null) {
@@ -278,45 +329,25 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		this.timer = this.thread.later(action, millis);
 	}
 
+	// Called in the thread:
+
+	/** Return what opens the connection of the next subscription; blocks. */
+	Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
+		return this.listener.connector();
+	}
+
+	/** Note that the state has changed. */
+	void onChange() {
+		this.listener.onChange();
+	}
+
 	/**
-	 * The channel that is watched, and its owner. Called in the thread, but for messages.
+	 * Note that the channel does not work.
+	 * @param reason why not, if that is known
+	 * @param refused whether Redis has refused it
 	 */
-	interface Channel {
-
-		/** Return a subscription to it, to be run. */
-		NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner);
-
-		/**
-		 * Send a message to it, the way that a grant notification takes.
-		 * @return the call, whose result is the number of receivers
-		 */
-		ScriptCall<Long> ping(String message);
-
-		/** Return whether a message that has no receiver was certainly lost. */
-		boolean countsReceivers();
-
-		/** Return what an error means. */
-		StoreCommandException failure(Throwable error);
-
-		/**
-		 * Return for how long not to try again what Redis has refused for good, or 0 to
-		 * go on with a subscription that stands.
-		 */
-		long refusalMillis();
-
-		/** Note that its state has changed. */
-		void onChange();
-
-		/**
-		 * Note that it does not work.
-		 * @param reason why not, if that is known
-		 * @param refused whether Redis has refused it
-		 */
-		void onTrouble(@Nullable String reason, boolean refused);
-
-		/** Take a message, on any thread. */
-		void onText(String text);
-
+	void onTrouble(@Nullable String reason, boolean refused) {
+		this.listener.onTrouble(reason);
 	}
 
 }

@@ -9,27 +9,24 @@ import java.util.function.Supplier;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.driver.ScriptCall;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
-import io.holdfast.redis.script.Script;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps an instance subscribed to its wake-up channel, whatever happens to Redis, and in
- * a cluster to one more at each master that has such channels.
+ * Keeps an instance subscribed to its wake-up channel, also through failures of Redis,
+ * and in a cluster to one more at each master that has such channels.
  *
  * <p>
  * Not built on RedisMessageListenerContainer, which would block the start until it is
  * subscribed, fails it if Redis is down, logs a stack trace at each further attempt, and
  * does not see broken connections that a {@link ChannelWatch} sees.
  */
-public final class NotificationListener
-		implements AutoCloseable, ChannelWatch.Channel, ShardedChannels.ShardedChannelOwner {
+public final class NotificationListener implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(NotificationListener.class);
 
@@ -46,9 +43,6 @@ public final class NotificationListener
 	private final ScriptExecutor executor;
 
 	private final String channelPrefix;
-
-	/** In a cluster a key of another slot than the channel's, which is not used. */
-	private final @Nullable String clusterKey;
 
 	private final @Nullable ShardedChannels shards;
 
@@ -94,16 +88,16 @@ public final class NotificationListener
 		this.connector = connector;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;
-		this.clusterKey = clusterKey;
 		this.shards = shards;
-		this.watch = new ChannelWatch(this.thread, this, pingMillis);
+		this.watch = (clusterKey != null) ? new ChannelWatch(this, false, RedisKeys.bytes(clusterKey))
+				: new ChannelWatch(this, false);
 	}
 
 	/** Begin to listen, in the background. */
 	public void start(String instanceId, StoreNotifications notifications) {
 		this.channel = this.channelPrefix + instanceId;
 		this.notifications = notifications;
-		this.thread.execute(this.watch::subscribe);
+		this.thread.execute(() -> this.watch.subscribe(this.channel));
 	}
 
 	/** Return whether grant notifications are received, as far as is known. */
@@ -120,44 +114,29 @@ public final class NotificationListener
 		return this.trouble;
 	}
 
-	@Override
-	public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
-		return new NotificationSubscription(this.connector, RedisKeys.bytes(this.channel), false, owner);
+	Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
+		return this.connector;
 	}
 
-	@Override
-	public ScriptCall<Long> ping(String message) {
-		ScriptCall<Long> call = new ScriptCall<>(Script.PING, keys(), RedisKeys.bytes(this.channel, message),
-				(reply) -> (Long) reply.get(0), this::failure);
-		this.executor.execute(call);
-		return call;
+	ScriptExecutor executor() {
+		return this.executor;
 	}
 
-	/**
-	 * Return the keys of a message to the own channel: it goes the way of a grant
-	 * notification, whose script has the key of a lock.
-	 */
-	private byte[][] keys() {
-		return (this.clusterKey != null) ? new byte[][] { RedisKeys.bytes(this.clusterKey) } : new byte[0][];
+	NotificationThread thread() {
+		return this.thread;
 	}
 
-	@Override
-	public boolean countsReceivers() {
-		return this.clusterKey == null;
+	long pingMillis() {
+		return this.pingMillis;
 	}
 
-	@Override
-	public StoreCommandException failure(Throwable error) {
+	/** Return what an error means that concerns a channel. */
+	StoreCommandException failure(Throwable error) {
 		return RedisFailures.of(error, this.channelPrefix + "*");
 	}
 
-	@Override
-	public long refusalMillis() {
-		return 0;
-	}
-
-	@Override
-	public void onChange() {
+	/** Note that the state of a channel has changed. */
+	void onChange() {
 		boolean before = this.listening;
 		boolean bus = this.watch.isListening();
 		this.listening = bus && (this.shards == null || !this.shards.isInDoubt());
@@ -189,18 +168,8 @@ public final class NotificationListener
 		onChange();
 	}
 
-	@Override
-	public NotificationThread thread() {
-		return this.thread;
-	}
-
-	@Override
-	public long pingMillis() {
-		return this.pingMillis;
-	}
-
-	@Override
-	public void onTrouble(@Nullable String reason, boolean refused) {
+	/** Note that a channel does not work, and perhaps why. */
+	void onTrouble(@Nullable String reason) {
 		String advice = (reason != null && reason.contains(OTHER_SLOT))
 				? "Redis lets a script publish to channels in the slot of its keys only; set holdfast.wake-up.mode to"
 						+ " polling: " + reason
@@ -212,8 +181,8 @@ public final class NotificationListener
 		}
 	}
 
-	@Override
-	public void onText(String text) {
+	/** Take a message, on any thread. */
+	void onText(String text) {
 		if (!NotificationText.tell(text, notifications())) {
 			// Not with its text, which may contain a token.
 			logger.debug("A message on the wake-up channel was not understood");
@@ -226,7 +195,7 @@ public final class NotificationListener
 	public void stop() {
 		CompletableFuture<List<NotificationSubscription>> ended = CompletableFuture.supplyAsync(this::end,
 				this.thread::execute);
-		// What was not begun when the thread is closed is not done any more.
+		// Steps that have not begun when the thread is closed are left out.
 		BlockingWait.join(CompletableFuture.anyOf(ended, this.thread.awaitEnd()));
 		close(ended.getNow(List.of()));
 	}

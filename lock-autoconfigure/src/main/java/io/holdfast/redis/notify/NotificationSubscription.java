@@ -14,8 +14,8 @@ import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt to subscribe to a channel, on a connection of its own, and what comes of
- * it.
+ * One attempt to subscribe to a channel, on a connection of its own, and the
+ * subscription.
  */
 final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 		implements RedisConnectionStateListener {
@@ -29,7 +29,7 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 
 	private final boolean sharded;
 
-	private final SubscriptionOwner owner;
+	private final ChannelWatch owner;
 
 	/**
 	 * Completed by {@code null} if there is none, or if the end has not waited for it.
@@ -42,12 +42,11 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 	 * Create an attempt, to be run.
 	 * @param connector opens the connection; blocks
 	 * @param sharded whether only one master of a cluster has the channel, and its
-	 * replicas: then the connection stays broken when it breaks. Otherwise all of Redis
-	 * has it, whichever node the connection is at, and the driver connects and subscribes
-	 * again
+	 * replicas: then the connection stays broken when it breaks. Otherwise all nodes have
+	 * it, also that of the connection, and the driver connects and subscribes again
 	 */
 	NotificationSubscription(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector, byte[] channel,
-			boolean sharded, SubscriptionOwner owner) {
+			boolean sharded, ChannelWatch owner) {
 		this.connector = connector;
 		this.channel = channel;
 		this.sharded = sharded;
@@ -142,32 +141,6 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 		if (!(connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed())) {
 			connection.close();
 		}
-	}
-
-	/** Listener to a subscription, called on any thread. */
-	interface SubscriptionOwner {
-
-		/**
-		 * Note that a subscription stands, for the first time or again; whether it is of
-		 * use is told by the first message that comes back.
-		 */
-		void onSubscribed(NotificationSubscription subscription);
-
-		/** Note that its connection broke; the driver may open it again. */
-		void onDisconnected(NotificationSubscription subscription);
-
-		/** Note that Redis has ended a subscription, and knows that it has. */
-		void onEnded(NotificationSubscription subscription);
-
-		/**
-		 * Note that a subscription failed or broke.
-		 * @param error why, or {@code null}
-		 */
-		void onLost(NotificationSubscription subscription, @Nullable Throwable error);
-
-		/** Take a message. */
-		void onMessage(NotificationSubscription subscription, byte[] body);
-
 	}
 
 }

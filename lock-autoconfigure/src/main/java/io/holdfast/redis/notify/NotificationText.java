@@ -18,53 +18,37 @@ final class NotificationText {
 	/** The next fence, and the tokens whose leases were released by force. */
 	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
 
-	/** What another instance wants to have answered, by the name of the answer. */
+	/** The question of another instance, by the name of the answer. */
 	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
 
 	private NotificationText() {
 	}
 
 	/**
-	 * Tell what a text says.
+	 * Tell the receiver of a text.
 	 * @return whether it was understood
 	 */
 	static boolean tell(String text, StoreNotifications notifications) {
-		return switch (text.isEmpty() ? ' ' : text.charAt(0)) {
-			case 'L' -> tellGrant(text, Kind.LOCK, notifications);
-			case 'S' -> tellGrant(text, Kind.SEMAPHORE, notifications);
-			case 'E' -> tellEnded(text, notifications);
-			default -> tellReport(text, notifications);
-		};
-	}
-
-	private static boolean tellGrant(String text, Kind kind, StoreNotifications notifications) {
 		Matcher grant = GRANT.matcher(text);
-		if (!grant.matches()) {
-			return false;
-		}
-		notifications.granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
-				Long.parseLong(grant.group(3)));
-		return true;
-	}
-
-	private static boolean tellEnded(String text, StoreNotifications notifications) {
 		Matcher ended = ENDED.matcher(text);
-		if (!ended.matches()) {
-			return false;
-		}
-		long nextFence = Long.parseLong(ended.group(1));
-		for (String token : ended.group(2).split(" ")) {
-			notifications.ended(token, nextFence);
-		}
-		return true;
-	}
-
-	private static boolean tellReport(String text, StoreNotifications notifications) {
 		Matcher report = REPORT.matcher(text);
-		if (!report.matches()) {
+		if (grant.matches()) {
+			Kind kind = grant.group(1).equals("S") ? Kind.SEMAPHORE : Kind.LOCK;
+			notifications.granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
+					Long.parseLong(grant.group(3)));
+		}
+		else if (ended.matches()) {
+			long nextFence = Long.parseLong(ended.group(1));
+			for (String token : ended.group(2).split(" ")) {
+				notifications.ended(token, nextFence);
+			}
+		}
+		else if (report.matches()) {
+			notifications.reportWanted(report.group(1));
+		}
+		else {
 			return false;
 		}
-		notifications.reportWanted(report.group(1));
 		return true;
 	}
 

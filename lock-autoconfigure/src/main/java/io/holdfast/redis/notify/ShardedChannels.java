@@ -7,19 +7,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
-import io.holdfast.engine.store.StoreCommandException;
-import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ClusterMasters.Master;
-import io.holdfast.redis.driver.ClusterNodes;
-import io.holdfast.redis.driver.ScriptCall;
-import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.script.RedisFailures;
-import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.StoreScripts;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +24,8 @@ import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
  * Channels of an instance at the masters of a cluster, one at each, in that master's
- * first slot. What is published there goes to no other master. All but {@link #at} is
- * called in the thread of the subscriptions.
+ * first slot. Messages there go to no other master. All but {@link #at} is called in the
+ * thread of the subscriptions.
  *
  * <p>
  * Whether an instance has such a channel need not be known to others: where a message has
@@ -39,17 +35,12 @@ public final class ShardedChannels {
 
 	private static final Log logger = LogFactory.getLog(ShardedChannels.class);
 
-	/** What Redis refuses, it refuses until its users or its version are changed. */
-	private static final long REFUSAL_MILLIS = 300_000;
-
 	/**
 	 * So often in a row the driver is to look where a channel has gone, then more rarely.
 	 */
 	private static final int MISSES = 24;
 
 	private final ClusterMasters masters;
-
-	private final ScriptExecutor executor;
 
 	private final RedisStoreOptions options;
 
@@ -68,12 +59,10 @@ public final class ShardedChannels {
 
 	/**
 	 * Create the channels, which are used once the instance has started.
-	 * @param keyPrefix what a key begins with that is never there
+	 * @param keyPrefix the prefix of a key that is never there
 	 */
-	public ShardedChannels(ClusterMasters masters, ScriptExecutor executor, RedisStoreOptions options,
-			String keyPrefix) {
+	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options, String keyPrefix) {
 		this.masters = masters;
-		this.executor = executor;
 		this.options = options;
 		this.keyPrefix = keyPrefix;
 	}
@@ -81,7 +70,7 @@ public final class ShardedChannels {
 	/**
 	 * Return the scripts for the keys of a slot, by which grants are told to channels of
 	 * its master. Thread-safe.
-	 * @return the scripts, or {@code null} for those that tell all of the cluster
+	 * @return the scripts, or {@code null} for the ones that tell all of the cluster
 	 */
 	public @Nullable StoreScripts at(int slot) {
 		@Nullable StoreScripts[] known = this.scripts;
@@ -90,11 +79,11 @@ public final class ShardedChannels {
 
 	/** Return whether something may be published that this instance does not receive. */
 	boolean isInDoubt() {
-		return this.shards.values().stream().anyMatch((shard) -> shard.watch.isInDoubt());
+		return this.shards.values().stream().anyMatch((shard) -> shard.isInDoubt());
 	}
 
 	/** Have a channel at each of the masters of now, and no others. */
-	void follow(String channel, ShardedChannelOwner host) {
+	void follow(String channel, NotificationListener listener) {
 		Map<String, Shard> before = new HashMap<>(this.shards);
 		Collection<Master> now = this.masters.masters();
 		// A single one has no others to spare the messages.
@@ -110,23 +99,21 @@ public final class ShardedChannels {
 				known.update(master, keySlot);
 			}
 			else {
-				Shard shard = new Shard(master, channelSlot, keySlot, channel, host);
+				Shard shard = new Shard(master, channelSlot, keySlot, channel, listener);
 				this.shards.put(master.id(), shard);
-				shard.watch.subscribe();
+				shard.subscribe(shard.channel);
 			}
 		}
 		before.forEach((id, shard) -> {
 			this.shards.remove(id, shard);
-			NotificationSubscription open = shard.watch.stop();
+			NotificationSubscription open = shard.stop();
 			if (open != null) {
-				host.thread().inBackground(open::close);
+				listener.thread().inBackground(open::close);
 			}
 		});
 		publish();
-		this.shards.values().forEach((shard) -> shard.watch.resolveDoubt());
-		boolean missing = this.shards.values()
-			.stream()
-			.anyMatch((shard) -> !shard.watch.isListening() && !shard.refused);
+		this.shards.values().forEach((shard) -> shard.resolveDoubt());
+		boolean missing = this.shards.values().stream().anyMatch((shard) -> !shard.isListening() && !shard.refused);
 		this.misses = missing ? this.misses + 1 : 0;
 		if (missing && (this.misses <= MISSES || this.misses % MISSES == 0)) {
 			// Its slot or its master may have gone, which the driver is not told of.
@@ -134,25 +121,29 @@ public final class ShardedChannels {
 		}
 	}
 
-	/** Return the slot of what begins so: by its tag, if it has one. */
+	/** Return the slot of keys with a prefix: by its tag, if it has one. */
 	private static int slotAt(Master master, String prefix, int chosen) {
 		return RedisKeys.hasHashTag(prefix) ? ClusterSlotHashUtil.calculateSlot(prefix) : chosen;
 	}
 
+	private byte[] keyAt(int slot) {
+		return RedisKeys.bytes(ClusterMasters.keyAt(slot, this.keyPrefix));
+	}
+
 	private void publish() {
-		StoreScripts[] table = new StoreScripts[ClusterNodes.LAST_SLOT + 1];
+		StoreScripts[] table = new StoreScripts[ClusterMasters.LAST_SLOT + 1];
 		this.shards.values()
 			.stream()
-			.filter((shard) -> shard.watch.isListening())
+			.filter((shard) -> shard.isListening())
 			.forEach((shard) -> shard.master.slots().stream().forEach((slot) -> table[slot] = shard.scripts()));
 		this.scripts = table;
 	}
 
-	/** Use none of them any more; return what is still to be closed. */
+	/** Use none of them any more; return the subscriptions, still to be closed. */
 	List<NotificationSubscription> end() {
 		this.scripts = new StoreScripts[0];
 		List<NotificationSubscription> open = new ArrayList<>();
-		this.shards.values().stream().map((shard) -> shard.watch.stop()).filter(Objects::nonNull).forEach(open::add);
+		this.shards.values().stream().map((shard) -> shard.stop()).filter(Objects::nonNull).forEach(open::add);
 		this.shards.clear();
 		return open;
 	}
@@ -162,23 +153,8 @@ public final class ShardedChannels {
 		this.masters.stop();
 	}
 
-	/** The instance that has the channels; called in the thread, but for messages. */
-	interface ShardedChannelOwner {
-
-		NotificationThread thread();
-
-		long pingMillis();
-
-		void onChange();
-
-		void onTrouble(@Nullable String reason, boolean refused);
-
-		void onText(String text);
-
-	}
-
 	/** The channel at one master. */
-	private final class Shard implements ChannelWatch.Channel {
+	private final class Shard extends ChannelWatch {
 
 		private final int slot;
 
@@ -186,30 +162,21 @@ public final class ShardedChannels {
 
 		private final String suffix;
 
-		private final ShardedChannelOwner host;
-
-		private final ChannelWatch watch;
-
 		private Master master;
 
 		private int keySlot;
-
-		/** Of another slot than the channel, as those of locks are. */
-		private byte[] key;
 
 		private @Nullable StoreScripts scripts;
 
 		private boolean refused;
 
-		Shard(Master master, int slot, int keySlot, String channel, ShardedChannelOwner host) {
+		Shard(Master master, int slot, int keySlot, String channel, NotificationListener listener) {
+			super(listener, true, keyAt(keySlot));
 			this.master = master;
 			this.slot = slot;
 			this.keySlot = keySlot;
-			this.key = keyAt(keySlot);
-			this.channel = ClusterNodes.keyAt(slot, channel + ":");
+			this.channel = ClusterMasters.keyAt(slot, channel + ":");
 			this.suffix = this.channel.substring(channel.length());
-			this.host = host;
-			this.watch = new ChannelWatch(host.thread(), this, host.pingMillis());
 		}
 
 		boolean isAt(Master now, int nowSlot) {
@@ -220,12 +187,8 @@ public final class ShardedChannels {
 			this.master = now;
 			if (this.keySlot != nowKeySlot) {
 				this.keySlot = nowKeySlot;
-				this.key = keyAt(nowKeySlot);
+				pingBy(keyAt(nowKeySlot));
 			}
-		}
-
-		private byte[] keyAt(int at) {
-			return RedisKeys.bytes(ClusterNodes.keyAt(at, ShardedChannels.this.keyPrefix));
 		}
 
 		StoreScripts scripts() {
@@ -238,59 +201,30 @@ public final class ShardedChannels {
 		}
 
 		@Override
-		public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
-			this.watch.resolveDoubt();
+		Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
+			resolveDoubt();
 			Master at = this.master;
-			return new NotificationSubscription(() -> ShardedChannels.this.masters.connect(at),
-					RedisKeys.bytes(this.channel), true, owner);
+			return () -> ShardedChannels.this.masters.connect(at);
 		}
 
 		@Override
-		public ScriptCall<Long> ping(String message) {
-			ScriptCall<Long> call = new ScriptCall<>(Script.PING_SHARD, new byte[][] { this.key },
-					RedisKeys.bytes(this.channel, message), (reply) -> (Long) reply.get(0), this::failure);
-			ShardedChannels.this.executor.execute(call);
-			return call;
-		}
-
-		@Override
-		public boolean countsReceivers() {
-			return true;
-		}
-
-		@Override
-		public StoreCommandException failure(Throwable error) {
-			return RedisFailures.of(error, ShardedChannels.this.options.channelPrefix() + "*");
-		}
-
-		@Override
-		public long refusalMillis() {
-			return REFUSAL_MILLIS;
-		}
-
-		@Override
-		public void onChange() {
+		void onChange() {
 			publish();
-			this.host.onChange();
+			super.onChange();
 		}
 
 		@Override
-		public void onTrouble(@Nullable String reason, boolean refused) {
+		void onTrouble(@Nullable String reason, boolean refused) {
 			this.refused = refused;
-			if (!refused && this.watch.isInDoubt()) {
+			if (!refused && isInDoubt()) {
 				RedisURI at = this.master.uri();
-				this.host.onTrouble(at.getHost() + ":" + at.getPort() + ": " + reason, false);
+				super.onTrouble(at.getHost() + ":" + at.getPort() + ": " + reason, false);
 			}
 			if (refused && !ShardedChannels.this.refusalLogged) {
 				ShardedChannels.this.refusalLogged = true;
 				logger
 					.info("Wake-ups go to all nodes of the cluster, as Redis refuses those by one of them. " + reason);
 			}
-		}
-
-		@Override
-		public void onText(String text) {
-			this.host.onText(text);
 		}
 
 	}

@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
- * A Lua script. Those that are the same for all instances are constants; those with an
- * instance's settings in their text are {@link StoreScripts}. Immutable.
+ * A Lua script. Scripts that are the same for all instances are constants; scripts with
+ * an instance's settings in their text are {@link StoreScripts}. Immutable.
  */
 public final class Script {
 
@@ -25,11 +25,8 @@ public final class Script {
 	/** The texts of the files that were read. */
 	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
 
-	/** Look at a lock. */
-	public static final Script INSPECT = of("lock-inspect.lua");
-
-	/** Look at a semaphore. */
-	public static final Script PERMITS_INSPECT = of("permits-inspect.lua");
+	/** Look at a lock or a semaphore. */
+	public static final Script INSPECT = of("inspect.lua");
 
 	/** Confirm that replicas have a grant. */
 	public static final Script CONFIRM = of("confirm.lua");
@@ -58,11 +55,8 @@ public final class Script {
 	/** Compare the keys of an optimistic transaction. */
 	public static final Script FINGERPRINTS = of("fingerprints.lua");
 
-	/** Try the commands that locks and permits need. */
+	/** Try the commands that other scripts need. */
 	public static final Script RIGHTS = of("rights.lua");
-
-	/** Try the commands that the fleet needs. */
-	public static final Script FLEET_RIGHTS = of("fleet-rights.lua");
 
 	/** Write nothing. */
 	public static final Script WRITE = of("write.lua");

@@ -40,8 +40,8 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	}
 
 	/**
-	 * Return what a script takes that renews leases. All mostly are to last equally long,
-	 * which is said once then: there are many in a command.
+	 * Return the arguments of a script that renews leases. All mostly are to last equally
+	 * long, which is said once then: there are many in a command.
 	 * @param permits whether to say how many permits each has
 	 */
 	public static Object[] ofRenewals(List<Renewal> renewals, boolean permits) {
@@ -49,15 +49,11 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		boolean alike = count > 0
 				&& renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
 		List<Renewal> leases = alike ? renewals.subList(0, 1) : renewals;
-		Object[] args = new Object[(permits ? 2 : 1) * count + leases.size()];
+		Object[] args = new Object[count + leases.size()];
 		int i = 0;
 		for (Renewal renewal : renewals) {
-			args[i++] = (!permits && renewal.permits() == 1) ? renewal.token() + ":r" : renewal.token();
-		}
-		if (permits) {
-			for (Renewal renewal : renewals) {
-				args[i++] = renewal.permits();
-			}
+			args[i++] = permits ? renewal.token() + ":" + renewal.permits()
+					: (renewal.permits() == 1) ? renewal.token() + ":r" : renewal.token();
 		}
 		for (Renewal renewal : leases) {
 			args[i++] = renewal.leaseMillis();

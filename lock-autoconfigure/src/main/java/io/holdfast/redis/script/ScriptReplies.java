@@ -19,16 +19,13 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what scripts reply. Thread-safe.
+ * Reads the replies of scripts. Thread-safe.
  */
 public final class ScriptReplies {
 
 	private static final Log logger = LogFactory.getLog(ScriptReplies.class);
 
 	private static final int KEYS_WARNED_OF = 1000;
-
-	/** One more digit behind it makes no number that is too large. */
-	private static final long MOST_BEFORE_A_DIGIT = Long.MAX_VALUE / 10 - 1;
 
 	private final RedisStoreOptions options;
 
@@ -53,7 +50,7 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that asked by a command of its own.
+	 * Return the outcome for a token that asked by a command of its own.
 	 * @param reply the script's reply; in the usual case the fence of its grant alone
 	 * @param leaseMillis the lease that it asked for
 	 */
@@ -65,7 +62,7 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that asks. Warns, once per key, of a key without
+	 * Return the outcome for a token that asks. Warns, once per key, of a key without
 	 * expiry.
 	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
 	 * never can be
@@ -91,7 +88,7 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that a release brings in.
+	 * Return the outcome for a token that a release brings in.
 	 * @param from where in it this begins
 	 * @return the reply; {@code null} for a grant that replicas are to confirm: it is to
 	 * ask by itself, as the release must not wait for them
@@ -131,22 +128,9 @@ public final class ScriptReplies {
 			return number.longValue();
 		}
 		if (value instanceof byte[] digits) {
-			return number(digits);
+			return Long.parseLong(text(digits));
 		}
 		throw new IllegalStateException("A number was expected in the reply of a script");
-	}
-
-	/** Parse digits without a text in between: each grant has a fence. */
-	private static long number(byte[] digits) {
-		long number = 0;
-		for (byte digit : digits) {
-			if (digit < '0' || digit > '9' || number > MOST_BEFORE_A_DIGIT) {
-				// A sign, or nothing that scripts say.
-				return Long.parseLong(text(digits));
-			}
-			number = 10 * number + digit - '0';
-		}
-		return (digits.length > 0) ? number : Long.parseLong(text(digits));
 	}
 
 	/**
@@ -168,10 +152,10 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that was ended.
+	 * Return the outcome for an ended token.
 	 * @param outcome 1 if it held anything, 0 if not, 2 if not and that says nothing, as
 	 * during a grace
-	 * @param next what became of the token that takes its place, or {@code null}
+	 * @param next the outcome for the token that takes its place, or {@code null}
 	 * @param repeated whether the command may have run before
 	 */
 	public static ReleaseReply released(@Nullable Object outcome, @Nullable AcquireReply next, boolean repeated) {

@@ -14,20 +14,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param acquire asks for a lock
  * @param release ends a token that has or wants a lock
- * @param endLock ends tokens that have a lock, and tells their instances
- * @param renew lengthens leases of locks
+ * @param renew lengthens leases
  * @param acquirePermits asks for permits
  * @param releasePermits ends a token that has or wants permits
- * @param endPermits ends tokens that have permits, and tells their instances
- * @param limitPermits sets the limit of a semaphore
- * @param renewPermits lengthens leases of permits
+ * @param limit sets the limit of a semaphore
  */
-public record StoreScripts(Script acquire, Script release, Script endLock, Script renew, Script acquirePermits,
-		Script releasePermits, Script endPermits, Script limitPermits, Script renewPermits) {
+public record StoreScripts(Script acquire, Script release, Script renew, Script acquirePermits, Script releasePermits,
+		Script limit) {
 
 	/**
-	 * What the scripts of an instance without a fail-over grace have instead of
-	 * grace.lua.
+	 * In place of grace.lua in the scripts of an instance without a fail-over grace.
 	 */
 	private static final String NO_GRACE = "local grace, serverSince, keyCount = 0, 0, #KEYS\n";
 
@@ -38,7 +34,7 @@ public record StoreScripts(Script acquire, Script release, Script endLock, Scrip
 
 	/**
 	 * Put the scripts of a store together for one master of a cluster.
-	 * @param shard what the channels end with that are in a slot of that master
+	 * @param shard the ending of the channels in a slot of that master
 	 */
 	public static StoreScripts ofShard(RedisStoreOptions options, String shard) {
 		return of(options, true, shard);
@@ -49,10 +45,8 @@ public record StoreScripts(Script acquire, Script release, Script endLock, Scrip
 				+ "\n" + NO_GRACE;
 		String[] grace = (options.longestLease() != null) ? new String[] { "grace.lua" } : new String[0];
 		return new StoreScripts(of(settings, grace, "lock-acquire.lua"), of(settings, grace, "lock-release.lua"),
-				of(settings, grace, "lock-end.lua"), of(settings, grace, "renew.lua"),
-				of(settings, grace, "permits-acquire.lua"), of(settings, grace, "permits-release.lua"),
-				of(settings, grace, "permits-end.lua"), of(settings, grace, "permits-limit.lua"),
-				of(settings, grace, "permits-renew.lua"));
+				of(settings, grace, "renew.lua"), of(settings, grace, "permits-acquire.lua"),
+				of(settings, grace, "permits-release.lua"), of(settings, grace, "limit.lua"));
 	}
 
 	private static Script of(String settings, String[] grace, String file) {

@@ -43,8 +43,8 @@ class DeadlockFinderTests {
 	private void add(Map<String, List<Entry>> where, String thread, Kind kind, String key) {
 		long threadId = Long.parseLong(thread.substring(1));
 		where.computeIfAbsent(thread.substring(0, 1), (k) -> new ArrayList<>())
-			.add(new Entry(++this.number, new Resource(kind, key), 1, null, (threadId != 0) ? thread : null, threadId,
-					0, 0, 0));
+			.add(new Entry(thread.substring(0, 1), ++this.number, new Resource(kind, key), 1, null,
+					(threadId != 0) ? thread : null, threadId, 0, 0, 0, null));
 	}
 
 	private List<InstanceReport> reports() {
@@ -57,7 +57,11 @@ class DeadlockFinderTests {
 	}
 
 	private List<String> cycles() {
-		return DeadlockFinder.find(reports()).stream().map(DeadlockFinderTests::text).sorted().toList();
+		return DeadlockFinder.find(new FleetReport(reports(), List.of()))
+			.stream()
+			.map(DeadlockFinderTests::text)
+			.sorted()
+			.toList();
 	}
 
 	/** Beginning with the first of its instances. */
@@ -188,7 +192,7 @@ class DeadlockFinderTests {
 		assertThat(cycles()).isEmpty();
 		waits("B1", "key1");
 		holds("B1", "key20001");
-		assertThat(DeadlockFinder.find(reports())).singleElement()
+		assertThat(DeadlockFinder.find(new FleetReport(reports(), List.of()))).singleElement()
 			.satisfies((cycle) -> assertThat(cycle).hasSize(20_001));
 	}
 
@@ -200,11 +204,11 @@ class DeadlockFinderTests {
 		holds("B1", "y");
 		waits("B1", "x");
 		FleetReport first = new FleetReport(reports(), List.of());
-		assertThat(DeadlockFinder.find(first.lasting(first).reports())).hasSize(1);
+		assertThat(DeadlockFinder.find(first.lasting(first))).hasSize(1);
 		this.waits.remove("B");
 		waits("B1", "x");
 		assertThat(cycles()).hasSize(1);
-		assertThat(DeadlockFinder.find(first.lasting(new FleetReport(reports(), List.of())).reports())).isEmpty();
+		assertThat(DeadlockFinder.find(first.lasting(new FleetReport(reports(), List.of())))).isEmpty();
 	}
 
 }

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
+import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetCatalog.Line;
-import io.holdfast.engine.fleet.FleetCatalog.Stretch;
 import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
@@ -41,7 +41,7 @@ class FleetCatalogTests {
 
 	private final FleetCatalog catalog = new FleetCatalog(() -> this.now, this::part);
 
-	private Stretch part(@Nullable String cursor) {
+	private Standings part(@Nullable String cursor) {
 		if (this.broken) {
 			throw new IllegalStateException("away");
 		}
@@ -49,7 +49,7 @@ class FleetCatalogTests {
 		this.now += this.partNanos;
 		List<Standing> rest = List.copyOf(this.stored.tailMap((cursor != null) ? cursor : "", false).values());
 		List<Standing> some = rest.subList(0, Math.min(PART, rest.size()));
-		return new Stretch(some, (some.size() < rest.size()) ? some.get(PART - 1).resource().key() : null);
+		return new Standings(some, (some.size() < rest.size()) ? some.get(PART - 1).resource().key() : null);
 	}
 
 	private void put(String key, long fence, int waiting, long ttlMillis) {
@@ -185,7 +185,7 @@ class FleetCatalogTests {
 		putMany(FleetCatalog.MOST / 100);
 		FleetCatalog endless = new FleetCatalog(() -> this.now, (cursor) -> {
 			int from = (cursor != null) ? Integer.parseInt(cursor) : 0;
-			return new Stretch(IntStream.range(from, from + 1000)
+			return new Standings(IntStream.range(from, from + 1000)
 				.mapToObj((i) -> new Standing(new Resource(Kind.LOCK, "k" + i), 0, null, 0, 0, 0, List.of(), 1,
 						List.of()))
 				.toList(), String.valueOf(from + 1000));

@@ -82,7 +82,7 @@ class PermitContentionTests extends ScriptedPermits {
 		FleetReport report = this.engine.fleet().reports("k");
 		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
 		assertThat(report.inside(new Standing(SEMAPHORE, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place))))
-			.extracting((inside) -> inside.entry().number())
+			.extracting(Entry::number)
 			.containsExactly(6L);
 	}
 

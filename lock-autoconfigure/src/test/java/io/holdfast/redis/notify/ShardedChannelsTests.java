@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.Isolated;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -37,6 +38,8 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
  * A service whose cluster divides channels among its nodes, so that a script cannot
  * publish to those in other slots than its keys'.
  */
+// Counts all warnings, also those of tests beside it.
+@Isolated
 @ExtendWith(OutputCaptureExtension.class)
 class ShardedChannelsTests extends RedisTestCase {
 

@@ -64,11 +64,11 @@ class ScriptArgumentsTests {
 		Resource lock = new Resource(Kind.LOCK, "k");
 		List<Renewal> alike = List.of(new Renewal(lock, "a", 1, 30), new Renewal(lock, "b", 2, 30));
 		assertThat(ScriptArguments.ofRenewals(alike, false)).containsExactly("a:r", "b", 30L);
-		assertThat(ScriptArguments.ofRenewals(alike, true)).containsExactly("a", "b", 1, 2, 30L);
+		assertThat(ScriptArguments.ofRenewals(alike, true)).containsExactly("a:1", "b:2", 30L);
 		List<Renewal> others = List.of(new Renewal(lock, "a", 1, 30), new Renewal(lock, "b", 2, -30));
 		assertThat(ScriptArguments.ofRenewals(others, false)).containsExactly("a:r", "b", 30L, -30L);
-		assertThat(ScriptArguments.ofRenewals(others, true)).containsExactly("a", "b", 1, 2, 30L, -30L);
-		assertThat(ScriptArguments.ofRenewals(alike.subList(0, 1), true)).containsExactly("a", 1, 30L);
+		assertThat(ScriptArguments.ofRenewals(others, true)).containsExactly("a:1", "b:2", 30L, -30L);
+		assertThat(ScriptArguments.ofRenewals(alike.subList(0, 1), true)).containsExactly("a:1", 30L);
 		assertThat(ScriptArguments.ofRenewals(List.of(), true)).isEmpty();
 	}
 

@@ -1,0 +1,177 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.actuate.UsageDescriptor.Request;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.Fleet.Found;
+import io.holdfast.engine.fleet.Fleet.Standings;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
+import io.holdfast.engine.fleet.InstanceReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.fleet.StandingQuery;
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One look at the locks or the semaphores of this instance and of the fleet. A part that
+ * fails is left out, and the answer names the first failure: during an outage, the rest
+ * is worth all the more.
+ */
+final class FleetLook {
+
+	private final LeaseEngine engine;
+
+	private final Fleet fleet;
+
+	private final Family family;
+
+	private @Nullable String problem;
+
+	/** Whether the store has failed and may be down, so that it is asked no more. */
+	private boolean down;
+
+	FleetLook(LeaseEngine engine, Family family) {
+		this.engine = engine;
+		this.fleet = engine.fleet();
+		this.family = family;
+	}
+
+	/** Return the start of an instance, by its own clock. */
+	static Instant started(LeaseEngine engine) {
+		return Instant.now().minus(engine.fleet().age()).truncatedTo(ChronoUnit.MILLIS);
+	}
+
+	private <T> @Nullable T part(Supplier<T> look) {
+		if (this.down) {
+			return null;
+		}
+		try {
+			return look.get();
+		}
+		catch (LeaseStoreException ex) {
+			StoreCommandException failure = (ex.getCause() instanceof StoreCommandException cause) ? cause : null;
+			this.down = failure == null || failure.isTemporary();
+			if (this.problem == null) {
+				boolean lost = failure != null && failure.isSilence() && !this.engine.isReached();
+				this.problem = ex.getMessage() + (lost ? ", as the connection to it is lost" : "");
+			}
+			return null;
+		}
+	}
+
+	/** Return the reports of all instances, above all of one key if there is one. */
+	@Nullable FleetReport reports(@Nullable String key) {
+		return part(() -> this.fleet.reports(key));
+	}
+
+	/** Return the instances of the fleet; none if they are not known. */
+	List<InstanceDescriptor> members() {
+		List<InstanceDescriptor> members = part(
+				() -> this.fleet.members().stream().map(InstanceDescriptor::of).toList());
+		return (members != null) ? members : List.of();
+	}
+
+	/**
+	 * Look at one key.
+	 * @return the resource, or {@code null} if nothing is known of it
+	 */
+	@Nullable ResourceDescriptor one(String key) {
+		Standing standing = Endpoints.answered(() -> look(key));
+		if (standing.isEmpty()) {
+			return null;
+		}
+		FleetReport reports = reports(standing.resource().key());
+		return ResourceDescriptor.of(standing, reports, told(reports), false, Instant.now());
+	}
+
+	private Standing look(String key) {
+		return this.fleet.look(this.family,
+				(this.family == Family.LOCKS) ? LockRequest.of(key).key() : SemaphoreRequest.of(key, 1).key());
+	}
+
+	/**
+	 * Look at this instance, and at one key, a page of a search, or a page of all.
+	 * @param started the start of this instance, by its own clock
+	 */
+	UsageDescriptor usage(Instant started, @Nullable String cursor, int limit, @Nullable String key,
+			@Nullable StandingQuery query) {
+		boolean locks = this.family == Family.LOCKS;
+		InstanceReport all = part(() -> this.fleet.report(key));
+		InstanceReport own = (all != null) ? all : this.fleet.holds();
+		Instant now = Instant.now();
+		// A search counts the waiters inside of instances, too.
+		FleetReport asked = (query != null) ? reports(null) : null;
+		Found search = (query != null) ? part(() -> this.fleet.find(this.family, query, told(asked))) : null;
+		Standings page = (query == null) ? page(cursor, limit, key)
+				: new Standings((search != null) ? search.standings() : List.of(), null);
+		List<InstanceDescriptor> members = members();
+		FleetReport reports = (asked != null || !locks && page.standings().isEmpty()) ? asked : reports(key);
+		Map<String, Told> told = told(reports);
+		List<FleetDescriptor.Deadlock> cycles = (locks && reports != null) ? part(() -> cycles(reports)) : null;
+		List<ResourceDescriptor> shown = page.standings().stream().map((standing) -> {
+			boolean late = locks && search != null && search.late().contains(standing.resource().key());
+			return ResourceDescriptor.of(standing, (key != null) ? reports : null, told, late, now);
+		}).toList();
+		Predicate<Entry> beside = (entry) -> (entry.resource().kind() == Kind.LOCK) == locks
+				&& (key == null && query == null
+						|| shown.stream().anyMatch((each) -> each.key().equals(entry.resource().key())));
+		return new UsageDescriptor(self(started, members),
+				own.holds().stream().filter(beside).map((hold) -> Request.of(hold, true, now)).toList(),
+				own.waits().stream().filter(beside).map((wait) -> Request.of(wait, false, now)).toList(), own.cut(),
+				locks ? new FleetDescriptor(members, shown, null, (cycles != null) ? cycles : List.of(),
+						(reports != null) ? reports.silent() : List.of(), found(search), page.cursor(), this.problem)
+						: new FleetDescriptor(members, null, shown, null, null, found(search), page.cursor(),
+								this.problem));
+	}
+
+	private Standings page(@Nullable String cursor, int limit, @Nullable String key) {
+		if (key != null) {
+			Standing standing = part(() -> Endpoints.checked(() -> look(key)));
+			return new Standings((standing != null && !standing.isEmpty()) ? List.of(standing) : List.of(), null);
+		}
+		Standings page = part(() -> Endpoints.checked(() -> this.fleet.page(this.family, cursor, limit)));
+		return (page != null) ? page : new Standings(List.of(), cursor);
+	}
+
+	private Map<String, Told> told(@Nullable FleetReport reports) {
+		return (reports != null) ? reports.told(this.family, Endpoints.micros(Instant.now())) : Map.of();
+	}
+
+	private List<FleetDescriptor.Deadlock> cycles(FleetReport reports) {
+		return this.fleet.cycles(reports).stream().map(FleetDescriptor.Deadlock::of).toList();
+	}
+
+	private static FleetDescriptor.@Nullable Found found(@Nullable Found search) {
+		return (search == null) ? null : new FleetDescriptor.Found(search.matching(), search.total(), search.held(),
+				search.waiting(), search.complete(), Instant.now().minus(search.age()).truncatedTo(ChronoUnit.MILLIS));
+	}
+
+	/** By the store's clock, as the others, if it is among those that are known. */
+	private InstanceDescriptor self(Instant started, List<InstanceDescriptor> members) {
+		String id = this.fleet.instance();
+		InstanceInfo info = this.fleet.info();
+		Instant shown = members.stream()
+			.filter((member) -> member.id().equals(id))
+			.map(InstanceDescriptor::started)
+			.findFirst()
+			.orElse(started);
+		return (info != null) ? new InstanceDescriptor(id, info.application(), info.host(), info.process(), shown, null)
+				: new InstanceDescriptor(id, null, null, null, shown, null);
+	}
+
+}

@@ -1,0 +1,149 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockMode;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.FleetReport.Told;
+import io.holdfast.engine.fleet.InstanceReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
+/**
+ * A lock or a semaphore in the fleet, as endpoints show it.
+ *
+ * @param key its key, as its users name it
+ * @param fencingToken of a lock, its last fencing token; absent if none is remembered, or
+ * if a foreign holder has it
+ * @param granted of a lock, when it was granted, by the store's clock; to readers, the
+ * first one of those that are known. Absent if no instance holds it, or if the store has
+ * no such clock
+ * @param late of a search for locks only: whether it was not renewed in time, by what was
+ * seen of it; absent if it is not
+ * @param limit of a semaphore, how many permits it has: what an operator has set, or else
+ * what the last request said; absent if neither is known
+ * @param limitSet of a semaphore, whether an operator has set the limit
+ * @param used of a semaphore, how many permits are held
+ * @param free of a semaphore, how many are not; absent if the limit is not known
+ * @param holderCount how many hold it
+ * @param holders some of them
+ * @param queue the first of those who stand in its queue, in their order
+ * @param queueLength how many stand there
+ * @param waiters how many wait, there or inside of instances, as far as these told
+ * @param inside of one key only: who waits inside of its instance for a turn
+ * @param silent of one key only: the instances that did not say who of theirs this is
+ * @since 0.1.0
+ */
+public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted,
+		@Nullable Boolean late, @Nullable Integer limit, @Nullable Boolean limitSet, @Nullable Integer used,
+		@Nullable Integer free, int holderCount, List<Holder> holders, List<Waiter> queue, int queueLength, int waiters,
+		@Nullable List<Waiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
+
+	/** In 2020: a store in memory has no date. */
+	private static final long EARLIEST_GRANT = 1_577_836_800_000_000L;
+
+	/**
+	 * Return what the store tells of a resource and, of one key, what instances report of
+	 * it.
+	 */
+	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told, boolean late,
+			Instant now) {
+		boolean lock = standing.resource().kind() == Kind.LOCK;
+		Told of = told.getOrDefault(standing.resource().key(), Told.NOTHING);
+		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
+		Integer limit = (standing.limit() != null) ? standing.limit() : asked;
+		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
+		return new ResourceDescriptor(standing.resource().key(),
+				(lock && standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null,
+				lock ? granted(standing, of) : null, late ? true : null, lock ? null : limit,
+				lock ? null : standing.limit() != null, lock ? null : standing.used(), lock ? null : free,
+				standing.holderCount(),
+				standing.holders().stream().map((place) -> Holder.of(place, find(reports, place), now)).toList(),
+				standing.queue().stream().map((place) -> Waiter.of(place, find(reports, place), now)).toList(),
+				standing.waiting(), Math.max(standing.waiting(), of.waits()),
+				(reports != null) ? reports.inside(standing).map((wait) -> Waiter.of(wait, now)).toList() : null,
+				(reports != null) ? reports.silent() : null);
+	}
+
+	private static @Nullable Entry find(@Nullable FleetReport reports, Place place) {
+		return (reports != null) ? reports.find(place) : null;
+	}
+
+	/**
+	 * Return when a lock was granted: its fence is a time in microseconds, if the store
+	 * has a clock that tells the date. That of several readers is of the last one.
+	 */
+	private static @Nullable Instant granted(Standing standing, Told told) {
+		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
+		long since = Math.min(standing.fence(), told.since());
+		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
+	}
+
+	/**
+	 * A holder.
+	 *
+	 * @param instance which instance, absent if it is none of Holdfast
+	 * @param foreign of a lock, whether it is none of Holdfast
+	 * @param mode of a lock, how it holds it
+	 * @param permits of a semaphore, how many permits it holds
+	 * @param ttlMillis how long from now if it is not renewed, -1 for no end
+	 * @param thread of one key only: which thread, if its instance told; with a note if
+	 * the caller of an asynchronous method has gone, and the method goes on
+	 * @param name of one key only: the request's name, if its instance told and it has
+	 * one
+	 * @param since of one key only: since when, if its instance told
+	 * @param note of one key only: the request's note, if its instance told and it has
+	 * one
+	 */
+	public record Holder(@Nullable String instance, @Nullable Boolean foreign, @Nullable LockMode mode,
+			@Nullable Integer permits, long ttlMillis, @Nullable String thread, @Nullable String name,
+			@Nullable Instant since, @Nullable String note) {
+
+		static Holder of(Place place, @Nullable Entry entry, Instant now) {
+			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
+			return new Holder(place.instance(), (mode != null) ? place.instance() == null : null, mode,
+					(mode != null) ? null : place.permits(), place.ttlMillis(), (entry != null) ? entry.thread() : null,
+					(entry != null) ? entry.name() : null, (entry != null) ? now.minusMillis(entry.millis()) : null,
+					(entry != null) ? entry.note() : null);
+		}
+
+	}
+
+	/**
+	 * A waiter.
+	 *
+	 * @param instance which instance
+	 * @param mode of a lock, how it wants it
+	 * @param permits of a semaphore, how many permits it wants
+	 * @param thread of one key only: which thread, if its instance told
+	 * @param name of one key only: the request's name, if its instance told and it has
+	 * one
+	 * @param since of one key only: since when, if its instance told
+	 */
+	public record Waiter(@Nullable String instance, @Nullable LockMode mode, @Nullable Integer permits,
+			@Nullable String thread, @Nullable String name, @Nullable Instant since) {
+
+		static Waiter of(Place place, @Nullable Entry entry, Instant now) {
+			if (entry != null) {
+				return of(entry, now);
+			}
+			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
+			return new Waiter(place.instance(), mode, (mode != null) ? null : place.permits(), null, null, null);
+		}
+
+		static Waiter of(Entry entry, Instant now) {
+			return new Waiter(entry.instance(), entry.mode(), (entry.mode() != null) ? null : entry.permits(),
+					entry.thread(), entry.name(), now.minusMillis(entry.millis()));
+		}
+
+	}
+
+}

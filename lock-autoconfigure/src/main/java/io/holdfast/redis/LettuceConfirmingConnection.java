@@ -1,0 +1,62 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.redis.driver.LettuceWatchConnections;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptReplies;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+/**
+ * Asks for confirmations by Lettuce.
+ */
+final class LettuceConfirmingConnection implements ReplicaConfirmations.Connection {
+
+	private final StatefulRedisConnection<byte[], byte[]> connection;
+
+	/**
+	 * Connect to the master. Blocks.
+	 * @param factory tells where Redis is; when it is closed, so is this
+	 */
+	public LettuceConfirmingConnection(LettuceConnectionFactory factory) {
+		this.connection = LettuceWatchConnections.connect(factory, "holdfast.redis.min-replicas cannot be used");
+		// The waiting call has a timeout, which may be longer than that of other
+		// commands.
+		this.connection.setTimeout(Duration.ZERO);
+	}
+
+	@Override
+	public boolean isOpen() {
+		return this.connection.isOpen();
+	}
+
+	@Override
+	public CompletableFuture<ReplicaConfirmations.Answer> confirm(byte[][] keys, byte[][] args, int replicas,
+			long millis) {
+		try {
+			RedisAsyncCommands<byte[], byte[]> commands = this.connection.async();
+			// With its text: were it unknown, WAIT would be behind nothing.
+			CompletableFuture<List<Object>> stands = commands
+				.<List<Object>>eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, keys, args)
+				.toCompletableFuture();
+			CompletableFuture<Long> confirmed = commands.waitForReplication(replicas, millis).toCompletableFuture();
+			return stands.thenCombine(confirmed, (flags,
+					count) -> new ReplicaConfirmations.Answer(flags.stream().map(ScriptReplies::flag).toList(), count));
+		}
+		catch (RuntimeException ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	@Override
+	public void close() {
+		LettuceWatchConnections.close(this.connection);
+	}
+
+}

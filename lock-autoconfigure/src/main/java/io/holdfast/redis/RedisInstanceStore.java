@@ -1,0 +1,206 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptReplies;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Instances in Redis: a hash of all that have said that they are there, and for each
+ * report a list that is there for some seconds. Thread-safe.
+ */
+final class RedisInstanceStore implements InstanceStore {
+
+	/**
+	 * The version of all that instances share in Redis: scripts, keys, queue entries,
+	 * messages, and the hash of instances. Its changes are in UPGRADING.md.
+	 */
+	private static final int PROTOCOL = 2;
+
+	/** The oldest version that may be used beside {@link #PROTOCOL}. */
+	private static final int OLDEST_PROTOCOL = 2;
+
+	/**
+	 * When it was seen, since when it is there, the prefix of its keys, its info, the
+	 * version of its protocol, and the oldest one that fits it. Version 0 told none, and
+	 * later ones may tell more.
+	 */
+	private static final Pattern ENTRY = Pattern.compile(
+			"(\\d{1,15})\u001f(\\d{1,15})\u001f([0-9a-f]{16})" + "\u001f([^\u001f]*)\u001f([^\u001f]*)\u001f(\\d{1,18})"
+					+ "(?:\u001f(\\d{1,9})\u001f(\\d{1,9})(?:\u001f.*)?)?",
+			Pattern.DOTALL);
+
+	private static final char SEPARATOR = '\u001f';
+
+	private static final Pattern ID = Pattern.compile("[0-9a-f]{32}");
+
+	private static final Duration REPORT_LIFE = Duration.ofSeconds(10);
+
+	private final RedisStoreOptions options;
+
+	private final ScriptExecutor executor;
+
+	private final boolean cluster;
+
+	/** Instances with other prefixes have nothing to do with this one. */
+	private final String shared;
+
+	private final int protocol;
+
+	private final int oldest;
+
+	/** Create the register of instances. */
+	public RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
+		this(options, executor, cluster, PROTOCOL, OLDEST_PROTOCOL);
+	}
+
+	/** Create the register of instances that speak a version of the protocol. */
+	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster, int protocol, int oldest) {
+		this.protocol = protocol;
+		this.oldest = oldest;
+		this.options = options;
+		this.executor = executor;
+		this.cluster = cluster;
+		this.shared = digest(
+				options.lockPrefix() + SEPARATOR + options.semaphorePrefix() + SEPARATOR + options.channelPrefix());
+	}
+
+	private static String digest(String text) {
+		try {
+			byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+			return HexFormat.of().formatHex(digest, 0, 8);
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Override
+	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
+			Duration retention) {
+		String told = SEPARATOR + this.shared + SEPARATOR + info.application() + SEPARATOR + info.host() + SEPARATOR
+				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
+		Function<List<?>, @Nullable String> reader = (reply) -> (ScriptReplies.number(reply.get(0)) == 1) ? null
+				: misfit(ScriptReplies.text(reply.get(1)), ScriptReplies.text(reply.get(2)), retention);
+		return execute(Script.FLEET_JOIN, reader, instanceId, age, retention, told).exceptionallyCompose((error) -> {
+			String reason = RedisFailures.whyNoScripts(error);
+			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
+		});
+	}
+
+	private String misfit(String id, String entry, Duration retention) {
+		Matcher other = ENTRY.matcher(entry);
+		boolean known = other.matches();
+		int version = known ? protocol(other.group(7)) : 0;
+		int oldestBesideIt = known ? protocol(other.group(8)) : 0;
+		String name = "instance " + InstanceStore.shown(id)
+				+ (known ? " (" + other.group(4) + ", process " + other.group(6) + " on " + other.group(5) + ")" : "");
+		String problem = "This instance and " + name + " cannot share locks and semaphores: that one speaks version "
+				+ version + " of the protocol in Redis";
+		String versions = (this.protocol < oldestBesideIt)
+				? ", which needs " + oldestBesideIt + " or newer, and this one speaks " + this.protocol
+						+ ". Start this application with a newer version of Holdfast"
+				: ", and this one speaks " + this.protocol + ", which needs " + this.oldest
+						+ " or newer. Stop that instance, or restart it with a newer version of Holdfast";
+		return problem + versions + ". To change the version of all, stop all instances, wait for the longest lease"
+				+ " time, and start them with the new version; see UPGRADING.md. One that was killed is forgotten after "
+				+ retention.toSeconds() + " s";
+	}
+
+	private static int protocol(@Nullable String told) {
+		return (told != null) ? Integer.parseInt(told) : 0;
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Void> leave(String instanceId) {
+		return execute(Script.FLEET_LEAVE, (reply) -> null, instanceId);
+	}
+
+	@Override
+	public CompletableFuture<List<Member>> members(Duration retention, int most) {
+		return execute(Script.FLEET_MEMBERS, (reply) -> {
+			long now = ScriptReplies.number(reply.get(0));
+			List<Member> members = new ArrayList<>();
+			for (int i = 1; i < reply.size(); i += 2) {
+				Member member = member(ScriptReplies.text(reply.get(i)), ScriptReplies.text(reply.get(i + 1)));
+				if (member != null && now - member.seenMillis() < retention.toMillis()) {
+					members.add(member);
+				}
+			}
+			return members.stream()
+				.sorted(Comparator.comparingLong(Member::seenMillis).reversed())
+				.limit(most)
+				.toList();
+		});
+	}
+
+	private @Nullable Member member(String id, String entry) {
+		Matcher matcher = ENTRY.matcher(entry);
+		if (!ID.matcher(id).matches() || !matcher.matches() || !matcher.group(3).equals(this.shared)) {
+			return null;
+		}
+		InstanceInfo info = new InstanceInfo(matcher.group(4), matcher.group(5), Long.parseLong(matcher.group(6)));
+		return new Member(InstanceStore.shown(id), info, Long.parseLong(matcher.group(2)),
+				Long.parseLong(matcher.group(1)));
+	}
+
+	@Override
+	public CompletableFuture<Asked> ask(String instanceId, String report) {
+		return execute(Script.FLEET_ASK, (reply) -> {
+			List<String> present = new ArrayList<>();
+			List<String> absent = new ArrayList<>();
+			for (int i = 0; i < reply.size(); i += 2) {
+				// In a cluster only the receivers at one node are counted.
+				boolean heard = this.cluster || ScriptReplies.number(reply.get(i + 1)) > 0;
+				(heard ? present : absent).add(InstanceStore.shown(ScriptReplies.text(reply.get(i))));
+			}
+			return new Asked(present, absent);
+		}, instanceId, SEPARATOR + this.shared + SEPARATOR, this.options.channelPrefix(), report);
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Void> answer(String report, String text) {
+		return ID.matcher(report).matches()
+				? execute(Script.FLEET_ANSWER, reportKey(report), (reply) -> null, text, REPORT_LIFE)
+				: CompletableFuture.completedFuture(null);
+	}
+
+	@Override
+	public CompletableFuture<List<String>> collect(String report, int enough) {
+		return execute(Script.FLEET_COLLECT, reportKey(report),
+				(reply) -> reply.stream().map(ScriptReplies::text).toList(), enough);
+	}
+
+	private String reportKey(String report) {
+		return this.options.fleetKey() + ":report:" + report;
+	}
+
+	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, Function<List<?>, T> reply,
+			Object... args) {
+		return execute(script, this.options.fleetKey(), reply, args);
+	}
+
+	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, String key,
+			Function<List<?>, T> reply, Object... args) {
+		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, args, key, reply);
+	}
+
+}

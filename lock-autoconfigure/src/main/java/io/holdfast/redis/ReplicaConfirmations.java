@@ -1,0 +1,324 @@
+package io.holdfast.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions.Replicas;
+import io.holdfast.redis.script.RedisFailures;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Holds grants back until enough replicas have them, by WAIT on a connection of its own,
+ * which keeps no other command waiting. One WAIT is under way at a time; all that is
+ * granted until its end shares the next. Thread-safe.
+ *
+ * <p>
+ * The connection is not that of the grants, and may by then lead to another server. So it
+ * first looks whether each grant stands where it asks, and writes something there: the
+ * write comes after the grants, and WAIT on the same connection waits for it.
+ */
+final class ReplicaConfirmations implements AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(ReplicaConfirmations.class);
+
+	/** So many grants by one script; then Redis serves others. */
+	private static final int MAX_BATCH = 500;
+
+	/** Time for Redis to answer when the time of WAIT is over. */
+	private static final long ANSWER_MILLIS = 1000;
+
+	private final Supplier<Connection> connector;
+
+	private final Replicas replicas;
+
+	private final DaemonThreads threads;
+
+	private final Queue<Grant> waiting = new ConcurrentLinkedQueue<>();
+
+	/**
+	 * The thread that has set it is the only one that sends, until it takes that back.
+	 */
+	private final AtomicBoolean sending = new AtomicBoolean();
+
+	private volatile @Nullable Connection connection;
+
+	private volatile boolean closed;
+
+	/** Whether the last WAIT was in vain. Confined to the sender. */
+	private boolean missing;
+
+	/**
+	 * Create them. Nothing is connected before it is needed.
+	 * @param connector opens a connection; blocks
+	 * @param replicas how many replicas are to confirm, in which time
+	 * @param threads makes the threads that connect
+	 */
+	public ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas, DaemonThreads threads) {
+		this.threads = threads;
+		this.connector = connector;
+		this.replicas = replicas;
+	}
+
+	/**
+	 * Begin to connect, so that the first grant need not wait for that.
+	 */
+	public void prepare() {
+		if (this.sending.compareAndSet(false, true)) {
+			serve(List.of());
+		}
+	}
+
+	/**
+	 * Hold a command's answer back if it is a grant, until that is confirmed.
+	 * @param command the command that asks; given up when the result is
+	 * @param key where it is kept
+	 * @param permits whether permits are asked for, not an exclusive lock
+	 * @param holder the value there if it was granted
+	 * @return the command's answer; fails with an
+	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if it was granted and
+	 * is not confirmed in time
+	 */
+	public CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key,
+			boolean permits, String holder) {
+		Grant grant = new Grant(command, key, permits, holder);
+		command.whenComplete((reply, error) -> {
+			if (error != null) {
+				grant.completeExceptionally(error);
+			}
+			else if (reply instanceof Granted granted) {
+				grant.reply = granted;
+				this.waiting.add(grant);
+				if (this.sending.compareAndSet(false, true)) {
+					proceed();
+				}
+			}
+			else {
+				grant.complete(reply);
+			}
+		});
+		return grant;
+	}
+
+	private void proceed() {
+		List<Grant> batch = take();
+		while (batch.isEmpty()) {
+			this.sending.set(false);
+			// Callers that came before have left it to this one.
+			if (this.waiting.isEmpty() || !this.sending.compareAndSet(false, true)) {
+				return;
+			}
+			batch = take();
+		}
+		serve(batch);
+	}
+
+	private void serve(List<Grant> batch) {
+		attempt(batch, () -> {
+			Connection open = this.connection;
+			if (open != null && open.isOpen()) {
+				send(open, batch);
+			}
+			else {
+				connect(batch);
+			}
+		});
+	}
+
+	/** Take a step of a batch. An error of the driver ends this batch only. */
+	private void attempt(List<Grant> batch, Runnable step) {
+		try {
+			step.run();
+		}
+		catch (RuntimeException | Error ex) {
+			fail(batch, ex);
+			proceed();
+		}
+	}
+
+	private List<Grant> take() {
+		List<Grant> batch = new ArrayList<>();
+		Grant next = this.waiting.poll();
+		while (next != null) {
+			// Abandoned ones need not be confirmed.
+			if (!next.isDone()) {
+				batch.add(next);
+			}
+			next = (batch.size() < MAX_BATCH) ? this.waiting.poll() : null;
+		}
+		return batch;
+	}
+
+	private void connect(List<Grant> batch) {
+		this.threads.start(() -> attempt(batch, () -> {
+			Connection open = open();
+			this.connection = open;
+			if (this.closed) {
+				open.close();
+			}
+			send(open, batch);
+		}), "holdfast-redis-connect");
+	}
+
+	private Connection open() {
+		if (this.closed) {
+			throw RedisFailures.closed();
+		}
+		return this.connector.get();
+	}
+
+	private void send(Connection open, List<Grant> batch) {
+		if (batch.isEmpty()) {
+			proceed();
+			return;
+		}
+		long millis = this.replicas.timeout().toMillis();
+		byte[][] keys = batch.stream().map((grant) -> RedisKeys.bytes(grant.key)).toArray(byte[][]::new);
+		byte[][] args = batch.stream()
+			.flatMap((grant) -> grant.args().stream())
+			.map(RedisKeys::bytes)
+			.toArray(byte[][]::new);
+		open.confirm(keys, args, this.replicas.min(), millis)
+			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
+			.whenComplete((answer, error) -> attempt(batch, () -> {
+				if (error == null) {
+					settle(batch, answer);
+				}
+				else {
+					// Late answers on that connection are not for the next batch.
+					open.close();
+					fail(batch, error);
+				}
+				proceed();
+			}));
+	}
+
+	private void settle(List<Grant> batch, Answer answer) {
+		boolean enough = answer.replicas() >= this.replicas.min();
+		if (answer.stands().contains(true)) {
+			tell(enough, answer.replicas());
+		}
+		for (int i = 0; i < batch.size(); i++) {
+			Grant grant = batch.get(i);
+			if (!answer.stands().get(i)) {
+				grant.completeExceptionally(StoreCommandException
+					.unconfirmed("Redis granted it, but it was gone again before"
+							+ " a replica could confirm it: another server has taken over, or it was released by force"));
+			}
+			else if (enough) {
+				grant.complete(grant.reply);
+			}
+			else {
+				grant.completeExceptionally(
+						StoreCommandException.unconfirmed("Redis granted it, but " + shortage(answer.replicas())));
+			}
+		}
+	}
+
+	private String shortage(long confirmed) {
+		return "within " + this.replicas.timeout().toMillis() + " ms (holdfast.redis.replica-timeout) only " + confirmed
+				+ " of its replicas confirmed that, and holdfast.redis.min-replicas is " + this.replicas.min();
+	}
+
+	/** Log once when confirmations are missing, and once when they are back. */
+	private void tell(boolean enough, long confirmed) {
+		if (this.missing && enough) {
+			logger.info("The replicas of Redis confirm again what is granted");
+		}
+		else if (!this.missing && !enough) {
+			logger.warn("Locks and permits are not acquired for lack of replicas: Redis grants them, but "
+					+ shortage(confirmed) + ". Bring its replicas back");
+		}
+		this.missing = !enough;
+	}
+
+	private static void fail(List<Grant> batch, Throwable error) {
+		Throwable reason = (error instanceof TimeoutException) ? StoreCommandException
+			.unconfirmed("Redis granted it, but did not say in time how many of its replicas have that") : error;
+		batch.forEach((grant) -> grant.completeExceptionally(RedisFailures.of(reason, grant.key)));
+	}
+
+	@Override
+	public void close() {
+		this.closed = true;
+		Connection open = this.connection;
+		if (open != null) {
+			open.close();
+		}
+	}
+
+	/**
+	 * A connection that is not opened again when it breaks: a WAIT on another one would
+	 * tell of other changes.
+	 */
+	public interface Connection {
+
+		boolean isOpen();
+
+		/** Send the script and, right behind it, WAIT. Does not block. */
+		CompletableFuture<Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis);
+
+		/** Close it; again has no effect. */
+		void close();
+
+	}
+
+	/**
+	 * The answer of Redis.
+	 *
+	 * @param stands whether each grant stands
+	 * @param replicas how many replicas have them
+	 */
+	record Answer(List<Boolean> stands, long replicas) {
+	}
+
+	/**
+	 * The answer to a command, held back.
+	 */
+	private static final class Grant extends CompletableFuture<AcquireReply> {
+
+		private final CompletableFuture<AcquireReply> command;
+
+		private final String key;
+
+		private final boolean permits;
+
+		private final String holder;
+
+		private @Nullable Granted reply;
+
+		Grant(CompletableFuture<AcquireReply> command, String key, boolean permits, String holder) {
+			this.command = command;
+			this.key = key;
+			this.permits = permits;
+			this.holder = holder;
+		}
+
+		List<String> args() {
+			long lease = (this.reply != null) ? this.reply.ttlMillis() : 0;
+			return List.of(this.permits ? "P" : "L", this.holder, Long.toString(lease));
+		}
+
+		@Override
+		public boolean cancel(boolean mayInterruptIfRunning) {
+			// First, as its users may send the next command.
+			this.command.cancel(mayInterruptIfRunning);
+			return super.cancel(mayInterruptIfRunning);
+		}
+
+	}
+
+}

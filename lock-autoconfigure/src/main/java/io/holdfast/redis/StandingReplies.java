@@ -1,0 +1,115 @@
+package io.holdfast.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.redis.script.ScriptReplies;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the replies of inspections: holders and queues. A holder that was written by
+ * another program, or damaged, is none of an instance; in a queue it is left out.
+ */
+final class StandingReplies {
+
+	/** The token, of permits how many, and a part for the scripts only. */
+	private static final Pattern PERMITS = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
+
+	/** The token of a reader, or of one that waits, with its claim and mode. */
+	private static final Pattern LOCK = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):(?:[0-9]{1,18}:)?(r?)[sp]?");
+
+	private StandingReplies() {
+	}
+
+	static Standing nothing(Resource resource) {
+		return new Standing(resource, 0, null, 0, 0, 0, List.of(), 0, List.of());
+	}
+
+	static Standing semaphore(Resource resource, List<?> reply) {
+		Object limit = reply.get(0);
+		int named = number(reply, 5);
+		List<Place> holders = holders(reply, 6, named, Kind.SEMAPHORE);
+		List<Place> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
+		return new Standing(resource, 0, (limit != null) ? (int) ScriptReplies.number(limit) : null, number(reply, 1),
+				number(reply, 2), number(reply, 3), holders, number(reply, 4), queue);
+	}
+
+	static Standing lock(Resource resource, List<?> reply) {
+		KeyState state = keyState(reply);
+		String owner = state.owner();
+		List<Place> holders = (owner != null) ? List.of(Place.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()))
+				: state.readers()
+					.stream()
+					.map((reader) -> Place.of(reader.token(), Kind.LOCK, 1, reader.ttlMillis()))
+					.toList();
+		List<Place> queue = queue(reply, 6 + 2 * number(reply, 5), reply.size(), Kind.LOCK);
+		return new Standing(resource, state.fence(), null, 0, 0, (owner != null) ? 1 : state.readerCount(), holders,
+				state.waiting(), queue);
+	}
+
+	/** Reads the replies of inspect.lua for a lock. */
+	public static KeyState keyState(List<?> reply) {
+		Object owner = reply.get(0);
+		List<PermitHolder> readers = new ArrayList<>();
+		int end = 6 + 2 * number(reply, 5);
+		for (int i = 6; i < end; i += 2) {
+			PermitHolder reader = holder(reply.get(i), Kind.LOCK, ScriptReplies.number(reply.get(i + 1)));
+			if (reader != null) {
+				readers.add(reader);
+			}
+		}
+		return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.number(reply.get(1)),
+				ScriptReplies.number(reply.get(2)), number(reply, 4), number(reply, 3), List.copyOf(readers));
+	}
+
+	private static int number(List<?> reply, int at) {
+		return (int) ScriptReplies.number(reply.get(at));
+	}
+
+	private static List<Place> holders(List<?> reply, int from, int count, Kind kind) {
+		return IntStream.range(0, count)
+			.map((i) -> from + 2 * i)
+			.boxed()
+			.map((at) -> place(reply.get(at), kind, ScriptReplies.number(reply.get(at + 1))))
+			.toList();
+	}
+
+	private static List<Place> queue(List<?> reply, int from, int to, Kind kind) {
+		return reply.subList(from, to)
+			.stream()
+			.map((entry) -> place(entry, kind, 0))
+			.filter((place) -> place.instance() != null)
+			.toList();
+	}
+
+	private static Place place(Object entry, Kind kind, long ttlMillis) {
+		PermitHolder holder = holder(entry, kind, ttlMillis);
+		return (holder != null) ? Place.of(holder.token(), kind, holder.permits(), ttlMillis)
+				: new Place(null, 0, kind, 0, ttlMillis);
+	}
+
+	/**
+	 * Reads an entry of a holder, or of a queue.
+	 * @return the holder, or {@code null} if another program wrote the entry or damaged
+	 * it
+	 */
+	public static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
+		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(ScriptReplies.text(entry));
+		if (!matcher.matches()) {
+			return null;
+		}
+		long permits = (kind == Kind.SEMAPHORE) ? Long.parseLong(matcher.group(2))
+				: matcher.group(2).isEmpty() ? Resource.ALL : 1;
+		return (permits <= Resource.ALL) ? new PermitHolder(matcher.group(1), (int) permits, ttlMillis) : null;
+	}
+
+}

@@ -1,7 +1,0 @@
-/**
- * Confirmations by replicas.
- */
-@NullMarked
-package io.holdfast.redis.replica;
-
-import org.jspecify.annotations.NullMarked;

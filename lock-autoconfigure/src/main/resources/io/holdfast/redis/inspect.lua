@@ -1,0 +1,82 @@
+-- Looks at a lock or a semaphore without changing anything.
+--
+-- KEYS: as those of lock-acquire.lua, or of permits-acquire.lua. ARGV: whether it is a lock (0 or 1), how many holders to
+-- name at most, how many waiters.
+-- Returns {of a lock its exclusive owner or nil ('' for readers or a writer of version 1), how long it is held in
+-- milliseconds (-1: no end, 0: it is free), its last fence; of a semaphore the limit of an operator or nil, the last limit
+-- that was asked for, the permits used; then the number of holders (without an exclusive owner), of waiters, how many
+-- holders are named, the entry of each and the milliseconds until its lease ends, the first one first; the entries of
+-- waiters}.
+
+local isLock, maxHolders, maxWaiters = ARGV[1] == '1', ARGV[2], ARGV[3]
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+
+-- What another program put beside the key, for operators, does not hide its holders.
+local function read(nothing, ...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    return maxWaiters ~= '0' and string.find(reply.err, 'WRONGTYPE', 1, true) and nothing or redis.call(...)
+  end
+  return reply
+end
+
+-- Nil for what stands there that is no number of permits.
+local function number(text)
+  local permits = text and string.find(text, '^%d+$') and tonumber(text)
+  return permits and permits <= 1000000000 and permits or nil
+end
+
+local function sum(from, to)
+  local permits = 0
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], from, to)) do
+    permits = permits + (number(string.match(entry, ':(%d+)$')) or 0)
+  end
+  return math.min(permits, 2147483647)
+end
+
+local owner, ttl = isLock and redis.pcall('GET', KEYS[1]), 0
+if type(owner) == 'table' then
+  local last = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+  if last and string.find(last[1], '^%x+:%d+:r$') then
+    owner, ttl = false, math.max(0, last[2] - now)
+  elseif last and string.find(last[1], '^%x+:%d+:%d+$') then
+    owner = ''
+  else
+    return owner
+  end
+end
+local holders = owner and 0 or redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
+local named = holders == 0 and {}
+    or redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, maxHolders)
+
+local result
+if isLock then
+  local fence = tonumber(string.match(read('0', 'GET', KEYS[3]) or '', '^(%d+) ?%d*$')) or 0
+  if not (fence >= 0 and fence < 9e18) then
+    -- Another program wrote there what is no fence.
+    fence = 0
+  end
+  result = { owner, owner and redis.call('PTTL', KEYS[1]) or ttl, string.format('%.0f', fence) }
+else
+  local used = number(read('', 'HGET', KEYS[3], 'used'))
+  if holders == 0 then
+    used = 0
+  elseif used then
+    used = used - sum('-inf', now)
+  else
+    used = sum('(' .. now, '+inf')
+  end
+  result = { number(read('', 'GET', KEYS[4])) or false, number(read('', 'HGET', KEYS[3], 'asked')) or 0, used }
+end
+result[4], result[5], result[6] = holders, read(0, 'ZCARD', KEYS[2]), #named / 2
+for i = 1, #named, 2 do
+  table.insert(result, named[i])
+  table.insert(result, named[i + 1] - now)
+end
+if maxWaiters ~= '0' then
+  for _, entry in ipairs(read({}, 'ZRANGE', KEYS[2], 0, maxWaiters - 1)) do
+    table.insert(result, entry)
+  end
+end
+return result

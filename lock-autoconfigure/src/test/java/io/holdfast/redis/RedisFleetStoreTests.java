@@ -1,0 +1,311 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Page;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.PermitKeys;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.HashOperations;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * What a store in Redis tells of the fleet, and how it looks for that.
+ */
+@WithRedis
+@Execution(ExecutionMode.CONCURRENT)
+class RedisFleetStoreTests extends RedisFleetContract {
+
+	private static final RedisScript<Long> POPULATE = RedisScript
+		.of("for i = 1, 50000 do redis.call('SET', 'key' .. i, '') end return 1", Long.class);
+
+	private static final String TOKEN = "0123456789abcdef0123456789abcdef:1";
+
+	private final TestRedis redis;
+
+	RedisFleetStoreTests(TestRedis redis) {
+		super(new TestStores(redis.keyPrefix() + PREFIX, redis.template(), redis::connectionFactory));
+		this.redis = redis;
+	}
+
+	@Test
+	@DisplayName("a lock that is called like a key beside another one is told, and what is beside a lock is not")
+	void tellsLocksFromCompanions() {
+		for (String key : List.of("my:queue", "my:fence", "x:state", "{a}b", "{a}b:mystate", "a{b", "a}")) {
+			granted(this.a.acquire(lock(key), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
+			busy(this.b.acquire(lock(key), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+		}
+		this.redis.template().opsForHash().put(this.redis.keyPrefix() + PREFIX + "lock:hash", "field", "value");
+		this.redis.template().opsForZSet().add(this.redis.keyPrefix() + PREFIX + "lock:zset", "value", 1);
+		this.redis.template().opsForValue().set(this.redis.keyPrefix() + PREFIX + "another", "value");
+		assertThat(walk(Family.LOCKS, 100)).containsExactlyInAnyOrder("my:queue", "my:fence", "x:state", "{a}b",
+				"{a}b:mystate", "a{b", "a}");
+		assertThat(walk(Family.SEMAPHORES, 100)).isEmpty();
+	}
+
+	@Test
+	@DisplayName("fences and states, which say nothing of who holds or waits, are not even looked at")
+	void leavesOutWhatSaysNothing() {
+		Resource readWrite = new Resource(Kind.LOCK, "another");
+		granted(this.a.acquire(readWrite, new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, LEASE, CLAIM)));
+		granted(this.a.acquire("3"));
+		this.a.release("3");
+		assertThat(get(this.a.store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key")
+			.containsExactly("another");
+		assertThat(get(this.a.store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).hasSize(1);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { ":fence", ":state", ":seen" })
+	@DisplayName("however many of them there are, they take no place on a page")
+	void goesOnOverWhatSaysNothing(String suffix) {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate template = new StringRedisTemplate(
+				this.redis.connectionFactory(server.host(), server.port()));
+		for (int i = 0; i < 200; i++) {
+			template.opsForValue().set("{lock:key " + i + "}" + suffix, "1");
+		}
+		LeaseStore store = new RedisLeaseStore(template, new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
+				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+		assertThat(get(store.fleet().scan(Family.LOCKS, null, 1))).isEqualTo(new Page(List.of(), null));
+		store.close();
+	}
+
+	@Test
+	@DisplayName("with an empty prefix, neither semaphores nor keys beside others are taken for locks")
+	void tellsLocksWithoutPrefix() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
+		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new RedisStoreOptions("",
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+		get(store.acquire(lock("a"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock("a"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
+		assertThat(get(store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key").containsOnly("a");
+		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
+			.containsExactly(KEY);
+		store.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "stranger", "stranger:1", TOKEN, TOKEN + ":", TOKEN + ":many", TOKEN + ":9999999999",
+			TOKEN + ":99999999999999999999", TOKEN + "99999999999999999999:1", TOKEN + ":-1", ":1" })
+	@DisplayName("a holder of permits that another program wrote, or damaged, is told as none of an instance")
+	void tellsOfForeignHolders(String entry) {
+		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
+		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
+		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+		assertThat(standing.holderCount()).isEqualTo(2);
+		assertThat(standing.holders()).extracting(Place::instance)
+			.containsExactly(InstanceStore.shown(this.a.id), null);
+		assertThat(walk(Family.SEMAPHORES, 100)).containsExactly(KEY);
+		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).holders())
+			.filteredOn((holder) -> holder.token().equals(this.a.token("1")))
+			.hasSize(1);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "many", "", "-5", "1e30", "inf", "nan", "99999999999999999999" })
+	@DisplayName("numbers that another program wrote, or damaged, are not in the way of what is there")
+	void tellsOfWhatHasForeignNumbers(String number) {
+		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
+		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
+		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
+		this.redis.template().opsForValue().set(semaphore.limit(), number);
+		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+		assertThat(standing.limit()).isNull();
+		assertThat(standing.asked()).isZero();
+		assertThat(standing.used()).isEqualTo(2);
+		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).used()).isEqualTo(2);
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM)));
+		this.redis.template()
+			.opsForValue()
+			.set(RedisKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
+		assertThat(get(this.a.store.fleet().look(Family.LOCKS, KEY, 10)).fence()).isZero();
+	}
+
+	@Test
+	@DisplayName("what is held is told also if another program put something beside its key")
+	void tellsOfWhatHasOtherThingsBesideIt() {
+		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
+		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		RedisKeys lock = RedisKeys.of(lockKey, false);
+		for (String beside : List.of(lock.queue(), lock.fence())) {
+			granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
+			replaceByList(beside);
+			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
+			assertThat(standing.holders()).as(beside)
+				.extracting(Place::instance)
+				.containsExactly(InstanceStore.shown(this.a.id));
+			this.redis.template().delete(List.of(beside, lockKey));
+		}
+		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.limit())) {
+			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
+			replaceByList(beside);
+			Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+			assertThat(standing.used()).as(beside).isEqualTo(2);
+			assertThat(standing.holders()).extracting(Place::instance).containsExactly(InstanceStore.shown(this.a.id));
+			this.redis.template()
+				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.limit()));
+		}
+	}
+
+	private void replaceByList(String key) {
+		this.redis.template().delete(key);
+		this.redis.template().opsForList().rightPush(key, "a list");
+	}
+
+	@Test
+	@DisplayName("where Redis is no cluster, a cursor of another node is refused")
+	void refusesOtherNodes() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, "1-0", 10))
+			.withMessageStartingWith("The cursor does not come from a page of this list");
+	}
+
+	@Test
+	@DisplayName("Redis is not kept from serving others for longer than it takes to look at some two thousand keys")
+	void looksAtSoManyKeysAtATime() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
+		StringRedisTemplate template = new StringRedisTemplate(connections);
+		template.execute(POPULATE, List.of());
+		LeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
+		get(store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		int calls = 0;
+		int finds = 0;
+		String cursor = null;
+		do {
+			Page page = get(store.fleet().scan(Family.LOCKS, cursor, 100));
+			finds += page.finds().size();
+			cursor = page.cursor();
+			calls++;
+		}
+		while (cursor != null);
+		assertThat(finds).isEqualTo(1);
+		assertThat(calls).isBetween(20, 26);
+		store.close();
+	}
+
+	@Test
+	@DisplayName("instances with other prefixes are not told or asked; unknown entries are left out, and forgotten")
+	void tellsOfThoseWithTheSamePrefixes() {
+		InstanceInfo info = new InstanceInfo("shop", "host", 1);
+		String key = this.redis.keyPrefix() + PREFIX + "fleet";
+		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
+				new RedisStoreOptions("another", "semaphore:", "wake:", null, Duration.ofSeconds(20),
+						Duration.ofSeconds(5), true, key));
+		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
+		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
+		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");
+		assertThat(this.redis.template().opsForHash().size(key)).isEqualTo(3);
+		assertThat(get(this.c.store.instances().members(Duration.ofMinutes(1), 10))).extracting("instance")
+			.containsExactly(InstanceStore.shown(this.b.id));
+		assertThat(get(this.c.store.instances().ask(this.c.id, this.c.id)).absent()).isEmpty();
+		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
+		assertThat(this.redis.template().opsForHash().keys(key)).containsExactlyInAnyOrder(this.a.id, this.b.id);
+		other.close();
+	}
+
+	private static final InstanceInfo INFO = new InstanceInfo("shop", "host", 1);
+
+	private RedisInstanceStore speaking(String lockPrefix, int protocol, int oldest) {
+		return new RedisInstanceStore(
+				new RedisStoreOptions(lockPrefix, "semaphore:", "wake:", null, Duration.ofSeconds(20),
+						Duration.ofSeconds(5), true, this.redis.keyPrefix() + "protocol"),
+				new ScriptExecutor(this.redis.connectionFactory(), () -> {
+				}, new DaemonThreads()), false, protocol, oldest);
+	}
+
+	private static @Nullable String join(InstanceStore store, String id) {
+		return get(store.join(id, INFO, Duration.ZERO, Duration.ofMinutes(1)));
+	}
+
+	@Test
+	@DisplayName("an instance is kept out by one that is there and does not fit it, whichever of them is newer")
+	void keepsMisfitsOut() {
+		InstanceStore old = speaking("lock:", 1, 0);
+		InstanceStore next = speaking("lock:", 3, 2);
+		assertThat(join(old, this.a.id)).isNull();
+		assertThat(join(next, this.b.id)).contains(
+				"instance " + InstanceStore.shown(this.a.id) + " (shop, process 1 on host)",
+				"speaks version 1 of the protocol in Redis, and this one speaks 3, which needs 2 or newer. Stop that"
+						+ " instance, or restart it with a newer version of Holdfast. To change the version of all,"
+						+ " stop all instances, wait for the longest lease time, and start them with the new version;"
+						+ " see UPGRADING.md. One that was killed is forgotten after 60 s");
+		assertThat(join(old, this.a.id)).as("the one that was there").isNull();
+		assertThat(get(old.members(Duration.ofMinutes(1), 10))).hasSize(1);
+		get(old.leave(this.a.id));
+		assertThat(join(next, this.b.id)).isNull();
+		assertThat(join(old, this.a.id))
+			.contains("speaks version 3 of the protocol in Redis, which needs 2 or newer, and"
+					+ " this one speaks 1. Start this application with a newer version of Holdfast");
+		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("one between them").isNull();
+		assertThat(join(speaking("lock:", 4, 2), "d".repeat(32))).as("one that needs just that").isNull();
+		HashOperations<String, String, String> instances = this.redis.template().opsForHash();
+		String key = this.redis.keyPrefix() + "protocol";
+		// One of the first version does not ask whether it fits.
+		instances.put(key, this.a.id,
+				String.valueOf(instances.get(key, this.b.id)).replaceFirst("\u001f3\u001f2$", ""));
+		assertThat(join(next, this.b.id)).as("the one that was there").isNull();
+		assertThat(join(next, "f".repeat(32))).contains("speaks version 0 of the protocol");
+		assertThat(join(speaking("other:", 1, 0), "e".repeat(32))).as("one with other keys").isNull();
+	}
+
+	@RepeatedTest(10)
+	@DisplayName("of two that start at once and do not fit each other one is kept out")
+	void keepsOneOut() {
+		InstanceStore old = speaking("lock:", 1, 0);
+		InstanceStore next = speaking("lock:", 3, 2);
+		CompletableFuture<@Nullable String> first = old.join(this.a.id, INFO, Duration.ZERO, Duration.ofMinutes(1));
+		CompletableFuture<@Nullable String> second = next.join(this.b.id, INFO, Duration.ZERO, Duration.ofMinutes(1));
+		assertThat((get(first) != null) ^ (get(second) != null)).as("one of them: %s, %s", first, second).isTrue();
+	}
+
+	@Test
+	@DisplayName("nothing of instances and reports stays in Redis for ever")
+	void letsAllExpire() {
+		InstanceInfo info = new InstanceInfo("shop", "host", 1);
+		String key = this.redis.keyPrefix() + PREFIX + "fleet";
+		get(this.a.store.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(15)));
+		get(this.a.store.instances().answer(this.a.id, "text"));
+		assertThat(this.redis.template().getExpire(key)).isBetween(800L, 900L);
+		assertThat(this.redis.template().getExpire(key + ":report:" + this.a.id)).isBetween(5L, 10L);
+		get(this.a.store.instances().leave(this.a.id));
+		assertThat(this.redis.template().hasKey(key)).isFalse();
+	}
+
+}

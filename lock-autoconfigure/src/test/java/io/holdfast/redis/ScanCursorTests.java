@@ -1,0 +1,58 @@
+package io.holdfast.redis;
+
+import io.holdfast.redis.driver.ClusterMasters;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * Where a walk over all keys may be.
+ */
+class ScanCursorTests {
+
+	@ParameterizedTest
+	@ValueSource(strings = { "16384-0", "99999-0", "0-18446744073709551616", "0-99999999999999999999",
+			"0-100000000000000000000", "000000-0", "-1-0", "0--1", "0-", "٣-٤" })
+	@DisplayName("a slot or a position that there is none of is refused, also in a cluster")
+	void refuses(String text) {
+		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check(text, ClusterMasters.LAST_SLOT))
+			.withMessageStartingWith("The cursor does not come from a page of this list");
+	}
+
+	@Test
+	@DisplayName("without a cluster there is one slot only")
+	void refusesSlotsWithoutCluster() {
+		ScanCursor.check("0-5", 0);
+		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check("1-5", 0));
+	}
+
+	@Test
+	@DisplayName("the last slot and the highest position are none too many")
+	void takesAllThatThereIs() {
+		String text = "16383-18446744073709551615";
+		ScanCursor.check(text, ClusterMasters.LAST_SLOT);
+		assertThat(ScanCursor.of(text, 0)).isEqualTo(new ScanCursor(16_383, "18446744073709551615"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 0, 1, 5461, 16_383 })
+	@DisplayName("each slot has a key")
+	void findsKeys(int slot) {
+		assertThat(ClusterSlotHashUtil.calculateSlot(ClusterMasters.keyAt(slot, "lock:"))).isEqualTo(slot);
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { -1, 16_384, 99_999 })
+	@DisplayName("no key is looked for in a slot that there is none of")
+	void refusesSlots(int slot) {
+		assertThatIllegalArgumentException().isThrownBy(() -> ClusterMasters.keyAt(slot, "lock:"))
+			.withMessageContaining("which is not from 0 to 16383");
+	}
+
+}
