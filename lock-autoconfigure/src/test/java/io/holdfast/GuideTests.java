@@ -103,7 +103,7 @@ class GuideTests {
 	void clauses() {
 		String pages = Stream
 			.concat(Stream.of(README, ROOT.resolve("sample-app/README.md"), ROOT.resolve("CONTRIBUTING.md")),
-					ProjectFiles.in(DOCS, 1, ".md"))
+					ProjectFiles.in(DOCS, ".md"))
 			.map(GuideTests::prose)
 			.collect(Collectors.joining("\n"));
 		assertThat(clausesIn(pages)).as("clauses per 100 words of the pages").isLessThanOrEqualTo(CLAUSES);
