@@ -29,8 +29,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Spring Integration's leader election over views of locks, as
- * {@code docs/jobs.md} shows it.
+ * Spring Integration's leader election over views of locks, as {@code docs/jobs.md} shows
+ * it.
  */
 class LeaderElectionTests extends FaultTestCase {
 

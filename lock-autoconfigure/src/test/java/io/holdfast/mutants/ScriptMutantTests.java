@@ -114,8 +114,8 @@ class ScriptMutantTests {
 				"redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests"));
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
-		tests.put("fleet-join", List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests",
-				"redis.RedisFaultTests"));
+		tests.put("fleet-join",
+				List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests", "redis.RedisFaultTests"));
 		tests.put("rights", List.of("redis.RedisDiagnosticsTests"));
 		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
 		tests.put("confirm", List.of("redis.LettuceConfirmingConnectionTests"));
