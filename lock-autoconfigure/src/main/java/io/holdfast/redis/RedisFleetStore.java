@@ -10,7 +10,6 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
@@ -34,13 +33,17 @@ final class RedisFleetStore implements FleetStore {
 
 	private final ScriptExecutor executor;
 
+	private final ResourceCommands commands;
+
 	private final @Nullable ClusterMasters masters;
 
 	/** Create the store; the masters are {@code null} outside of a cluster. */
-	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterMasters masters) {
+	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, ResourceCommands commands,
+			@Nullable ClusterMasters masters) {
 		this.options = options;
 		this.cluster = masters != null;
 		this.executor = executor;
+		this.commands = commands;
 		this.masters = masters;
 	}
 
@@ -72,16 +75,9 @@ final class RedisFleetStore implements FleetStore {
 	@Override
 	public CompletableFuture<Standing> look(Family family, String key, int most) {
 		Resource resource = new Resource((family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK, key);
-		String name = this.options.keyOf(resource);
-		CompletableFuture<Standing> answer = (family == Family.SEMAPHORES)
-				? this.executor.execute(Script.INSPECT, () -> {
-					this.options.check(resource);
-					return PermitKeys.of(name, this.cluster).toBytes();
-				}, new Object[] { false, most, most }, name, (reply) -> StandingReplies.semaphore(resource, reply))
-				: this.executor.execute(Script.INSPECT, () -> {
-					this.options.check(resource);
-					return RedisKeys.of(name, this.cluster).toBytes();
-				}, new Object[] { true, most, most }, name, (reply) -> StandingReplies.lock(resource, reply));
+		CompletableFuture<Standing> answer = this.commands.inspect(resource, most, most,
+				(family == Family.SEMAPHORES) ? (reply) -> StandingReplies.semaphore(resource, reply)
+						: (reply) -> StandingReplies.lock(resource, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));

@@ -25,7 +25,6 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.redis.notify.ShardedChannels;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
@@ -69,11 +68,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final FailOverGrace grace;
 
-	private final ResourceScripts resources;
-
-	private final LockCommands locks;
-
-	private final PermitCommands permits;
+	private final ResourceCommands commands;
 
 	private final RedisDiagnostics examination;
 
@@ -135,12 +130,10 @@ public final class RedisLeaseStore implements LeaseStore {
 				this.executor, options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
-		this.resources = new ResourceScripts(options, this.cluster, this.executor,
+		this.commands = new ResourceCommands(options, this.cluster, this.executor,
 				(slot) -> (shards != null) ? shards.at(slot) : null);
-		this.locks = new LockCommands(this.resources);
-		this.permits = new PermitCommands(this.resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
-		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? masters : null);
+		this.fleet = new RedisFleetStore(options, this.executor, this.commands, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
@@ -241,19 +234,14 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
-		boolean lock = resource.kind() == Kind.LOCK;
-		CompletableFuture<AcquireReply> reply = lock
-				? this.locks.acquire(resource, command, enqueue ? mode() : ScriptArguments.NOTHING)
-				: this.permits.acquire(resource, command, mode(), enqueue);
+		CompletableFuture<AcquireReply> reply = this.commands.acquire(resource, command, mode(), enqueue);
 		// A key that is refused has no place to look at.
 		if (this.confirmations == null || reply.isCompletedExceptionally()) {
 			return reply;
 		}
-		return lock
-				? this.confirmations.confirmed(reply, this.options.keyOf(resource), command.permits() == 1,
-						LockCommands.holder(command))
-				: this.confirmations.confirmed(reply, this.resources.permitKeys(resource).holders(), true,
-						command.token() + ":" + command.permits());
+		boolean permits = resource.kind() == Kind.SEMAPHORE || command.permits() == 1;
+		return this.confirmations.confirmed(reply, this.commands.holdersKey(resource), permits,
+				ResourceCommands.holder(resource, command));
 	}
 
 	@Override
@@ -261,15 +249,12 @@ public final class RedisLeaseStore implements LeaseStore {
 			@Nullable AcquireCommand next) {
 		// Too long a lease is refused to its own request, not to a release.
 		AcquireCommand allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
-		StoreNotifications told = wakeUpsOf(ended.token());
-		return (resource.kind() == Kind.LOCK) ? this.locks.release(resource, ended, allowed, mode(), told)
-				: this.permits.release(resource, ended, allowed, mode(), told);
+		return this.commands.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
-		return (resource.kind() == Kind.LOCK) ? this.locks.force(resource, tokens)
-				: this.permits.force(resource, tokens);
+		return this.commands.force(resource, tokens);
 	}
 
 	@Override
@@ -292,27 +277,27 @@ public final class RedisLeaseStore implements LeaseStore {
 			// the time is over may have run before.
 			return new ReleaseReply(held, null, held || !repeated && !overtaken && this.options.longestLease() == null);
 		};
-		return this.resources.renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
+		return this.commands.renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return this.resources.renew(renewals, "renewals", (reply) -> ScriptReplies.kept(reply, renewals.size()));
+		return this.commands.renew(renewals, "renewals", (reply) -> ScriptReplies.kept(reply, renewals.size()));
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return this.locks.inspect(resource, maxReaders);
+		return this.commands.inspect(resource, maxReaders, 0, StandingReplies::keyState);
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return this.permits.inspect(resource, maxHolders);
+		return this.commands.inspect(resource, maxHolders, 0, StandingReplies::permitState);
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return this.permits.limit(resource, limit);
+		return this.commands.limit(resource, limit);
 	}
 
 	@Override

@@ -1,7 +1,7 @@
 package io.holdfast.redis;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -10,6 +10,7 @@ import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.script.ScriptReplies;
@@ -35,12 +36,11 @@ final class StandingReplies {
 	}
 
 	static Standing semaphore(Resource resource, List<?> reply) {
-		Object limit = reply.get(0);
 		int named = number(reply, 5);
 		List<Place> holders = holders(reply, 6, named, Kind.SEMAPHORE);
 		List<Place> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
-		return new Standing(resource, 0, (limit != null) ? (int) ScriptReplies.number(limit) : null, number(reply, 1),
-				number(reply, 2), number(reply, 3), holders, number(reply, 4), queue);
+		return new Standing(resource, 0, limit(reply), number(reply, 1), number(reply, 2), number(reply, 3), holders,
+				number(reply, 4), queue);
 	}
 
 	static Standing lock(Resource resource, List<?> reply) {
@@ -56,19 +56,28 @@ final class StandingReplies {
 				state.waiting(), queue);
 	}
 
-	/** Reads the replies of inspect.lua for a lock. */
-	public static KeyState keyState(List<?> reply) {
+	/** Reads the reply for a lock. */
+	static KeyState keyState(List<?> reply) {
 		Object owner = reply.get(0);
-		List<PermitHolder> readers = new ArrayList<>();
-		int end = 6 + 2 * number(reply, 5);
-		for (int i = 6; i < end; i += 2) {
-			PermitHolder reader = holder(reply.get(i), Kind.LOCK, ScriptReplies.number(reply.get(i + 1)));
-			if (reader != null) {
-				readers.add(reader);
-			}
-		}
 		return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.number(reply.get(1)),
-				ScriptReplies.number(reply.get(2)), number(reply, 4), number(reply, 3), List.copyOf(readers));
+				ScriptReplies.number(reply.get(2)), number(reply, 4), number(reply, 3), named(reply, Kind.LOCK));
+	}
+
+	/** Reads the reply for a semaphore. */
+	static PermitState permitState(List<?> reply) {
+		return new PermitState(limit(reply), number(reply, 1), number(reply, 2), number(reply, 3),
+				named(reply, Kind.SEMAPHORE), number(reply, 4));
+	}
+
+	private static List<PermitHolder> named(List<?> reply, Kind kind) {
+		return IntStream.range(0, number(reply, 5))
+			.mapToObj((i) -> holder(reply.get(6 + 2 * i), kind, ScriptReplies.number(reply.get(7 + 2 * i))))
+			.filter(Objects::nonNull)
+			.toList();
+	}
+
+	private static @Nullable Integer limit(List<?> reply) {
+		return (reply.get(0) != null) ? number(reply, 0) : null;
 	}
 
 	private static int number(List<?> reply, int at) {
@@ -102,7 +111,7 @@ final class StandingReplies {
 	 * @return the holder, or {@code null} if another program wrote the entry or damaged
 	 * it
 	 */
-	public static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
+	private static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
 		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(ScriptReplies.text(entry));
 		if (!matcher.matches()) {
 			return null;

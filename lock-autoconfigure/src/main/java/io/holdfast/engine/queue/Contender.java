@@ -347,11 +347,12 @@ public final class Contender {
 
 	private void onBusy(Busy reply, long sentAt) {
 		this.answers.onBusy(sentAt, reply.fence());
-		this.coordinator.onBusy(reply);
+		this.coordinator.noteOwner(reply);
 		if (!this.waiter.request().waits()) {
 			this.waiter.onRefused();
 			return;
 		}
+		this.coordinator.onBusy(reply);
 		long delay = this.context.shortenRandomly(this.halfClaim);
 		if (reply.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());

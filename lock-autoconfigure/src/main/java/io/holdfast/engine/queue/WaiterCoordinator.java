@@ -216,8 +216,12 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	@Override
-	public final void onBusy(Busy busy) {
+	public final void noteOwner(Busy busy) {
 		this.lastBusy = busy;
+	}
+
+	@Override
+	public final void onBusy(Busy busy) {
 		this.answerCount++;
 		long now = this.context.scheduler.nanoTime();
 		if (busy.foreign() && !this.heldByForeign) {
@@ -257,7 +261,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	public final NotAcquiredException timedOut(Waiter waiter) {
 		Busy busy = this.lastBusy;
 		String owner = isHeldHere() ? this.context.instanceId() : (busy != null) ? busy.owner() : null;
-		return this.context.timedOut(waiter.request, waiter.waitedNanos(), owner, this.heldByForeign);
+		return this.context.timedOut(waiter.request, waiter.waitedNanos(), owner, busy != null && busy.foreign());
 	}
 
 	@Override
