@@ -111,7 +111,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	/**
 	 * Set a note for those who look at the holder: {@link LockStatus#note()}, the
 	 * Actuator endpoints and the console show it, such as {@code anna edits}. This
-	 * instance keeps it, and is asked when somebody looks.
+	 * instance keeps it, and is asked for it.
 	 * @param note the text, of 1 to 200 characters; of control characters a {@code ?} is
 	 * shown
 	 * @return the changed request

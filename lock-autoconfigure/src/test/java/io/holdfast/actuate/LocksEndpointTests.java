@@ -208,7 +208,7 @@ class LocksEndpointTests {
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
 		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
-		assertThat(third.queue()).extracting(ResourceDescriptor.Waiter::instance).containsExactly(ownId);
+		assertThat(third.queue()).extracting(ResourceDescriptor.WaiterDescriptor::instance).containsExactly(ownId);
 		assertThat(third.queueLength()).isEqualTo(1);
 		ResourceDescriptor foreign = view.fleet().locks().get(5);
 		assertThat(foreign.fencingToken()).isNull();
