@@ -180,7 +180,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
 		return new StoredLockStatus(key, kind, (kind != Owner.NONE) ? ttl(state.ttlMillis()) : null, state.fence(),
-				state.readerCount(), state.waiting(), answer(this.engine.coordinators.waiting(lock), lock));
+				state.readerCount(), state.waiting(), answer(this.engine.queues.waiting(lock), lock));
 	}
 
 	private static @Nullable Duration ttl(long millis) {

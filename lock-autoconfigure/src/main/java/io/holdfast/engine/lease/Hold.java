@@ -19,23 +19,20 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * It owns its validity, by the monotonic clock and counted from before the request was
  * sent; the leases that are open on it, of which nested ones share it; and what is to run
- * on its loss. The coordinator of the resource opens, closes and releases it in its
+ * on its loss. The queue of the resource opens, closes and releases it in its
  * events, the {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
  * thread-safe.
  */
 public final class Hold extends TokenGrant {
 
-	public final HoldHost coordinator;
+	public final HoldHost queue;
 
 	public final OpenLeases leases = new OpenLeases();
 
 	public final RenewalState renewal;
 
-	/** Whether a lease on it reached its user. Changed by the coordinator only. */
+	/** Whether a lease on it reached its user. Changed by the queue only. */
 	private volatile boolean used;
-
-	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
-	private boolean attached = true;
 
 	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
 	private volatile boolean endedByShutDown;
@@ -66,12 +63,12 @@ public final class Hold extends TokenGrant {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
 		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, 0), now);
-		this.coordinator = requester.coordinator();
+		this.queue = requester.queue();
 		this.validUntil = sentAt + validity(granted.ttlMillis());
 		// Spread: holds granted together would be renewed together each time.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
 		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
-				now + this.coordinator.context().shortenRandomly(third - now));
+				now + this.queue.context().shortenRandomly(third - now));
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
@@ -79,7 +76,7 @@ public final class Hold extends TokenGrant {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
 				before.doubtSince, before.history.plusOne(), now);
-		this.coordinator = requester.coordinator();
+		this.queue = requester.queue();
 		this.validUntil = before.validUntil;
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
 	}
@@ -218,16 +215,6 @@ public final class Hold extends TokenGrant {
 	/** Return whether a shut-down has lost it, and no release is to be sent. */
 	public boolean isEndedByShutDown() {
 		return this.endedByShutDown;
-	}
-
-	/**
-	 * Be no user of the coordinator any more.
-	 * @return whether it was one
-	 */
-	public boolean detach() {
-		boolean was = this.attached;
-		this.attached = false;
-		return was;
 	}
 
 	/** Return whether it was released or lost. */
@@ -376,7 +363,7 @@ public final class Hold extends TokenGrant {
 	/** The request that a hold is granted to. */
 	public interface HoldRequester extends GrantRequester {
 
-		HoldHost coordinator();
+		HoldHost queue();
 
 	}
 

@@ -321,7 +321,7 @@ public final class LeaseRenewer {
 			return;
 		}
 		lose(hold, why);
-		hold.coordinator.execute(() -> {
+		hold.queue.execute(() -> {
 			// It may have been handed over just before.
 			Hold next = this.holds.get(token);
 			if (next != null && next.fence < nextFence) {
@@ -343,7 +343,7 @@ public final class LeaseRenewer {
 			command.run();
 			return;
 		}
-		any.coordinator.execute(() -> {
+		any.queue.execute(() -> {
 			try {
 				for (String token : tokens) {
 					Hold hold = this.holds.get(token);

@@ -30,7 +30,7 @@ class PermitRulesTests extends ScriptedEngine {
 
 	private static final SemaphoreRequest ONCE = WAITING.waitTime(Duration.ZERO);
 
-	private static final int MANY = PermitCoordinator.MAX_CONTENDERS;
+	private static final int MANY = ResourceQueue.MAX_PLACES;
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
