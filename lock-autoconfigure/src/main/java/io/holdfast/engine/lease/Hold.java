@@ -8,6 +8,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -242,9 +243,18 @@ public final class Hold extends TokenGrant {
 		}
 	}
 
-	/** Return whether an extension by hand beyond the lease time has no answer. */
-	public boolean isExtending() {
-		return this.extensions > 0;
+	/**
+	 * Return whether the next waiter of this instance may go on with it without the store:
+	 * the limits of a turn leave a fencing token and time, and it lasts for long enough.
+	 * Nor for longer than its lease time, as after a renewal by hand: others would wait
+	 * that long if the next holder died.
+	 */
+	public boolean mayBeHandedOver(HandOverLimits limits, long now) {
+		long left = TimeUnit.NANOSECONDS.toMillis(validUntil() - now);
+		return this.history.handOvers() < limits.maxCount()
+				&& now - this.history.grantedByStoreAt() < limits.maxTime().toNanos() && this.request.renewal()
+				&& !this.renewal.isFailing() && this.extensions == 0 && left > this.request.claimMillis() / 2
+				&& left <= this.request.leaseMillis();
 	}
 
 	/**

@@ -10,6 +10,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
@@ -33,7 +34,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.Tokens;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -162,19 +162,15 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	private final HandOverLimits handOver;
 
+	private final WaitEnds ends;
+
 	/** All who wait, in the order of their arrival. */
 	private final Set<Waiter> waiters = new LinkedHashSet<>();
 
 	/** Tokens in the store's queue, in the order of their opening. */
 	private final List<Place> places = new ArrayList<>(1);
 
-	private final Set<Hold> holds = new LinkedHashSet<>();
-
-	/** Number of permits of the holds. */
-	private long held;
-
-	/** Lost holds that their threads still count on, and are to be told of. */
-	private List<Hold> lost = List.of();
+	private final LocalHolds holds;
 
 	/** Number of requests that have arrived. */
 	private long arrived;
@@ -211,6 +207,8 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		this.context = queues.context;
 		this.resource = resource;
 		this.handOver = this.context.settings.localHandOver(resource.kind());
+		this.ends = queues.ends;
+		this.holds = new LocalHolds(resource);
 	}
 
 	@Override
@@ -259,7 +257,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			if (ended != null) {
 				answer = release(ended, mayFollow ? missing.get(next++) : null);
 			}
-			for (Place left : takeUnmatched()) {
+			List<Place> unmatched = this.places.stream().filter((place) -> place.waiter == null).toList();
+			this.places.removeAll(unmatched);
+			for (Place left : unmatched) {
 				Waiter follower = (mayFollow && left.named && next < missing.size()) ? missing.get(next++) : null;
 				release(left, follower);
 			}
@@ -275,7 +275,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		this.event++;
 		assert isSettled();
-		if (this.waiters.isEmpty() && this.holds.isEmpty() && this.lost.isEmpty()) {
+		if (this.waiters.isEmpty() && this.holds.isEmpty()) {
 			this.queues.forget(this, this.arrived);
 		}
 		return answer;
@@ -286,94 +286,26 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (this.checkAt - now > 0) {
 			return;
 		}
-		long unreached = this.context.store.unreachedNanos();
 		long next = now + ResolvedRequest.FOREVER;
 		Iterator<Waiter> all = this.waiters.iterator();
 		while (all.hasNext()) {
 			Waiter waiter = all.next();
-			RuntimeException why = whyOver(waiter, now, unreached);
+			RuntimeException why = this.ends.whyOver(waiter, placeOf(waiter), now);
 			if (why != null) {
 				all.remove();
 				endWait(waiter, why);
 			}
 			else {
-				next = earlier(next, overdueAt(waiter, now, unreached));
+				next = Times.earlier(next, this.ends.lookAgainAt(waiter, placeOf(waiter), now));
 			}
 		}
 		this.checkAt = next;
-	}
-
-	/** Return why a wait is over, or {@code null} if it is not. */
-	private @Nullable RuntimeException whyOver(Waiter waiter, long now, long unreached) {
-		if (now - deadline(waiter) >= 0) {
-			return whyTimedOut(waiter, now);
-		}
-		Place place = placeOf(waiter);
-		if (!waiter.request.waits() || place == null || place.busy) {
-			return null;
-		}
-		long patience = this.context.settings.outagePatience().toNanos();
-		if (unreached > 0 && now - later(waiter.startedAt, now - unreached) >= patience) {
-			return waiter.storeTrouble(unreached());
-		}
-		Throwable trouble = place.trouble;
-		if (trouble == null || EngineExceptions.isWorthWaiting(trouble)) {
-			return null;
-		}
-		long since = later(waiter.arrivedAt, place.firstAskedAt);
-		if (unreached > 0) {
-			since = later(since, now - unreached);
-		}
-		return (place.failedAt - since >= patience) ? waiter.storeTrouble(trouble) : null;
-	}
-
-	/** Return a time before which a wait is not overdue, unless a failure comes. */
-	private long overdueAt(Waiter waiter, long now, long unreached) {
-		long patience = this.context.settings.outagePatience().toNanos();
-		long outageEndsAt = later(waiter.startedAt, now - unreached) + patience;
-		if (unreached == 0 || outageEndsAt - now <= 0) {
-			// The connection may be lost at any time from now on.
-			outageEndsAt = now + Math.max(patience, this.context.settings.retryInterval().toNanos());
-		}
-		return earlier(deadline(waiter), outageEndsAt);
-	}
-
-	/** Return the end of a wait. It leaves time for one answer: without one, nothing is known. */
-	private long deadline(Waiter waiter) {
-		Place place = placeOf(waiter);
-		return (place != null && place.isAwaitingFirst()) ? waiter.endsAt()
-				: waiter.startedAt + waiter.request.waitNanos();
-	}
-
-	/** Return the reason of a wait in vain: another holder, or the store. */
-	private RuntimeException whyTimedOut(Waiter waiter, long now) {
-		Place place = placeOf(waiter);
-		if (place == null) {
-			// It waited for a hold of this instance.
-			return waiter.notAcquired(Reason.TIMED_OUT, null);
-		}
-		boolean metNothing = place == waiter.place && !hasMetOthers(waiter, place);
-		if (metNothing || place.isSilent(this.context, now, waiter.request.waitNanos())) {
-			return waiter.storeTrouble(place.reason());
-		}
-		// The holder may be this instance, whose release has failed.
-		Throwable trouble = this.queues.releases.failure(this.resource);
-		return (trouble != null) ? waiter.storeTrouble(trouble) : waiter.notAcquired(Reason.TIMED_OUT, null);
 	}
 
 	/** Return the place of a waiter or, if it has none, the first one before it. */
 	private @Nullable Place placeOf(Waiter waiter) {
 		Place own = waiter.place;
 		return (own != null) ? own : this.places.isEmpty() ? null : this.places.get(0);
-	}
-
-	private boolean hasMetOthers(Waiter waiter, Place place) {
-		return place.busy || place.event > waiter.event || waiter.hasWholeMetOthers();
-	}
-
-	private StoreCommandException unreached() {
-		StoreCommandException unreached = StoreCommandException.unreached(this.context.settings.outagePatience());
-		return this.context.isAdmitted() ? unreached : StoreCommandException.notCompared(unreached);
 	}
 
 	/**
@@ -398,7 +330,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				continue;
 			}
 			// Behind a missing one nobody is matched: it would pass that one.
-			from = missing.isEmpty() ? firstUnmatched(from) : this.places.size();
+			while (from < this.places.size() && (this.places.get(from).waiter != null || !missing.isEmpty())) {
+				from++;
+			}
 			Place place = unmatched(waiter, from);
 			if (place != null) {
 				place.waiter = waiter;
@@ -413,14 +347,6 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			}
 		}
 		return missing;
-	}
-
-	private int firstUnmatched(int from) {
-		int index = from;
-		while (index < this.places.size() && this.places.get(index).waiter != null) {
-			index++;
-		}
-		return index;
 	}
 
 	private @Nullable Place unmatched(Waiter waiter, int from) {
@@ -447,7 +373,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	 */
 	private boolean fits(Waiter waiter, List<Waiter> missing, int released) {
 		ResolvedRequest request = waiter.request;
-		if (isExclusive(request) && isHeldExclusively()) {
+		if (isExclusive(request) && this.holds.isExclusive()) {
 			return false;
 		}
 		int count = missing.size();
@@ -469,7 +395,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			return true;
 		}
 		return !isExclusive(request)
-				&& !request.isAboveLimit(this.held - released + (alike + 1) * request.permits());
+				&& !request.isAboveLimit(this.holds.permits() - released + (alike + 1) * request.permits());
 	}
 
 	/** Return whether the place of one request is a reason for another one to wait here. */
@@ -479,10 +405,6 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	private static boolean isExclusive(ResolvedRequest request) {
 		return request.resource().kind() == Kind.LOCK && !request.reads();
-	}
-
-	private boolean isHeldExclusively() {
-		return this.resource.kind() == Kind.LOCK && this.held >= Resource.ALL;
 	}
 
 	/** Return whether the place of a waiter serves any waiter that asks for the same. */
@@ -507,21 +429,6 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				|| this.places.isEmpty() || !this.places.get(0).busy || this.lastAnswered >= waiter.askedBefore;
 	}
 
-	/** Take the places that serve nobody out of the list. */
-	private List<Place> takeUnmatched() {
-		List<Place> unmatched = List.of();
-		for (Place place : this.places) {
-			if (place.waiter == null) {
-				unmatched = unmatched.isEmpty() ? new ArrayList<>(1) : unmatched;
-				unmatched.add(place);
-			}
-		}
-		if (!unmatched.isEmpty()) {
-			this.places.removeAll(unmatched);
-		}
-		return unmatched;
-	}
-
 	/** Open the place of a waiter, which is to ask at once. */
 	private Place open(Waiter waiter) {
 		long now = this.context.scheduler.nanoTime();
@@ -531,7 +438,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				this.context.store.reconnects());
 		place.askAt = now;
 		// From now on an outage is its own.
-		this.checkAt = earlier(this.checkAt, now + this.context.settings.outagePatience().toNanos());
+		this.checkAt = Times.earlier(this.checkAt, now + this.context.settings.outagePatience().toNanos());
 		waiter.place = place;
 		this.places.add(place);
 		// Before anything names the token: a notification may be faster than this thread.
@@ -634,7 +541,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		long at = this.checkAt;
 		for (Place place : this.places) {
-			at = earlier(at, place.askAt);
+			at = Times.earlier(at, place.askAt);
 		}
 		if (this.timer != null && this.timerAt - at <= 0) {
 			// It may fire too early, which costs one settling.
@@ -657,14 +564,6 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (number == this.timers) {
 			this.timer = null;
 		}
-	}
-
-	private static long earlier(long left, long right) {
-		return (left - right < 0) ? left : right;
-	}
-
-	private static long later(long left, long right) {
-		return (left - right < 0) ? right : left;
 	}
 
 	// Requests
@@ -694,12 +593,15 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		boolean lostBefore = false;
 		if (this.resource.kind() == Kind.LOCK) {
 			List<Hold> enclosing = request.reentrant() ? waiter.enclosingHolds() : List.of();
-			if (!this.holds.isEmpty() || !this.lost.isEmpty() || !enclosing.isEmpty()) {
+			if (!this.holds.isEmpty() || !enclosing.isEmpty()) {
 				// One look: a hold that ends from here on has not ended yet.
 				long now = this.context.scheduler.nanoTime();
-				loseExpired(waiter.thread, now);
-				own = ownHold(waiter.thread, enclosing, now);
-				lostBefore = request.reentrant() && hasLost(waiter.thread, enclosing, now);
+				for (Hold hold : this.holds.expired(waiter.thread, now)) {
+					this.queues.renewer.lose(hold, hold.whyExpired(now));
+					this.holds.lose(hold);
+				}
+				own = this.holds.own(waiter.thread, enclosing, now);
+				lostBefore = request.reentrant() && this.holds.hasLost(waiter.thread, enclosing, now);
 			}
 		}
 		if (own != null && !lostBefore && request.reentrant() && (isExclusive(own.request) || request.reads())) {
@@ -722,7 +624,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		else if (!mayTry(request)) {
 			// Another request is before it; perhaps only because the store is silent.
-			why = whyTimedOut(waiter, this.context.scheduler.nanoTime());
+			why = this.ends.whyTimedOut(waiter, placeOf(waiter), this.context.scheduler.nanoTime());
 		}
 		if (why != null) {
 			fail(waiter, why);
@@ -730,52 +632,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		return why != null;
 	}
 
+	/** Return whether a request would wait for a hold. */
 	private static boolean isWaitedFor(Hold own, ResolvedRequest request) {
 		return isExclusive(own.request) || isExclusive(request);
-	}
-
-	/** Return the valid hold of a thread, or of the leases that its request is under. */
-	private @Nullable Hold ownHold(@Nullable Thread thread, List<Hold> enclosing, long now) {
-		for (Hold hold : this.holds) {
-			if (hold.isOf(thread)) {
-				return hold;
-			}
-		}
-		for (Hold hold : enclosing) {
-			if (hold.isHeld(now)) {
-				return hold;
-			}
-		}
-		return null;
-	}
-
-	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {
-		for (Hold hold : this.lost) {
-			if (hold.isOf(thread)) {
-				return true;
-			}
-		}
-		for (Hold hold : enclosing) {
-			if (!hold.isHeld(now) && hold.isRenewed()) {
-				return true;
-			}
-		}
-		return false;
-	}
-
-	/** Lose the holds that are over and in the way of a thread. */
-	private void loseExpired(@Nullable Thread thread, long now) {
-		List<Hold> expired = List.of();
-		for (Hold hold : this.holds) {
-			if ((isExclusive(hold.request) || hold.isOf(thread)) && !hold.isHeld(now)) {
-				expired = expired.isEmpty() ? new ArrayList<>(1) : expired;
-				expired.add(hold);
-			}
-		}
-		for (Hold hold : expired) {
-			this.queues.renewer.lose(hold, hold.whyExpired(now));
-			noteLost(hold);
-		}
 	}
 
 	/**
@@ -799,8 +658,8 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (this.resource.kind() == Kind.SEMAPHORE) {
 			return true;
 		}
-		return request.reads() ? this.places.size() < MAX_PLACES && !isHeldExclusively()
-				: !isHeldExclusively() && this.places.stream().noneMatch((place) -> isExclusive(place.request));
+		return request.reads() ? this.places.size() < MAX_PLACES && !this.holds.isExclusive()
+				: !this.holds.isExclusive() && this.places.stream().noneMatch((place) -> isExclusive(place.request));
 	}
 
 	/** Return whether the first place waits for the comparison of the fleet's versions. */
@@ -826,9 +685,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		waiter.event = this.event;
 		waiter.askedBefore = this.lastAsked;
 		waiter.waiting = true;
-		long check = earlier(waiter.startedAt + waiter.request.waitNanos(),
+		long check = Times.earlier(waiter.startedAt + waiter.request.waitNanos(),
 				waiter.startedAt + this.context.settings.outagePatience().toNanos());
-		this.checkAt = this.waiters.isEmpty() ? check : earlier(this.checkAt, check);
+		this.checkAt = this.waiters.isEmpty() ? check : Times.earlier(this.checkAt, check);
 		this.waiters.add(waiter);
 		this.queues.addWaiting(1);
 		waiter.aside = !waiter.request.waits() || isAboveLimit(waiter.request)
@@ -1024,7 +883,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		long now = this.context.scheduler.nanoTime();
 		if (!place.busy) {
 			// Its deadline needs to leave no time for a first answer any more.
-			this.checkAt = earlier(this.checkAt, now);
+			this.checkAt = Times.earlier(this.checkAt, now);
 		}
 		place.busy(question, busy.fence());
 		noteHolder(busy, now);
@@ -1075,7 +934,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			place.trouble = error;
 			place.failedAt = now;
 			place.askAt = now + this.context.retryDelay();
-			this.checkAt = earlier(this.checkAt, now);
+			this.checkAt = Times.earlier(this.checkAt, now);
 		}
 		else {
 			Waiter waiter = waiterOf(place);
@@ -1101,33 +960,26 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	// Notifications
 
-	private @Nullable Place find(String token) {
-		for (Place place : this.places) {
-			if (place.token().equals(token)) {
-				return place;
-			}
-		}
-		return null;
-	}
-
 	/**
 	 * Take a grant that another script has made.
 	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
 	 * @param otherwise what to do if no place has the token any more
 	 */
 	public void onNotified(String token, long fence, long ttlMillis, Runnable otherwise) {
-		event(() -> {
-			Place place = find(token);
-			if (place == null) {
-				otherwise.run();
-			}
-			else if (!place.isOldNews(fence)) {
-				onNotified(place, fence, ttlMillis);
-			}
-		});
+		atPlace(token, (place) -> onNotified(place, fence, ttlMillis), otherwise);
+	}
+
+	private void atPlace(String token, Consumer<Place> change, Runnable otherwise) {
+		event(() -> this.places.stream()
+			.filter((place) -> place.token().equals(token))
+			.findFirst()
+			.ifPresentOrElse(change, otherwise));
 	}
 
 	private void onNotified(Place place, long fence, long ttlMillis) {
+		if (place.isOldNews(fence)) {
+			return;
+		}
 		// The grant came after whatever was answered BUSY, so it lasts from then at least.
 		long since = place.grantedSince();
 		long now = this.context.scheduler.nanoTime();
@@ -1145,16 +997,10 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	 * @param otherwise what to do if no place has the token any more
 	 */
 	public void onForced(String token, long nextFence, Runnable otherwise) {
-		event(() -> {
-			Place place = find(token);
-			if (place == null) {
-				otherwise.run();
-			}
-			else {
-				place.ended(nextFence);
-				place.askAt = this.context.scheduler.nanoTime();
-			}
-		});
+		atPlace(token, (place) -> {
+			place.ended(nextFence);
+			place.askAt = this.context.scheduler.nanoTime();
+		}, otherwise);
 	}
 
 	/** Ask again for all places, as notifications may have been missed. */
@@ -1172,7 +1018,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		this.context.onAcquired(this.resource.kind());
 		this.isForeign = false;
 		Waiter waiter = receiver(place);
-		waiter.metOthers = hasMetOthers(waiter, place);
+		waiter.metOthers = waiter.hasMetOthersAt(place);
 		long doubtSince = place.close();
 		Hold hold = new Hold(waiter, place.token(), doubtSince, granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || waiter.metOthers) {
@@ -1180,7 +1026,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		this.waiters.remove(waiter);
 		left(waiter);
-		add(hold);
+		this.holds.add(hold);
 		LeaseHandle lease = openLease(waiter, hold, now);
 		this.queues.renewer.startRenewing(hold);
 		// Behind that, or a notification would take the token for one that is over.
@@ -1206,17 +1052,6 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		return waiterOf(granted);
 	}
 
-	private void add(Hold hold) {
-		this.holds.add(hold);
-		this.held += hold.permits();
-	}
-
-	private void remove(Hold hold) {
-		if (this.holds.remove(hold)) {
-			this.held -= hold.permits();
-		}
-	}
-
 	private LeaseHandle openLease(Waiter waiter, Hold hold, long now) {
 		LeaseHandle lease = LeaseHandle.of(hold, waiter, this.queues.renewer, now);
 		hold.open(lease, now);
@@ -1237,16 +1072,8 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	@Override
 	public void onHoldLost(Hold hold) {
-		noteLost(hold);
+		this.holds.lose(hold);
 		settle();
-	}
-
-	private void noteLost(Hold hold) {
-		remove(hold);
-		if (this.resource.kind() == Kind.LOCK && hold.mustTellThread() && !this.lost.contains(hold)) {
-			this.lost = this.lost.isEmpty() ? new ArrayList<>(1) : this.lost;
-			this.lost.add(hold);
-		}
 	}
 
 	@Override
@@ -1268,10 +1095,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			}
 			this.queues.renewer.lose(hold, hold.whyExpired(now));
 		}
-		remove(hold);
-		if (!this.lost.isEmpty()) {
-			this.lost.remove(hold);
-		}
+		this.holds.remove(hold);
 		Waiter heir = held ? heir(hold, now) : null;
 		if (!held && this.queues.releases.isLeftToStore(hold)) {
 			// A shut-down has ended it, and the store ends it later.
@@ -1312,7 +1136,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		for (Waiter first : this.waiters) {
 			if (!first.aside) {
-				return (isLike(hold, first) && isTurnOpen(hold, now) && isSound(hold, now)) ? first : null;
+				return (isLike(hold, first) && hold.mayBeHandedOver(this.handOver, now)) ? first : null;
 			}
 		}
 		return null;
@@ -1325,22 +1149,6 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				&& request.leaseMillis() == hold.request.leaseMillis() && Tokens.isOf(hold.token, waiter.instanceId);
 	}
 
-	/** Return whether the limits of a turn leave a fencing token, and time. */
-	private boolean isTurnOpen(Hold hold, long now) {
-		return hold.history.handOvers() < this.handOver.maxCount()
-				&& now - hold.history.grantedByStoreAt() < this.handOver.maxTime().toNanos();
-	}
-
-	/**
-	 * Return whether a hold lasts for long enough. Nor for longer than its lease time, as
-	 * after a renewal by hand: others would wait that long if the next holder died.
-	 */
-	private static boolean isSound(Hold hold, long now) {
-		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.request.renewal() && !hold.renewal.isFailing() && !hold.isExtending()
-				&& left > hold.request.claimMillis() / 2 && left <= hold.request.leaseMillis();
-	}
-
 	/** Have a waiter go on with a released hold. Its place is for the next one here. */
 	private void handOver(Hold hold, Waiter heir, long now) {
 		this.waiters.remove(heir);
@@ -1348,7 +1156,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		heir.metOthers = true;
 		this.context.observers.handedOver(this.resource, HandOver.LOCAL, heir.observation());
 		Hold next = new Hold(heir, hold, now);
-		add(next);
+		this.holds.add(next);
 		LeaseHandle lease = openLease(heir, next, now);
 		this.queues.renewer.replace(hold, next);
 		deliver(heir, lease);
@@ -1379,7 +1187,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		for (Place place : this.places) {
 			assert !place.closed && this.queues.ofPlace(place.token()) == this : place + " is not known";
 		}
-		assert this.held == this.holds.stream().mapToLong(Hold::permits).sum() : this.holds;
+		assert this.holds.isSound() : "permits of holds";
 		assert this.waiters.isEmpty() == (this.timer == null) : "a timer for " + this.waiters;
 		return true;
 	}

@@ -33,6 +33,8 @@ public final class ResourceQueues {
 
 	final TokenReleases releases;
 
+	final WaitEnds ends;
+
 	private final Map<Resource, ResourceQueue> queues = new ConcurrentHashMap<>();
 
 	/** The queues of the places, by token. */
@@ -50,6 +52,7 @@ public final class ResourceQueues {
 		this.losses = losses;
 		this.renewer = renewer;
 		this.releases = releases;
+		this.ends = new WaitEnds(context, releases);
 	}
 
 	/**

@@ -102,14 +102,14 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 		this.endsAt = this.startedAt + Math.max(request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
-	/** Return whether an earlier part of the whole had to wait for others. */
-	boolean hasWholeMetOthers() {
-		return this.whole != null && this.whole.hasMetOthers();
-	}
-
 	/** Return whether the granted request, or an earlier part, had to wait for others. */
 	public boolean hasMetOthers() {
-		return this.metOthers || hasWholeMetOthers();
+		return this.metOthers || this.whole != null && this.whole.hasMetOthers();
+	}
+
+	/** Return whether others were before it, or it waited here before its place asked. */
+	boolean hasMetOthersAt(Place own) {
+		return own.busy || own.event > this.event || hasMetOthers();
 	}
 
 	/** Return the number of its place in the store or, without one, its own. */
