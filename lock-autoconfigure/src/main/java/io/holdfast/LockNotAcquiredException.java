@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A lock was not acquired, for a reason other than trouble with the store: it was held by
- * others for the whole wait, the waiting thread was interrupted or holds the key itself
- * to read, or this instance is shutting down.
+ * others for the whole wait, the waiting thread was interrupted or would wait for a lease
+ * of its own, or this instance is shutting down.
  *
  * @since 0.1.0
  */
@@ -32,8 +32,8 @@ public class LockNotAcquiredException extends NotAcquiredException {
 			case TIMED_OUT -> "still held by others";
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
-			case SELF_BLOCKED -> "this thread reads it and would wait for itself (a reader cannot become an"
-					+ " exclusive holder: release it first)";
+			case SELF_BLOCKED -> "this thread holds it and would wait for itself: release that lease first"
+					+ " (a reader cannot become an exclusive holder, and reentrant(false) allows no nested lease)";
 			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");
 		};

@@ -113,8 +113,13 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * Set whether a thread that holds the key already gets a nested lease at once. The
 	 * key is held until all of them are released, and renewed by the longest lease time
 	 * and {@code maxHold} of those that are open.
-	 * @param reentrant {@code true} (the default) for a nested lease, {@code false} to
-	 * wait like a stranger
+	 * <p>
+	 * A thread that asks without re-entry does not wait for itself: where its own lease
+	 * is in the way, a request that would wait is refused at once, for the reason
+	 * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED}. A request that does
+	 * not wait finds the key held. An asynchronous request has no thread, and waits.
+	 * @param reentrant {@code true} (the default) for a nested lease, {@code false} for a
+	 * lease of its own
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {

@@ -68,8 +68,8 @@ public abstract class NotAcquiredException extends HoldfastException {
 		SHUTDOWN,
 
 		/**
-		 * The asking thread reads the key itself and asks for it exclusively, so that it
-		 * would wait for itself.
+		 * The thread would wait for itself: it reads the key and asks for it exclusively,
+		 * or its own lease is in the way of a request without re-entry.
 		 */
 		SELF_BLOCKED,
 

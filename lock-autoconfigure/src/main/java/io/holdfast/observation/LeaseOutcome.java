@@ -31,7 +31,7 @@ public enum LeaseOutcome {
 	/** Not granted: the application shuts down. */
 	SHUTDOWN,
 
-	/** Not granted: the caller holds it in a way that keeps it from being granted. */
+	/** Not granted: the caller would wait for its own lease. */
 	SELF_BLOCKED,
 
 	/** Not granted: there are not as many permits in all. */

@@ -14,6 +14,9 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.ScriptedEngine;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -127,6 +130,50 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> stranger = this.service.acquireAsync(WRITE);
 		assertThat(stranger).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 7");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "EXCLUSIVE, EXCLUSIVE", "EXCLUSIVE, READ", "READ, EXCLUSIVE" })
+	void aRequestThatIsNotReentrantDoesNotWaitForItsOwnThread(LockMode held, LockMode requested) {
+		LockLease own = granted(REQUEST.mode(held), "acquire 1", 10);
+		LockRequest request = REQUEST.mode(requested).reentrant(false);
+		refused(() -> this.service.acquire(request));
+		refused(() -> this.service.tryAcquire(request));
+		refused(() -> this.service.asLock(request).lock());
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		assertThat(own.isHeld()).isTrue();
+		// No thread is behind an asynchronous request.
+		assertThat(this.service.acquireAsync(request)).isNotDone();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void aRequestThatIsNotReentrantAndDoesNotWaitFindsTheKeyHeldByItsOwnThread(LockMode requested) {
+		granted(WRITE, "acquire 1", 10);
+		LockRequest once = REQUEST.mode(requested).reentrant(false).waitTime(Duration.ZERO);
+		assertThat(this.service.tryAcquire(once)).isEmpty();
+		assertThat(this.service.asLock(once).tryLock()).isFalse();
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.service.acquire(once))
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aReaderThatIsNotReentrantGetsALeaseOfItsOwnBesideThatOfItsThread() {
+		LockLease first = granted(READ, "acquire 1", 10);
+		LockLease second = granted(READ.reentrant(false), "acquire 2", 20);
+		first.releaseAsync();
+		assertThat(second.isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
+	}
+
+	@Test
+	void aRequestThatIsNotReentrantDoesNotMindALossOfItsThread() {
+		LockLease lost = granted(WRITE, "acquire 1", 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(lost.isHeld()).isFalse();
+		granted(WRITE.reentrant(false), "acquire 2", 20);
 	}
 
 	@Test
