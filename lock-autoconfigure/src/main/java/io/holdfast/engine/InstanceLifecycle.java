@@ -48,8 +48,8 @@ final class InstanceLifecycle {
 	/** How often it was resumed: a shut-down goes no further after that. */
 	private volatile int resumptions;
 
-	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
-			ResourceQueues queues, Fleet fleet) {
+	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues,
+			Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;

@@ -50,9 +50,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One <em>instance</em> in the sense of the protocol, with an id of its own: what its
- * queues share, such as the store, the clock and the renewer.
- * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
- * Asynchronous throughout; thread-safe.
+ * queues share, such as the store, the clock and the renewer. {@link DefaultLockService}
+ * and {@link DefaultSemaphoreService} are its faces. Asynchronous throughout;
+ * thread-safe.
  *
  * @since 0.1.0
  */
@@ -126,8 +126,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.queues = new ResourceQueues(this.context, this.losses, this.renewer, this.releases);
 		this.refusals = new RefusalLog(this.context, this.renewer);
 		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.queues::waiters));
-		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues,
-				this.fleet);
+		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues, this.fleet);
 		this.ownScheduler = ownScheduler;
 		this.threads = threads;
 	}

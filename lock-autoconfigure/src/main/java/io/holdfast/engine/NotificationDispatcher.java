@@ -13,9 +13,8 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
 
 /**
- * The dispatcher of the store's notifications to the queue or hold that each
- * concerns. Most tell of a grant to a waiter here, made by the command of another
- * one. Thread-safe.
+ * The dispatcher of the store's notifications to the queue or hold that each concerns.
+ * Most tell of a grant to a waiter here, made by the command of another one. Thread-safe.
  */
 final class NotificationDispatcher implements StoreNotifications {
 
@@ -29,8 +28,8 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	private final Fleet fleet;
 
-	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
-			ResourceQueues queues, Fleet fleet) {
+	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues,
+			Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;
@@ -96,8 +95,7 @@ final class NotificationDispatcher implements StoreNotifications {
 		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
 		ResourceQueue queue = this.queues.ofPlace(token);
 		if (queue != null) {
-			queue.onForced(token, nextFence,
-					() -> this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED));
+			queue.onForced(token, nextFence, () -> this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED));
 		}
 	}
 

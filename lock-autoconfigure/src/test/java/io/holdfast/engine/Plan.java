@@ -170,8 +170,8 @@ record Plan(Setup setup, List<Step> steps) {
 		}
 
 		/**
-		 * Only who asked for the same lease goes on with it. In some plans there are two of
-		 * them, so that waiters for other terms stand between those for the same.
+		 * Only who asked for the same lease goes on with it. In some plans there are two
+		 * of them, so that waiters for other terms stand between those for the same.
 		 */
 		private int lease() {
 			int lease = 100 + random(LONGEST_LEASE - 100);

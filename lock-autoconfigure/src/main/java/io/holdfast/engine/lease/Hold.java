@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * It owns its validity, by the monotonic clock and counted from before the request was
  * sent; the leases that are open on it, of which nested ones share it; and what is to run
- * on its loss. The queue of the resource opens, closes and releases it in its
- * events, the {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
+ * on its loss. The queue of the resource opens, closes and releases it in its events, the
+ * {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
  * thread-safe.
  */
 public final class Hold extends TokenGrant {
@@ -244,10 +244,10 @@ public final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Return whether the next waiter of this instance may go on with it without the store:
-	 * the limits of a turn leave a fencing token and time, and it lasts for long enough.
-	 * Nor for longer than its lease time, as after a renewal by hand: others would wait
-	 * that long if the next holder died.
+	 * Return whether the next waiter of this instance may go on with it without the
+	 * store: the limits of a turn leave a fencing token and time, and it lasts for long
+	 * enough. Nor for longer than its lease time, as after a renewal by hand: others
+	 * would wait that long if the next holder died.
 	 */
 	public boolean mayBeHandedOver(HandOverLimits limits, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(validUntil() - now);

@@ -11,8 +11,8 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holds of this instance on one resource. Data of a {@link ResourceQueue}, confined to
- * its events.
+ * The holds of this instance on one resource. Data of a {@link ResourceQueue}, confined
+ * to its events.
  */
 final class LocalHolds {
 

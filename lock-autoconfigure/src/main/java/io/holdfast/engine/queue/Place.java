@@ -104,7 +104,9 @@ final class Place {
 		return this.only == null && this.request.isLike(other.request) && this.instanceId.equals(other.instanceId);
 	}
 
-	/** Note a question: a command or, before the first one, the comparison of versions. */
+	/**
+	 * Note a question: a command or, before the first one, the comparison of versions.
+	 */
 	Question ask(CompletableFuture<?> answer, long now, long number) {
 		if (!this.asked) {
 			this.asked = true;

@@ -54,11 +54,11 @@ import org.jspecify.annotations.Nullable;
  * A {@link Waiter} is a request and its result; all of them stand here in the order of
  * their arrival. A {@link Place} is a token of this instance in the store's queue, with
  * the questions that were sent for it. A place belongs to the instance and outlives the
- * waiter that it was opened for. A <em>shared</em> place serves the first waiter that asks
- * for the same terms. A <em>reserved</em> one serves its own waiter only. A {@link Hold}
- * is a grant that this instance holds. A waiter <em>aside</em> has a reserved place from
- * its arrival on, blocks nobody and is blocked by nobody: it does not wait, asks for more
- * permits than there are, or is unfair.
+ * waiter that it was opened for. A <em>shared</em> place serves the first waiter that
+ * asks for the same terms. A <em>reserved</em> one serves its own waiter only. A
+ * {@link Hold} is a grant that this instance holds. A waiter <em>aside</em> has a
+ * reserved place from its arrival on, blocks nobody and is blocked by nobody: it does not
+ * wait, asks for more permits than there are, or is unfair.
  *
  * <p>
  * Places are shared where the order between instances counts by turns anyway: those of
@@ -82,8 +82,9 @@ import org.jspecify.annotations.Nullable;
  * <li>No wait is overdue: those whose time is over have ended.
  * <li>Each place has the waiter that it serves in the order of now. The first waiters
  * without a place that {@link #fits fit} are <em>missing</em>.
- * <li>A place without a waiter is released, as is a hold whose last lease was closed. Each
- * RELEASE brings the next missing waiter into the store's queue with the same command.
+ * <li>A place without a waiter is released, as is a hold whose last lease was closed.
+ * Each RELEASE brings the next missing waiter into the store's queue with the same
+ * command.
  * <li>The other missing waiters get places of their own.
  * <li>Every place whose time has come asks.
  * <li>One timer is set for the next thing to do.
@@ -95,8 +96,8 @@ import org.jspecify.annotations.Nullable;
  * <li>Every place has exactly one waiter, every waiter has at most one place: a grant
  * always finds its receiver.
  * <li>The waiters with a place are the first ones of the queue, those aside not counted.
- * <li>The first waiter without a place does not {@link #fits fit}, or
- * {@link #mayAsk may not ask}, in the present state.
+ * <li>The first waiter without a place does not {@link #fits fit}, or {@link #mayAsk may
+ * not ask}, in the present state.
  * <li>The tokens that notifications find are those of the places.
  * <li>The queue is forgotten if it has no waiter and no hold, nor a lost hold that its
  * thread is yet to be told of.
@@ -107,8 +108,8 @@ import org.jspecify.annotations.Nullable;
  * <h2>Why it is right</h2>
  *
  * <em>Exclusion.</em> A hold comes from a grant of the store to a place, or from another
- * hold that ends with the same step; it is valid for less than the store keeps it. Nothing
- * here can hold what the store has not granted.
+ * hold that ends with the same step; it is valid for less than the store keeps it.
+ * Nothing here can hold what the store has not granted.
  *
  * <p>
  * <em>Order.</em> Only the first waiter without a place gets one, shared places are
@@ -118,15 +119,15 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <em>Progress.</em> By the third invariant a waiter without a place waits for a hold or
  * a place of this instance. Each of these ends by an event: a hold by its release or its
- * loss, which the renewer sees; a place by its answer, for which it asks until it has one.
- * That event settles. So whoever changes the state need not know who waits for it, and no
- * wake-up is lost; those of the store may be, as each place asks again within half a
- * claim.
+ * loss, which the renewer sees; a place by its answer, for which it asks until it has
+ * one. That event settles. So whoever changes the state need not know who waits for it,
+ * and no wake-up is lost; those of the store may be, as each place asks again within half
+ * a claim.
  *
  * <p>
  * <em>End.</em> A wait ends by its deadline, which {@link #checkAt} is never behind; by a
- * failure that does not pass; or by an outage that lasts for longer than the patience. All
- * times are differences of a clock that may overflow.
+ * failure that does not pass; or by an outage that lasts for longer than the patience.
+ * All times are differences of a clock that may overflow.
  *
  * <p>
  * <em>Cost.</em> An event costs the places and the waiters in front that have one: a
@@ -138,11 +139,11 @@ import org.jspecify.annotations.Nullable;
  * Monitors: C. A. R. Hoare, <em>Monitors: an operating system structuring concept</em>,
  * CACM 17 (1974). The queue of waiters whose head competes for all: D. Lea, <em>The
  * java.util.concurrent synchronizer framework</em>, SCP 58 (2005). Leases: C. Gray, D.
- * Cheriton, <em>Leases: an efficient fault-tolerant mechanism</em>, SOSP 1989. Tokens that
- * order the holders (sequencers): M. Burrows, <em>The Chubby lock service</em>, OSDI 2006.
- * To state what holds between events, and derive the steps from that: E. W. Dijkstra,
- * <em>A Discipline of Programming</em>, 1976. Turns within a node before the lock moves
- * on: D. Dice, V. Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
+ * Cheriton, <em>Leases: an efficient fault-tolerant mechanism</em>, SOSP 1989. Tokens
+ * that order the holders (sequencers): M. Burrows, <em>The Chubby lock service</em>, OSDI
+ * 2006. To state what holds between events, and derive the steps from that: E. W.
+ * Dijkstra, <em>A Discipline of Programming</em>, 1976. Turns within a node before the
+ * lock moves on: D. Dice, V. Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
  */
 public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost {
 
@@ -244,7 +245,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (this.waiters.isEmpty() && this.places.isEmpty()) {
 			// Mostly nothing waits.
 			if (ended != null) {
-				answer = release(ended, null);
+				answer = release(ended, null, 0);
 			}
 			disarm();
 		}
@@ -255,16 +256,14 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			int next = 0;
 			boolean mayFollow = !missing.isEmpty() && this.context.isAdmitted();
 			if (ended != null) {
-				answer = release(ended, mayFollow ? missing.get(next++) : null);
+				answer = release(ended, mayFollow ? missing.get(next++) : null, now);
 			}
-			List<Place> unmatched = this.places.stream().filter((place) -> place.waiter == null).toList();
-			this.places.removeAll(unmatched);
-			for (Place left : unmatched) {
+			for (Place left : takeUnmatched()) {
 				Waiter follower = (mayFollow && left.named && next < missing.size()) ? missing.get(next++) : null;
-				release(left, follower);
+				release(left, follower, now);
 			}
 			while (next < missing.size() && mayAsk(missing.get(next))) {
-				open(missing.get(next++));
+				open(missing.get(next++), now);
 			}
 			for (Place place : this.places) {
 				if (place.askAt - now <= 0) {
@@ -366,9 +365,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	 * <p>
 	 * Exclusive requests have one place, and none while this instance holds the lock
 	 * exclusively. Of permits that are handed over here there are as many places as could
-	 * be granted together by what is held here, but one at least: the limit may be raised.
-	 * What a RELEASE gives back is not counted for the waiter that it brings in; it takes
-	 * the place of the one that is let in by that.
+	 * be granted together by what is held here, but one at least: the limit may be
+	 * raised. What a RELEASE gives back is not counted for the waiter that it brings in;
+	 * it takes the place of the one that is let in by that.
 	 * @param released number of permits that are about to be released, with the waiter
 	 */
 	private boolean fits(Waiter waiter, List<Waiter> missing, int released) {
@@ -398,7 +397,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				&& !request.isAboveLimit(this.holds.permits() - released + (alike + 1) * request.permits());
 	}
 
-	/** Return whether the place of one request is a reason for another one to wait here. */
+	/**
+	 * Return whether the place of one request is a reason for another one to wait here.
+	 */
 	private static boolean isAlike(ResolvedRequest request, ResolvedRequest other) {
 		return isExclusive(request) ? isExclusive(other) : request.isLike(other);
 	}
@@ -425,13 +426,24 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	 * its ACQUIRE.
 	 */
 	private boolean mayAsk(Waiter waiter) {
-		return this.resource.kind() == Kind.LOCK || isShared(waiter) || !waiter.request.fair()
-				|| this.places.isEmpty() || !this.places.get(0).busy || this.lastAnswered >= waiter.askedBefore;
+		return this.resource.kind() == Kind.LOCK || isShared(waiter) || !waiter.request.fair() || this.places.isEmpty()
+				|| !this.places.get(0).busy || this.lastAnswered >= waiter.askedBefore;
+	}
+
+	/** Take the places that serve nobody out of the list. */
+	private List<Place> takeUnmatched() {
+		List<Place> unmatched = List.of();
+		for (int i = this.places.size() - 1; i >= 0; i--) {
+			if (this.places.get(i).waiter == null) {
+				unmatched = unmatched.isEmpty() ? new ArrayList<>(1) : unmatched;
+				unmatched.add(0, this.places.remove(i));
+			}
+		}
+		return unmatched;
 	}
 
 	/** Open the place of a waiter, which is to ask at once. */
-	private Place open(Waiter waiter) {
-		long now = this.context.scheduler.nanoTime();
+	private Place open(Waiter waiter, long now) {
 		long number = waiter.numberTaken ? this.queues.lastNumber.incrementAndGet() : waiter.number;
 		waiter.numberTaken = true;
 		Place place = new Place(Tokens.of(waiter.instanceId, number), waiter, isShared(waiter), this.event,
@@ -448,17 +460,17 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	// Commands
 
-	private void release(Place place, @Nullable Waiter next) {
+	private void release(Place place, @Nullable Waiter next, long now) {
 		long doubtSince = place.close();
 		this.queues.removePlace(place.token());
 		if (place.named) {
-			release(place.command, doubtSince, next);
+			release(place.command, doubtSince, next, now);
 		}
 	}
 
-	private CompletableFuture<ReleaseReply> release(Hold hold, @Nullable Waiter next) {
+	private CompletableFuture<ReleaseReply> release(Hold hold, @Nullable Waiter next, long now) {
 		CompletableFuture<ReleaseReply> answer = release(hold.toCommand(this.context.scheduler.nanoTime()),
-				hold.doubtSince, next);
+				hold.doubtSince, next, now);
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.queues.renewer.stopRenewing(hold);
 		return answer;
@@ -469,12 +481,12 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	 * @return the answer, completed after the next waiter has seen it: that one is to be
 	 * woken up before the caller that has released
 	 */
-	private CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, @Nullable Waiter next) {
+	private CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, @Nullable Waiter next,
+			long now) {
 		if (next == null) {
 			return this.queues.releases.release(this.resource, ended, doubtSince, null);
 		}
-		long now = this.context.scheduler.nanoTime();
-		Place place = open(next);
+		Place place = open(next, now);
 		// Its own future: to give this wait up must not take back the release of another.
 		CompletableFuture<ReleaseReply> answer = new CompletableFuture<>();
 		place.named = true;
@@ -485,8 +497,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				if (error != null) {
 					answer.completeExceptionally(error);
 				}
-				else if (!answer.complete(reply)
-						&& (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
+				else if (!answer.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
 					// Brought in after its place had gone.
 					this.queues.releases.releaseIfOver(this.resource, place.command);
 				}
@@ -662,12 +673,16 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				: !this.holds.isExclusive() && this.places.stream().noneMatch((place) -> isExclusive(place.request));
 	}
 
-	/** Return whether the first place waits for the comparison of the fleet's versions. */
+	/**
+	 * Return whether the first place waits for the comparison of the fleet's versions.
+	 */
 	private boolean isComparing() {
 		return !this.places.isEmpty() && this.places.get(0).comparing;
 	}
 
-	/** Return whether a request asks for more than there is: it is refused, not served. */
+	/**
+	 * Return whether a request asks for more than there is: it is refused, not served.
+	 */
 	private static boolean isAboveLimit(ResolvedRequest request) {
 		return request.isAboveLimit(request.permits());
 	}
@@ -693,7 +708,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		waiter.aside = !waiter.request.waits() || isAboveLimit(waiter.request)
 				|| !waiter.request.fair() && this.places.size() < MAX_PLACES;
 		if (waiter.aside) {
-			open(waiter);
+			open(waiter, waiter.arrivedAt);
 		}
 	}
 
@@ -980,7 +995,8 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (place.isOldNews(fence)) {
 			return;
 		}
-		// The grant came after whatever was answered BUSY, so it lasts from then at least.
+		// The grant came after whatever was answered BUSY, so it lasts from then at
+		// least.
 		long since = place.grantedSince();
 		long now = this.context.scheduler.nanoTime();
 		if (since + Hold.validity(ttlMillis) - now > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
@@ -1127,8 +1143,8 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	/**
 	 * Return the waiter that can take over a released hold without the store, or
-	 * {@code null}: the first one, if the store would be asked the same for it, the turn of
-	 * this instance is not over, and the hold is sound.
+	 * {@code null}: the first one, if the store would be asked the same for it, the turn
+	 * of this instance is not over, and the hold is sound.
 	 */
 	private @Nullable Waiter heir(Hold hold, long now) {
 		if (this.context.isClosed()) {

@@ -60,7 +60,9 @@ final class WaitEnds {
 		return Times.earlier(deadline(waiter, place), outageEndsAt);
 	}
 
-	/** Return the deadline. It leaves time for one answer: without one, nothing is known. */
+	/**
+	 * Return the deadline. It leaves time for one answer: without one, nothing is known.
+	 */
 	private static long deadline(Waiter waiter, @Nullable Place place) {
 		return (place != null && place.isAwaitingFirst()) ? waiter.endsAt()
 				: waiter.startedAt + waiter.request.waitNanos();

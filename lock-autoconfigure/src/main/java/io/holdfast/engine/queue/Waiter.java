@@ -168,8 +168,7 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 			// The outcome of a part is not that of the whole, which is observed.
 			return this.whole.add(lease) && this.result.complete(lease);
 		}
-		return (this.observation != null) ? this.observation.complete(this.result, lease)
-				: this.result.complete(lease);
+		return (this.observation != null) ? this.observation.complete(this.result, lease) : this.result.complete(lease);
 	}
 
 	/**

@@ -116,8 +116,7 @@ class PermitContentionTests extends ScriptedPermits {
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent())
-			.containsExactly("release 4 next " + (LIMIT + ResourceQueue.MAX_PLACES + 1));
+		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + ResourceQueue.MAX_PLACES + 1));
 	}
 
 	@Test

@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a semaphore's coordinator: who asks the store, and when.
+ * The rules of a semaphore's queue: who asks the store, and when.
  */
 class PermitRulesTests extends ScriptedEngine {
 

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.DefaultLockService;
@@ -21,9 +22,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of the coordinator: who stands for the instance, and who is next.
+ * The rules of the queue: who stands for the instance, and who is next.
  */
-class CoordinatorRulesTests extends ScriptedEngine {
+class ResourceQueueTests extends ScriptedEngine {
 
 	@Test
 	void onlyOneWaiterStandsInTheStore() {
@@ -52,6 +53,16 @@ class CoordinatorRulesTests extends ScriptedEngine {
 		this.store.last("release 1 next 2").granted(20, 30_000);
 		assertThat(second.join().fencingToken()).isEqualTo(20);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void aCommandIsSentInTheEventThatNeedsItThoughTimePassesMeanwhile() {
+		this.store.isMoving = true;
+		LockLease lease = granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST.mode(LockMode.READ));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2", "acquire 3");
 	}
 
 	@Test
