@@ -150,6 +150,9 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	/** The most places of an instance for one resource: each asks now and then. */
 	public static final int MAX_PLACES = 200;
 
+	/** Some twenty times as long as it takes to look at one waiter. */
+	private static final long PAUSE_NANOS = 1_000;
+
 	private static final Log logger = LogFactory.getLog(ResourceQueue.class);
 
 	/** Number of requests that were announced. Guarded by the map of the queues. */
@@ -298,7 +301,12 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				next = Times.earlier(next, this.ends.lookAgainAt(waiter, placeOf(waiter), now));
 			}
 		}
-		this.checkAt = next;
+		this.checkAt = Times.later(next, now + pause());
+	}
+
+	/** Return the least time between two looks at all waiters, which are many perhaps. */
+	private long pause() {
+		return PAUSE_NANOS * this.waiters.size();
 	}
 
 	/** Return the place of a waiter or, if it has none, the first one before it. */
@@ -818,18 +826,11 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		place.answered(question);
 		if (place.comparing) {
 			// All in their order, whichever learns of it first.
-			this.places.stream().filter((other) -> other.comparing).forEach(this::askOnceCompared);
-		}
-	}
-
-	private void askOnceCompared(Place place) {
-		place.comparing = false;
-		place.askAt = this.context.scheduler.nanoTime();
-		Waiter waiter = waiterOf(place);
-		if (place != this.places.get(0) && !mayTry(waiter.request)) {
-			// Now that something is known, another request is before it.
-			this.waiters.remove(waiter);
-			endWait(waiter, waiter.notAcquired(Reason.TIMED_OUT, null));
+			long now = this.context.scheduler.nanoTime();
+			this.places.stream().filter((other) -> other.comparing).forEach((other) -> {
+				other.comparing = false;
+				other.askAt = now;
+			});
 		}
 	}
 
@@ -1197,7 +1198,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				prefix = false;
 				assert !waiter.aside && !(fits(waiter, List.of(), 0) && mayAsk(waiter)) : waiter + " lacks a place";
 			}
-			assert this.checkAt - waiter.endsAt() <= 0 : waiter + " has a deadline before " + this.checkAt;
+			assert this.checkAt - waiter.endsAt() <= pause() : waiter + " has a deadline before " + this.checkAt;
 		}
 		assert placed == this.places.size() : this.places + " are not those of " + this.waiters;
 		for (Place place : this.places) {
