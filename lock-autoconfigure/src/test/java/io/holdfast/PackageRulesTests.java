@@ -97,8 +97,8 @@ class PackageRulesTests {
 	/** The rooms of a package from top to bottom; "" is the package itself. */
 	private static final Map<String, List<String>> ROOMS = Map.of( //
 			"io.holdfast.engine",
-			List.of("", "fleet", "view", "multikey", "queue", "handover", "release", "lease", "context", "observe",
-					"request", "store"), //
+			List.of("", "fleet", "view", "multikey", "queue", "release", "lease", "context", "observe", "request",
+					"store"), //
 			"io.holdfast.redis", List.of("", "notify", "driver", "script", "key"), //
 			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"), //
 			"io.holdfast.observation", List.of("", "meter"));

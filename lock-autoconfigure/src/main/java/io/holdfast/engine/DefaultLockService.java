@@ -179,8 +179,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		KeyState state = answer(this.engine.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)), lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
-		return new StoredLockStatus(this.engine, key, kind, state,
-				answer(this.engine.coordinators.waiting(lock), lock));
+		return new StoredLockStatus(this.engine, key, kind, state, answer(this.engine.queues.waiting(lock), lock));
 	}
 
 	private Owner kind(String owner) {

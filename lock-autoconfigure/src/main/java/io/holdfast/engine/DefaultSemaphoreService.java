@@ -122,7 +122,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(name, (set != null) ? set : asked, set != null, state.used(),
 				state.holderCount(), state.waiting(),
-				this.context.awaitAnswer(this.engine.coordinators.waiting(semaphore), semaphore, "The inspection"));
+				this.context.awaitAnswer(this.engine.queues.waiting(semaphore), semaphore, "The inspection"));
 	}
 
 	private CompletableFuture<PermitState> inspect(Resource semaphore) {

@@ -15,8 +15,7 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.queue.CoordinatorRegistry;
-import io.holdfast.engine.queue.Waiter;
+import io.holdfast.engine.queue.ResourceQueues;
 import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.StoreNotifications;
 import org.apache.commons.logging.Log;
@@ -37,7 +36,7 @@ final class InstanceLifecycle {
 
 	private final TokenReleases releases;
 
-	private final CoordinatorRegistry coordinators;
+	private final ResourceQueues queues;
 
 	private final Fleet fleet;
 
@@ -49,14 +48,14 @@ final class InstanceLifecycle {
 	/** How often it was resumed: a shut-down goes no further after that. */
 	private volatile int resumptions;
 
-	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
-			CoordinatorRegistry coordinators, Fleet fleet) {
+	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues,
+			Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;
-		this.coordinators = coordinators;
+		this.queues = queues;
 		this.fleet = fleet;
-		this.notifications = new NotificationDispatcher(context, renewer, releases, coordinators, fleet);
+		this.notifications = new NotificationDispatcher(context, renewer, releases, queues, fleet);
 	}
 
 	/** Start the instance for the first time, unless that was done. */
@@ -83,7 +82,7 @@ final class InstanceLifecycle {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		int resumptionsBefore = this.resumptions;
 		this.context.setClosed(true);
-		closeCoordinators(resumptionsBefore).thenCompose((done) -> this.renewer.awaitDrained())
+		closeQueues(resumptionsBefore).thenCompose((done) -> this.renewer.awaitDrained())
 			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
@@ -100,12 +99,12 @@ final class InstanceLifecycle {
 	/**
 	 * Tell waiters that nothing new is granted.
 	 * @param resumptionsBefore how often it was resumed when the shut-down began
-	 * @return completed when every coordinator knows
+	 * @return completed when every queue knows
 	 */
-	private CompletableFuture<@Nullable Void> closeCoordinators(int resumptionsBefore) {
-		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
+	private CompletableFuture<@Nullable Void> closeQueues(int resumptionsBefore) {
+		return inEvents(this.queues.all(), (queue) -> queue::execute, (queue) -> {
 			if (isCurrent(resumptionsBefore)) {
-				coordinator.endWaits(this.context.instanceId());
+				queue.endWaits(this.context.instanceId());
 			}
 		});
 	}
@@ -140,7 +139,7 @@ final class InstanceLifecycle {
 	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
 		return releaseHeld()
 			// The others are just giving up.
-			.thenCompose((done) -> closeCoordinators(resumptionsBefore))
+			.thenCompose((done) -> closeQueues(resumptionsBefore))
 			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
 					: CompletableFuture.completedFuture(null));
 	}
@@ -150,7 +149,7 @@ final class InstanceLifecycle {
 	 * @return completed when the commands for that are on their way
 	 */
 	private CompletableFuture<@Nullable Void> releaseHeld() {
-		return inEvents(this.renewer.holds().stream(), (hold) -> hold.coordinator::execute, this::endHold);
+		return inEvents(this.renewer.holds().stream(), (hold) -> hold.queue::execute, this::endHold);
 	}
 
 	/**
@@ -242,8 +241,7 @@ final class InstanceLifecycle {
 		releaseHeld();
 		if (this.context.isStarted()) {
 			String before = this.context.instanceId();
-			this.coordinators.coordinators()
-				.forEach((coordinator) -> coordinator.execute(() -> coordinator.endWaits(before)));
+			this.queues.all().forEach((queue) -> queue.execute(() -> queue.endWaits(before)));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

@@ -33,7 +33,7 @@ import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.observe.ObservedEngine;
 import io.holdfast.engine.observe.RequestObservation;
-import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.ResourceQueues;
 import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.request.ResolvedRequest;
@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One <em>instance</em> in the sense of the protocol, with an id of its own, and the
- * objects that its coordinators share, such as the store, the clock and the renewer.
+ * objects that its queues share, such as the store, the clock and the renewer.
  * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
  * Asynchronous throughout; thread-safe.
  *
@@ -68,7 +68,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	final TokenReleases releases;
 
-	final CoordinatorRegistry coordinators;
+	final ResourceQueues queues;
 
 	private final RefusalLog refusals;
 
@@ -123,18 +123,17 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.losses = new HoldLosses(this.context);
 		this.renewer = new LeaseRenewer(this.context, this.losses);
 		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
-		this.coordinators = new CoordinatorRegistry(this.context, this.losses, this.renewer, this.releases);
+		this.queues = new ResourceQueues(this.context, this.losses, this.renewer, this.releases);
 		this.refusals = new RefusalLog(this.context, this.renewer);
-		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.coordinators::waiters));
-		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.coordinators,
-				this.fleet);
+		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.queues::waiters));
+		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues, this.fleet);
 		this.ownScheduler = ownScheduler;
 		this.threads = threads;
 	}
 
 	private boolean isInUse(String token) {
-		// In this order: a grant makes a hold of a contender.
-		return this.coordinators.contender(token) != null || this.renewer.find(token) != null;
+		// In this order: a grant makes a hold of a place.
+		return this.queues.ofPlace(token) != null || this.renewer.find(token) != null;
 	}
 
 	private void start() {
@@ -198,7 +197,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	public EngineStatus condition() {
 		List<Hold> holds = this.renewer.holds();
 		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
-				this.context.store.whyNotListening(), this.context.refusal(), holds.size(), this.coordinators.waiting(),
+				this.context.store.whyNotListening(), this.context.refusal(), holds.size(), this.queues.waiting(),
 				(int) holds.stream().filter((hold) -> hold.renewal.isFailing()).count());
 	}
 
@@ -260,8 +259,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	private PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,
 			@Nullable RequestObservation observation) {
 		PendingAcquisition acquisition = (requests.size() == 1)
-				? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
-				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,
+				? this.queues.acquire(requests.get(0), thread, context, null, observation)
+				: new MultiKeyAcquisition(this.context, this.queues, this.renewer, requests, thread, context,
 						observation)
 					.start();
 		if (requests.get(0).optional()) {
@@ -285,7 +284,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		try {
 			BlockingAcquirer
 				.ofPermits(this.context,
-						(requests, thread, context) -> this.coordinators.acquire(requests.get(0), thread, context, null,
+						(requests, thread, context) -> this.queues.acquire(requests.get(0), thread, context, null,
 								null))
 				.acquire(request)
 				.release();
@@ -349,7 +348,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
-		return this.coordinators.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
+		return this.queues.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
 	}
 
 	/**
@@ -357,7 +356,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * observers are told of them or a command timeout has passed.
 	 */
 	public CompletableFuture<?> afterEvents() {
-		return this.coordinators.waiters()
+		return this.queues.waiters()
 			.thenRunAsync(() -> this.context.observers.awaitTold(this.context.settings.commandTimeout()),
 					this.context::execute);
 	}

@@ -4,8 +4,8 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.queue.Contender;
-import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.ResourceQueue;
+import io.holdfast.engine.queue.ResourceQueues;
 import io.holdfast.engine.release.ForcedRelease;
 import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -13,9 +13,8 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
 
 /**
- * The dispatcher of the store's notifications to the contender, hold or coordinator that
- * each concerns. Most tell of a grant to a waiter here, made by the command of another
- * one. Thread-safe.
+ * The dispatcher of the store's notifications to the queue or hold that each concerns.
+ * Most tell of a grant to a waiter here, made by the command of another one. Thread-safe.
  */
 final class NotificationDispatcher implements StoreNotifications {
 
@@ -25,16 +24,16 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	private final TokenReleases releases;
 
-	private final CoordinatorRegistry coordinators;
+	private final ResourceQueues queues;
 
 	private final Fleet fleet;
 
-	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
-			CoordinatorRegistry coordinators, Fleet fleet) {
+	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues,
+			Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;
-		this.coordinators = coordinators;
+		this.queues = queues;
 		this.fleet = fleet;
 	}
 
@@ -49,22 +48,19 @@ final class NotificationDispatcher implements StoreNotifications {
 	}
 
 	/**
-	 * Pass a notification to the contender that it concerns.
+	 * Pass a notification to the queue that it concerns.
 	 * @param ttlMillis how long the grant lasts, or 0 if the waiter is to ask again
 	 * @param granted whether the token was granted something
 	 */
 	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
-		Contender contender = this.coordinators.contender(token);
-		if (contender == null) {
-			onOtherToken(resource, token, fence, granted);
+		Runnable otherwise = () -> onOtherToken(resource, token, fence, granted);
+		ResourceQueue queue = this.queues.ofPlace(token);
+		if (queue == null) {
+			otherwise.run();
 			return;
 		}
-		contender.coordinator.execute(() -> {
-			// It may have been granted, or given up, by an event before this one.
-			if (!contender.onNotified(fence, ttlMillis)) {
-				onOtherToken(resource, token, fence, granted);
-			}
-		});
+		// It may have been granted, or given up, by an event before this one.
+		queue.onNotified(token, fence, ttlMillis, otherwise);
 	}
 
 	private void onOtherToken(Resource resource, String token, long fence, boolean granted) {
@@ -97,13 +93,9 @@ final class NotificationDispatcher implements StoreNotifications {
 	@Override
 	public void ended(String token, long nextFence) {
 		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
-		Contender contender = this.coordinators.contender(token);
-		if (contender != null) {
-			contender.coordinator.execute(() -> {
-				if (!contender.onEnded(nextFence)) {
-					this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
-				}
-			});
+		ResourceQueue queue = this.queues.ofPlace(token);
+		if (queue != null) {
+			queue.onForced(token, nextFence, () -> this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED));
 		}
 	}
 
@@ -114,7 +106,7 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	@Override
 	public void listening() {
-		this.coordinators.contenders().forEach((contender) -> contender.coordinator.execute(contender::onListening));
+		this.queues.all().forEach(ResourceQueue::onListening);
 	}
 
 }

@@ -198,7 +198,7 @@ class EngineObserverTests extends ScriptedEngine {
 	@Test
 	void whatTheStoreGrantsWhileItsUserGoesIsNotHeld() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		// The user goes while the grant is on its way through the coordinator.
+		// The user goes while the grant is on its way through the queue.
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");

@@ -126,7 +126,7 @@ class EngineRobustnessTests {
 	@DisplayName("A newer grant that is told right behind the answer to an older one ends the hold of that")
 	void grantedAnewBehindTheAnswer() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.engine.coordinators.find(lock("k")).execute(() -> {
+		this.engine.queues.find(lock("k")).execute(() -> {
 			this.store.last("acquire 1").granted(10, 30_000);
 			this.store.wakeUps.granted(lock("k"), ID + ":1", 20, 5000);
 		});
@@ -201,9 +201,9 @@ class EngineRobustnessTests {
 		this.store.sent();
 		this.store.last("release 1").released(true);
 		assertThat(this.callbacks).as("another thread goes on").isNotEmpty();
-		assertThat(this.store.plannedCount()).isLessThan(crowd / 2);
+		assertThat(this.engine.condition().waiting()).isLessThan(crowd / 2);
 		runCallbacks();
-		assertThat(this.store.plannedCount()).isGreaterThanOrEqualTo(crowd);
+		assertThat(this.engine.condition().waiting()).isEqualTo(crowd);
 	}
 
 	@Test
@@ -261,7 +261,7 @@ class EngineRobustnessTests {
 		this.store.elapse(1000);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.elapse(9000);
-		this.store.last("release 1 next 2").busy(30_000, 10);
+		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(1000);
 		runCallbacks();
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> first.getNow(null))

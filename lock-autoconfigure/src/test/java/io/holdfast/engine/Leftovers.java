@@ -68,7 +68,7 @@ final class Leftovers {
 		for (Kind kind : Kind.values()) {
 			for (String token : tokens(new Resource(kind, this.key))) {
 				LeaseEngine engine = this.instance.engine;
-				if (engine.context.isOwn(token) && engine.coordinators.contender(token) == null
+				if (engine.context.isOwn(token) && engine.queues.ofPlace(token) == null
 						&& engine.renewer.find(token) == null && !engine.releases.isRetained(token)
 						&& !this.instance.broughtBack.contains(token)) {
 					unknown.put(token, kind);

@@ -20,6 +20,9 @@ abstract class ScriptedClock implements Scheduler {
 	public Runnable whileLookingAtTheClock = () -> {
 	};
 
+	/** Whether time passes between two looks at the clock, as it does for real. */
+	public boolean isMoving;
+
 	public void elapse(long millis) {
 		long until = this.now + TimeUnit.MILLISECONDS.toNanos(millis);
 		while (!this.planned.isEmpty() && this.planned.peek().at - until <= 0) {
@@ -46,7 +49,7 @@ abstract class ScriptedClock implements Scheduler {
 		this.whileLookingAtTheClock = () -> {
 		};
 		action.run();
-		return this.now;
+		return this.isMoving ? this.now++ : this.now;
 	}
 
 	@Override

@@ -10,7 +10,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.lease.PendingAcquisition;
-import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.ResourceQueues;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
@@ -64,8 +64,8 @@ public abstract class ScriptedEngine {
 		return this.engine.context;
 	}
 
-	protected CoordinatorRegistry coordinators() {
-		return this.engine.coordinators;
+	protected ResourceQueues queues() {
+		return this.engine.queues;
 	}
 
 	protected LeaseRenewer renewer() {

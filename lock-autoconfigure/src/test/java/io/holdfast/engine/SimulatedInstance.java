@@ -146,7 +146,7 @@ final class SimulatedInstance implements Scheduler {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
 		this.engine.context.ensureStarted();
-		RequestNumbers.copy(stopped.engine.coordinators, this.engine.coordinators);
+		RequestNumbers.copy(stopped.engine.queues, this.engine.queues);
 	}
 
 	private Clock clock() {

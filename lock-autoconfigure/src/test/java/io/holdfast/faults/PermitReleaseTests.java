@@ -13,7 +13,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.engine.queue.PermitCoordinator;
+import io.holdfast.engine.queue.ResourceQueue;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.BeforeEach;
@@ -223,7 +223,7 @@ class PermitReleaseTests extends FaultTestCase {
 			CompletableFuture.allOf(former.toArray(CompletableFuture[]::new)).join();
 			List<CompletableFuture<PermitLease>> waiting = acquire(own.start(), request, holders);
 			SemaphoreService operator = own.start().semaphores();
-			await().atMost(SOON).until(() -> operator.status(KEY).waiting() == PermitCoordinator.MAX_CONTENDERS);
+			await().atMost(SOON).until(() -> operator.status(KEY).waiting() == ResourceQueue.MAX_PLACES);
 			assertThat(operator.admin().forceRelease(KEY)).isTrue();
 			assertThat(CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
 			assertThat(waiting).allMatch((lease) -> lease.join().isHeld());

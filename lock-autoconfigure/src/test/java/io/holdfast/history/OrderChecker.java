@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 
+import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 
 /**
@@ -35,12 +36,17 @@ final class OrderChecker {
 		}
 	}
 
+	/**
+	 * Whether none of two is to be granted before the other one. Nobody who asks for all
+	 * of a lock passes another one that does, whatever the terms.
+	 */
 	private static boolean areAlike(Request one, Request other) {
 		Event asked = one.asked;
 		Event otherAsked = other.asked;
+		boolean alike = asked.permits() == otherAsked.permits() && asked.limit() == otherAsked.limit()
+				&& asked.lease() == otherAsked.lease();
 		return asked.by().equals(otherAsked.by()) && asked.mode() == otherAsked.mode()
-				&& asked.permits() == otherAsked.permits() && asked.limit() == otherAsked.limit()
-				&& asked.lease() == otherAsked.lease() && Objects.equals(one.inTurn, other.inTurn);
+				&& (alike || asked.mode() == Mode.EXCLUSIVE) && Objects.equals(one.inTurn, other.inTurn);
 	}
 
 	/**

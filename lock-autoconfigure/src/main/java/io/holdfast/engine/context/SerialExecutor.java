@@ -23,8 +23,7 @@ public class SerialExecutor {
 	private static final int EVENTS_PER_THREAD = 100;
 
 	/**
-	 * Not an object for each of them: a coordinator is made and thrown away with each
-	 * lease.
+	 * Not an object for each of them: a queue is made and thrown away with each lease.
 	 */
 	private static final AtomicIntegerFieldUpdater<SerialExecutor> RUNNING = AtomicIntegerFieldUpdater
 		.newUpdater(SerialExecutor.class, "running");

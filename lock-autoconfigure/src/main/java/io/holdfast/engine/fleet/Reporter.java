@@ -78,7 +78,7 @@ public final class Reporter {
 	}
 
 	/**
-	 * Look at all holds, without asking a coordinator.
+	 * Look at all holds, without asking a queue.
 	 * @return a report that says that there may be more
 	 */
 	InstanceReport holds() {

@@ -8,6 +8,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -19,23 +20,20 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * It owns its validity, by the monotonic clock and counted from before the request was
  * sent; the leases that are open on it, of which nested ones share it; and what is to run
- * on its loss. The coordinator of the resource opens, closes and releases it in its
- * events, the {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
+ * on its loss. The queue of the resource opens, closes and releases it in its events, the
+ * {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
  * thread-safe.
  */
 public final class Hold extends TokenGrant {
 
-	public final HoldHost coordinator;
+	public final HoldHost queue;
 
 	public final OpenLeases leases = new OpenLeases();
 
 	public final RenewalState renewal;
 
-	/** Whether a lease on it reached its user. Changed by the coordinator only. */
+	/** Whether a lease on it reached its user. Changed by the queue only. */
 	private volatile boolean used;
-
-	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
-	private boolean attached = true;
 
 	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
 	private volatile boolean endedByShutDown;
@@ -66,12 +64,12 @@ public final class Hold extends TokenGrant {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
 		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, 0), now);
-		this.coordinator = requester.coordinator();
+		this.queue = requester.queue();
 		this.validUntil = sentAt + validity(granted.ttlMillis());
 		// Spread: holds granted together would be renewed together each time.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
 		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
-				now + this.coordinator.context().shortenRandomly(third - now));
+				now + this.queue.context().shortenRandomly(third - now));
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
@@ -79,7 +77,7 @@ public final class Hold extends TokenGrant {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
 				before.doubtSince, before.history.plusOne(), now);
-		this.coordinator = requester.coordinator();
+		this.queue = requester.queue();
 		this.validUntil = before.validUntil;
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
 	}
@@ -220,16 +218,6 @@ public final class Hold extends TokenGrant {
 		return this.endedByShutDown;
 	}
 
-	/**
-	 * Be no user of the coordinator any more.
-	 * @return whether it was one
-	 */
-	public boolean detach() {
-		boolean was = this.attached;
-		this.attached = false;
-		return was;
-	}
-
 	/** Return whether it was released or lost. */
 	boolean hasEnded() {
 		return this.state != HoldState.HELD;
@@ -255,9 +243,18 @@ public final class Hold extends TokenGrant {
 		}
 	}
 
-	/** Return whether an extension by hand beyond the lease time has no answer. */
-	public boolean isExtending() {
-		return this.extensions > 0;
+	/**
+	 * Return whether the next waiter of this instance may go on with it without the
+	 * store: the limits of a turn leave a fencing token and time, and it lasts for long
+	 * enough. Nor for longer than its lease time, as after a renewal by hand: others
+	 * would wait that long if the next holder died.
+	 */
+	public boolean mayBeHandedOver(HandOverLimits limits, long now) {
+		long left = TimeUnit.NANOSECONDS.toMillis(validUntil() - now);
+		return this.history.handOvers() < limits.maxCount()
+				&& now - this.history.grantedByStoreAt() < limits.maxTime().toNanos() && this.request.renewal()
+				&& !this.renewal.isFailing() && this.extensions == 0 && left > this.request.claimMillis() / 2
+				&& left <= this.request.leaseMillis();
 	}
 
 	/**
@@ -376,7 +373,7 @@ public final class Hold extends TokenGrant {
 	/** The request that a hold is granted to. */
 	public interface HoldRequester extends GrantRequester {
 
-		HoldHost coordinator();
+		HoldHost queue();
 
 	}
 

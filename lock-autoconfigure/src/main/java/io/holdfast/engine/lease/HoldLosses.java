@@ -15,7 +15,7 @@ import org.apache.commons.logging.LogFactory;
 
 /**
  * The reports of holds that were lost: to the log, the listener, the observers, the
- * actions of users, and the coordinator. Thread-safe.
+ * actions of users, and the queue. Thread-safe.
  */
 public final class HoldLosses {
 
@@ -59,9 +59,9 @@ public final class HoldLosses {
 		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
 		actions.forEach(this.context::callOnLoss);
-		hold.coordinator.execute(() -> {
+		hold.queue.execute(() -> {
 			hold.tellEnded(end);
-			hold.coordinator.onHoldLost(hold);
+			hold.queue.onHoldLost(hold);
 		});
 	}
 

@@ -70,7 +70,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	private volatile boolean callerGone;
 
 	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
-		this.context = hold.coordinator.context();
+		this.context = hold.queue.context();
 		this.renewer = renewer;
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
@@ -283,9 +283,9 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			return CompletableFuture.completedFuture(null);
 		}
 		CompletableFuture<@Nullable Void> goOn = new CompletableFuture<>();
-		this.hold.coordinator.execute(() -> {
+		this.hold.queue.execute(() -> {
 			try {
-				this.hold.coordinator.releaseLease(this.hold, this, true, answer);
+				this.hold.queue.releaseLease(this.hold, this, true, answer);
 			}
 			finally {
 				this.context.unawaitedReleases.add(answer, goOn);
@@ -350,15 +350,15 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		if (!this.releaseResult.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		this.hold.coordinator.execute(() -> this.hold.coordinator.releaseLease(this.hold, this, used, result));
+		this.hold.queue.execute(() -> this.hold.queue.releaseLease(this.hold, this, used, result));
 		return result;
 	}
 
-	/** Release it within an event of its coordinator, as it reached no user. */
+	/** Release it within an event of its queue, as it reached no user. */
 	public final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.releaseResult.compareAndSet(null, result)) {
-			this.hold.coordinator.releaseLease(this.hold, this, false, result);
+			this.hold.queue.releaseLease(this.hold, this, false, result);
 		}
 	}
 

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * It owns the register of all holds of the instance, and one timer in all, for the
- * earliest thing to do; none while nothing is held. Coordinators give holds to it and
- * take them back. Thread-safe.
+ * earliest thing to do; none while nothing is held. Queues give holds to it and take them
+ * back. Thread-safe.
  */
 public final class LeaseRenewer {
 
@@ -321,7 +321,7 @@ public final class LeaseRenewer {
 			return;
 		}
 		lose(hold, why);
-		hold.coordinator.execute(() -> {
+		hold.queue.execute(() -> {
 			// It may have been handed over just before.
 			Hold next = this.holds.get(token);
 			if (next != null && next.fence < nextFence) {
@@ -343,7 +343,7 @@ public final class LeaseRenewer {
 			command.run();
 			return;
 		}
-		any.coordinator.execute(() -> {
+		any.queue.execute(() -> {
 			try {
 				for (String token : tokens) {
 					Hold hold = this.holds.get(token);

@@ -10,8 +10,8 @@ import io.holdfast.engine.request.ResolvedRequest;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
- * once it is closed. Changed by the coordinator, and at the end of a wait for several
- * keys. Thread-safe.
+ * once it is closed. Changed by the queue, and at the end of a wait for several keys.
+ * Thread-safe.
  */
 public final class OpenLeases {
 
@@ -24,7 +24,7 @@ public final class OpenLeases {
 	 */
 	private final List<SameTerms> groups = new ArrayList<>(1);
 
-	/** Number of open leases. Confined to the coordinator. */
+	/** Number of open leases. Confined to the queue. */
 	private int count;
 
 	/**
@@ -178,8 +178,8 @@ public final class OpenLeases {
 
 	/**
 	 * Return whether the thread of the hold has asked for one that is open; others enter
-	 * by a context. One whose release has begun does not count, though the coordinator
-	 * may not know of it.
+	 * by a context. One whose release has begun does not count, though the queue may not
+	 * know of it.
 	 */
 	boolean isAnyOwn() {
 		return isAny((lease) -> lease.isOwn() && !lease.isReleased());

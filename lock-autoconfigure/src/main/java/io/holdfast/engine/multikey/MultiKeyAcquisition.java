@@ -18,7 +18,7 @@ import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.observe.RequestObservation;
-import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.ResourceQueues;
 import io.holdfast.engine.queue.Waiter;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
@@ -36,7 +36,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 
 	private final EngineContext context;
 
-	private final CoordinatorRegistry coordinators;
+	private final ResourceQueues queues;
 
 	private final LeaseRenewer renewer;
 
@@ -66,11 +66,11 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	private volatile @Nullable Waiter current;
 
 	/** Create the acquisition of several keys for one caller. */
-	public MultiKeyAcquisition(EngineContext context, CoordinatorRegistry coordinators, LeaseRenewer renewer,
+	public MultiKeyAcquisition(EngineContext context, ResourceQueues queues, LeaseRenewer renewer,
 			List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable RequestObservation observation) {
 		this.context = context;
-		this.coordinators = coordinators;
+		this.queues = queues;
 		this.renewer = renewer;
 		this.requests = requests;
 		this.thread = thread;
@@ -88,7 +88,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 
 	private void acquire(int index) {
 		ResolvedRequest request = this.requests.get(index);
-		Waiter waiter = this.coordinators.acquire(request, this.thread, this.leaseContext, this, this.observation);
+		Waiter waiter = this.queues.acquire(request, this.thread, this.leaseContext, this, this.observation);
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result().whenCompleteAsync((lease, error) -> {
 			if (error != null) {

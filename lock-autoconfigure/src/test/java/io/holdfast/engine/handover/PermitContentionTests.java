@@ -10,7 +10,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.ScriptedPermits;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
-import io.holdfast.engine.queue.PermitCoordinator;
+import io.holdfast.engine.queue.ResourceQueue;
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceStore.Asked;
@@ -43,13 +43,17 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void aContenderThatGivesUpLetsTheNextAsk() {
+	void whoGivesUpBeforeTheFirstAnswerLeavesItsPlaceToTheNext() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent()).containsExactly("acquire 4", "release 4 next 5");
-		this.store.last("release 4").fail(false);
-		assertThat(this.store.sent()).containsExactly("release 5 next 6");
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		// A failure ends the request at the place, and no other one.
+		this.store.last("acquire 4").fail(false);
+		assertThat(waiting.get(1)).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(waiting.get(2)).isCompleted();
 	}
 
 	@Test
@@ -107,13 +111,12 @@ class PermitContentionTests extends ScriptedPermits {
 	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
-		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.autoRenew(false));
+		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
 		ask(ONE.permits(2));
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent())
-			.containsExactly("release 4 next " + (LIMIT + PermitCoordinator.MAX_CONTENDERS + 1));
+		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + ResourceQueue.MAX_PLACES + 1));
 	}
 
 	@Test

@@ -10,7 +10,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.ScriptedPermits;
 import io.holdfast.engine.lease.LeaseHandle;
-import io.holdfast.engine.queue.PermitCoordinator;
+import io.holdfast.engine.queue.ResourceQueue;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -97,13 +97,13 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfSomethingElseIsNotTaken() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> first = ask(ONE);
-		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.autoRenew(false));
+		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
 		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
 		this.store.sent();
 		held.get(0).release();
 		assertThat(first).isCompleted();
-		String last = "acquire " + (LIMIT + PermitCoordinator.MAX_CONTENDERS + 1);
-		assertThat(this.store.sent()).containsExactly("release 4", last);
+		String last = " next " + (LIMIT + ResourceQueue.MAX_PLACES + 1);
+		assertThat(this.store.sent()).containsExactly("release 4" + last);
 		this.store.last("acquire 4").granted(20, 30_000);
 		assertThat(behind).isNotDone();
 	}

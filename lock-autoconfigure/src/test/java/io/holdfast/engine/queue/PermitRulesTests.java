@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a semaphore's coordinator: who asks the store, and when.
+ * The rules of a semaphore's queue: who asks the store, and when.
  */
 class PermitRulesTests extends ScriptedEngine {
 
@@ -30,7 +30,7 @@ class PermitRulesTests extends ScriptedEngine {
 
 	private static final SemaphoreRequest ONCE = WAITING.waitTime(Duration.ZERO);
 
-	private static final int MANY = PermitCoordinator.MAX_CONTENDERS;
+	private static final int MANY = ResourceQueue.MAX_PLACES;
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 

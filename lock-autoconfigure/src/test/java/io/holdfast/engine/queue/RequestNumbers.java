@@ -9,7 +9,7 @@ public final class RequestNumbers {
 	}
 
 	/** Have one instance count on from the last request of another one. */
-	public static void copy(CoordinatorRegistry from, CoordinatorRegistry to) {
+	public static void copy(ResourceQueues from, ResourceQueues to) {
 		to.lastNumber.set(from.lastNumber.get());
 	}
 

@@ -219,7 +219,8 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(first::join)
 			.withCauseInstanceOf(LeaseStoreException.class);
 		assertThat(second).isNotDone();
-		this.store.last("acquire 2").granted(20, 30_000);
+		// By the place that is there.
+		this.store.last("acquire 1").granted(20, 30_000);
 		assertThat(second).isCompletedWithValueMatching((lease) -> lease.fencingToken() == 20);
 	}
 
@@ -328,7 +329,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LeaseStoreException.class)
 			.withMessageContaining("moving");
-		this.store.last("release 1 next 2").granted(10, 30_000);
+		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(behind).isCompleted();
 	}
 

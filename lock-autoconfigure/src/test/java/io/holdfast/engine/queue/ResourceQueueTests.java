@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.DefaultLockService;
@@ -21,9 +22,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of the coordinator: who stands for the instance, and who is next.
+ * The rules of the queue: who stands for the instance, and who is next.
  */
-class CoordinatorRulesTests extends ScriptedEngine {
+class ResourceQueueTests extends ScriptedEngine {
 
 	@Test
 	void onlyOneWaiterStandsInTheStore() {
@@ -52,6 +53,16 @@ class CoordinatorRulesTests extends ScriptedEngine {
 		this.store.last("release 1 next 2").granted(20, 30_000);
 		assertThat(second.join().fencingToken()).isEqualTo(20);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void aCommandIsSentInTheEventThatNeedsItThoughTimePassesMeanwhile() {
+		this.store.isMoving = true;
+		LockLease lease = granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST.mode(LockMode.READ));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2", "acquire 3");
 	}
 
 	@Test
@@ -86,23 +97,44 @@ class CoordinatorRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void everyWayOutOfContendingPromotesTheNext() {
-		List<Runnable> waysOut = new ArrayList<>();
+	void thePlaceInTheStoreOutlivesWhoWaitsAtIt() {
 		CompletableFuture<LockLease> cancelled = this.service.acquireAsync(REQUEST);
-		waysOut.add(() -> cancelled.cancel(false));
-		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
-		waysOut.add(() -> this.store.elapse(1001));
-		this.service.acquireAsync(REQUEST);
-		waysOut.add(() -> this.store.last("release 2 next 3").fail(false));
-		this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> brief = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> failed = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> last = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
+		cancelled.cancel(false);
+		this.store.elapse(1001);
+		assertThat(brief).isCompletedExceptionally();
+		assertThat(this.store.sent()).as("no command of who gives up").containsExactly("acquire 1");
+		this.store.elapse(1500);
+		this.store.last("acquire 1").fail(false);
+		assertThat(failed).isCompletedExceptionally();
+		assertThat(this.store.sent()).as("asked for the next one").containsExactly("acquire 1", "acquire 1");
+		this.store.last("acquire 1").granted(20, 30_000);
+		assertThat(last.join().fencingToken()).isEqualTo(20);
+	}
+
+	@Test
+	void thePlaceOfTheLastWaiterIsGivenBack() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		first.cancel(false);
+		second.cancel(false);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void aPlaceIsNotForWhoAsksForSomethingElseWhichComesInWithItsRelease() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		// It came later than the other one, and must not pass that.
+		CompletableFuture<LockLease> third = this.service.acquireAsync(REQUEST);
 		this.store.sent();
-		waysOut.get(0).run();
+		first.cancel(false);
 		assertThat(this.store.sent()).containsExactly("release 1 next 2");
-		waysOut.get(1).run();
-		assertThat(this.store.sent()).contains("release 2 next 3");
-		waysOut.get(2).run();
-		assertThat(this.store.sent()).contains("release 3 next 4");
+		this.store.last("release 1").granted(10, 20_000);
+		assertThat(third).isNotDone();
 	}
 
 	@Test
@@ -124,8 +156,8 @@ class CoordinatorRulesTests extends ScriptedEngine {
 		second.cancel(false);
 		assertThat(release.isGivenUp()).as("the release of another").isFalse();
 		release.granted(20, 30_000);
-		this.store.last("release 2 next 3").granted(30, 30_000);
-		assertThat(third.join().fencingToken()).isEqualTo(30);
+		assertThat(third.join().fencingToken()).isEqualTo(20);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 	}
 
 	@Test
