@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * caller has gone. One thread at a time works at a call.
  *
  * @param <T> the type of the stage's value
- * @param <R> the type of what the caller gets
+ * @param <R> the type of the caller's result
  */
 final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Object> {
 

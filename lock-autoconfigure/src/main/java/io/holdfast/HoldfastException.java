@@ -4,7 +4,7 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Root of what Holdfast throws. Tells which key it was about; an owner's token is never
+ * Root of Holdfast's exceptions. Tells which key it was about; an owner's token is never
  * part of a message.
  *
  * @since 0.1.0
@@ -18,7 +18,7 @@ public abstract class HoldfastException extends RuntimeException {
 	/**
 	 * Create the exception, for subclasses.
 	 * @param key the key as its user named it
-	 * @param message what happened
+	 * @param message the message
 	 * @param cause why, or {@code null}
 	 */
 	protected HoldfastException(String key, String message, @Nullable Throwable cause) {

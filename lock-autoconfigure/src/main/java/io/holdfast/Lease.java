@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>
  * A lease ends by release, by expiry, or by loss. It is <em>lost</em> when the store says
  * that another owner has the key, or when it was not renewed in time by this process's
- * monotonic clock; whatever comes first. A lost lease never comes back.
+ * monotonic clock. A lost lease never comes back.
  *
  * <p>
  * The store is asked by renewals, at about a third of the lease time, and by the release
@@ -69,7 +69,7 @@ public interface Lease extends AutoCloseable {
 	 * was lost already. It runs on a thread of Holdfast's, not on the caller's, and after
 	 * the release has begun if only that finds out. An action that is added after the
 	 * release never runs.
-	 * @param action what to run; what it throws is logged
+	 * @param action the action; its exceptions are logged
 	 */
 	void onLost(Runnable action);
 
@@ -84,7 +84,7 @@ public interface Lease extends AutoCloseable {
 	 * wait, and the thread's interrupt flag is kept. The store is not asked while other
 	 * leases of the same thread or context are open, nor if the lock or permits go to the
 	 * next waiter of this instance, or are kept for it.
-	 * @return what the release found
+	 * @return the result of the release
 	 * @throws LeaseStoreException if the store refused or did not answer in time. The
 	 * lease counts as released all the same: renewal has ended, the release is repeated
 	 * in the background, and the key expires at the latest at the end of its lease
@@ -99,9 +99,8 @@ public interface Lease extends AutoCloseable {
 	CompletableFuture<ReleaseResult> releaseAsync();
 
 	/**
-	 * Release this lease as one that was not used, without waiting for the store: what it
-	 * was taken for has not been done, so no other owner is kept out for its
-	 * {@code minHold}.
+	 * Release this lease unused, without waiting for the store: its work was not done, so
+	 * no other owner is kept out for its {@code minHold}.
 	 * @return as {@link #releaseAsync()}
 	 */
 	default CompletableFuture<ReleaseResult> discardAsync() {

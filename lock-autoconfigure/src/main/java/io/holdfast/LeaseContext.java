@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * A request for a lock within a context that has a lease of it gets a nested lease at
- * once, as a thread does that asks again for what it holds. So a context that is carried
+ * once, as a thread does that asks again for its own lock. So a context that is carried
  * to another thread carries the permission to enter: <pre class="code">
  * LeaseContext context = LeaseContext.current();
  * executor.execute(() -&gt; {
@@ -109,7 +109,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * Return the innermost lease, of whatever kind.
+	 * Return the innermost lease, of either kind.
 	 * @return the lease
 	 * @throws IllegalStateException if there is none
 	 */
@@ -182,7 +182,7 @@ public final class LeaseContext {
 	/**
 	 * Make this the context of the current thread, in place of the one it has, until the
 	 * scope is closed on the same thread.
-	 * @return what puts the former context back
+	 * @return the scope, whose end puts the former context back
 	 */
 	public Scope open() {
 		return new Scope(this, null);
@@ -193,7 +193,7 @@ public final class LeaseContext {
 	 * thread. Suspending functions and flows of another coroutine, which may be resumed
 	 * within the scope, are not under its leases.
 	 * @param owner the opener of the scope: an element of the coroutine's context
-	 * @return what puts the former context back
+	 * @return the scope, whose end puts the former context back
 	 */
 	public Scope open(Object owner) {
 		return new Scope(this, owner);

@@ -29,7 +29,7 @@ public final class LeaseLostEvent {
 	/**
 	 * Create an event.
 	 * @param key the key as its user named it
-	 * @param name what kind of thing it is, or {@code null}
+	 * @param name the name of the lock or semaphore, or {@code null}
 	 * @param permits how many permits of a semaphore were lost, or 0 for a lock
 	 * @param held how long the lease was held
 	 * @param reason why it was lost, in words
@@ -51,8 +51,8 @@ public final class LeaseLostEvent {
 	}
 
 	/**
-	 * Return what kind of thing it is: of an annotated method, its annotation's name or
-	 * the name of class and method.
+	 * Return the name of the lock or semaphore: of an annotated method, its annotation's
+	 * name or the name of class and method.
 	 * @return the name, or {@code null} if the request had none
 	 */
 	public @Nullable String name() {

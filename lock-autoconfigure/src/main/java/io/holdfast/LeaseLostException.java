@@ -15,7 +15,7 @@ public class LeaseLostException extends HoldfastException {
 	/**
 	 * Create the exception.
 	 * @param key the key as its user named it
-	 * @param message what was lost, and why
+	 * @param message the loss and its reason
 	 */
 	public LeaseLostException(String key, String message) {
 		super(key, message, null);
@@ -24,7 +24,7 @@ public class LeaseLostException extends HoldfastException {
 	/**
 	 * Create the exception.
 	 * @param key the key as its user named it
-	 * @param message what was lost, and why
+	 * @param message the loss and its reason
 	 * @param cause the error behind it, or {@code null}
 	 */
 	public LeaseLostException(String key, String message, @Nullable Throwable cause) {

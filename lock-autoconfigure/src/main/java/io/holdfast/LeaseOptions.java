@@ -18,61 +18,68 @@ import org.jspecify.annotations.Nullable;
  * default
  * @param minHold how long others are kept out at least
  * @param autoRenew whether the lease is renewed
- * @param name what kind of thing it is, for events, or {@code null}
- * @param namespace what comes before the keys, which have it already, or {@code null} for
- * the application's
+ * @param name the name for events, or {@code null}
+ * @param namespace the prefix that the keys have already, or {@code null} for the
+ * application's
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
+ * @param note text for those who look at the holder, or {@code null}
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
 		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable String namespace, boolean forCode,
-		boolean optional) {
+		boolean optional, @Nullable String note) {
 
 	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, false,
-			false);
+			false, null);
 
 	LeaseOptions withWaitTime(String of, Duration waitTime) {
 		return new LeaseOptions(RequestChecks.checkWait("waitTime" + of, waitTime), this.leaseTime, this.maxHold,
-				this.minHold, this.autoRenew, this.name, this.namespace, this.forCode, this.optional);
+				this.minHold, this.autoRenew, this.name, this.namespace, this.forCode, this.optional, this.note);
 	}
 
 	LeaseOptions withLeaseTime(String of, Duration leaseTime) {
 		RequestChecks.checkBounds("leaseTime" + of, leaseTime, RequestChecks.MIN_LEASE, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional, this.note);
 	}
 
 	LeaseOptions withMaxHold(String of, Duration maxHold) {
 		RequestChecks.checkBounds("maxHold" + of, maxHold, RequestChecks.MIN_LEASE, RequestChecks.FOREVER);
 		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.autoRenew, this.name,
-				this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional, this.note);
 	}
 
 	LeaseOptions withMinHold(String of, Duration minHold) {
 		RequestChecks.checkBounds("minHold" + of, minHold, Duration.ZERO, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.autoRenew, this.name,
-				this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional, this.note);
 	}
 
 	LeaseOptions withAutoRenew(boolean autoRenew) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, autoRenew, this.name,
-				this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional, this.note);
 	}
 
 	LeaseOptions withName(String of, String name) {
 		RequestChecks.checkName("name" + of, name);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, name,
-				this.namespace, this.forCode, this.optional);
+				this.namespace, this.forCode, this.optional, this.note);
 	}
 
 	LeaseOptions withCode() {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.namespace, true, this.optional);
+				this.namespace, true, this.optional, this.note);
 	}
 
 	LeaseOptions asOptional() {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.namespace, this.forCode, true);
+				this.namespace, this.forCode, true, this.note);
+	}
+
+	LeaseOptions withNote(String of, String note) {
+		RequestChecks.checkNote("note" + of, note);
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
+				this.namespace, this.forCode, this.optional, note);
 	}
 
 	LeaseOptions withNamespace(String of, String namespace) {
@@ -94,7 +101,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 					+ "Use another character, such as '.'");
 		}
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				namespace, this.forCode, this.optional);
+				namespace, this.forCode, this.optional, this.note);
 	}
 
 	/** Return a key in the namespace. */
@@ -105,7 +112,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 
 	private List<?> asked() {
 		return Arrays.asList(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.namespace);
+				this.namespace, this.note);
 	}
 
 	@Override
@@ -122,7 +129,8 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 	public String toString() {
 		return "waitTime=" + (RequestChecks.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime="
 				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", autoRenew="
-				+ this.autoRenew + ((this.name != null) ? ", name=" + SingleLine.of(this.name) : "");
+				+ this.autoRenew + ((this.name != null) ? ", name=" + SingleLine.of(this.name) : "")
+				+ ((this.note != null) ? ", note=" + SingleLine.of(this.note) : "");
 	}
 
 }

@@ -6,8 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The part of a request that those for locks and for permits have in common. Immutable;
- * each method returns a new request. What is not said is taken from the service's
- * defaults.
+ * each method returns a new request. The service's defaults fill the gaps.
  *
  * @param <R> the type of the request
  * @since 0.1.0
@@ -26,10 +25,10 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	abstract String of();
 
 	/**
-	 * Set the namespace of what is requested, in place of the {@linkplain KeyNamespace
-	 * application's}: for threads that know nothing of that, and for what all namespaces
-	 * share.
-	 * @param namespace what comes before each key, with a colon, and has none itself;
+	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
+	 * application's}: for threads that know nothing of that, and for keys that all
+	 * namespaces share.
+	 * @param namespace the text before each key and a colon, itself without a colon;
 	 * empty for none
 	 * @return the changed request, which has whole keys
 	 * @throws IllegalArgumentException if a key is not allowed in it
@@ -80,7 +79,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
 	/**
 	 * Set how long a renewed lease may be held in all: then its renewal stops and the
-	 * lease ends with what is left of its lease time; a longer default lease time is
+	 * lease ends with the rest of its lease time; a longer default lease time is
 	 * shortened to it. A guard against holders that hang.
 	 * @param maxHold the longest time, at least 100 ms
 	 * @return the changed request
@@ -107,6 +106,19 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public R name(String name) {
 		return with(this.options.withName(of(), name));
+	}
+
+	/**
+	 * Set a note for those who look at the holder: {@link LockStatus#note()}, the
+	 * Actuator endpoints and the console show it, such as {@code anna edits}. This
+	 * instance keeps it, and is asked for it.
+	 * @param note the text, of 1 to 200 characters; of control characters a {@code ?} is
+	 * shown
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is blank or too long
+	 */
+	public R note(String note) {
+		return with(this.options.withNote(of(), note));
 	}
 
 	/**
@@ -190,11 +202,19 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return what kind of thing is requested.
+	 * Return the name of the lock or semaphore.
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {
 		return this.options.name();
+	}
+
+	/**
+	 * Return the note for those who look at the holder.
+	 * @return the note, or {@code null}
+	 */
+	public @Nullable String note() {
+		return this.options.note();
 	}
 
 	/**

@@ -11,7 +11,7 @@ public interface LeasedAction<E extends Throwable> {
 
 	/**
 	 * Run the code.
-	 * @throws E what it throws, which its caller gets unchanged
+	 * @throws E of the code, unchanged
 	 */
 	void run() throws E;
 

@@ -15,7 +15,7 @@ public interface LeasedCall<T extends @Nullable Object, E extends Throwable> {
 	/**
 	 * Run the code.
 	 * @return its value
-	 * @throws E what it throws, which its caller gets unchanged
+	 * @throws E of the code, unchanged
 	 */
 	T call() throws E;
 

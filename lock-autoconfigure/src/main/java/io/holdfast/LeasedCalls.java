@@ -82,7 +82,7 @@ final class LeasedCalls {
 		return lease.isPresent();
 	}
 
-	/** Return what the current thread runs under, also by its transaction. */
+	/** Return the leases of the current thread and its transaction. */
 	static LeaseContext currentContext() {
 		TransactionBinding.Participation transaction = joinTransaction();
 		return (transaction != null) ? LeaseContext.current().within(transaction) : LeaseContext.current();

@@ -38,7 +38,8 @@ public final class LeasedResult<T extends @Nullable Object> {
 	}
 
 	/**
-	 * Return the outcome of code that has not run, because others held what it needs.
+	 * Return the outcome of code that has not run, because others held its lock or
+	 * permits.
 	 * @param <T> the type of the value
 	 * @return the outcome
 	 */
@@ -67,7 +68,7 @@ public final class LeasedResult<T extends @Nullable Object> {
 
 	/**
 	 * Return the value of the code, or another one.
-	 * @param other what to return if the code has not run
+	 * @param other the value if the code has not run
 	 * @return the value
 	 */
 	public T orElse(T other) {
@@ -76,7 +77,7 @@ public final class LeasedResult<T extends @Nullable Object> {
 
 	/**
 	 * Return the value of the code, or one that is made now, without the lease.
-	 * @param other gives what to return if the code has not run
+	 * @param other gives the value if the code has not run
 	 * @return the value
 	 */
 	public T orElseGet(Supplier<? extends T> other) {
@@ -86,7 +87,7 @@ public final class LeasedResult<T extends @Nullable Object> {
 	/**
 	 * Return the value of the code, or throw an exception.
 	 * @param <X> the type of the exception
-	 * @param failure gives what to throw if the code has not run
+	 * @param failure gives the exception if the code has not run
 	 * @return the value
 	 * @throws X if the code has not run
 	 */

@@ -2,7 +2,7 @@ package io.holdfast;
 
 /**
  * Administrators' calls on locks, of a {@link LockService#admin() LockService}: they
- * break what the service promises to its users. Thread-safe.
+ * break promises of the service to its users. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ public interface LockAdmin {
 	 * until the owner's instance is told, which is soon; at the owner's next renewal if
 	 * that message is lost. Logged as a warning. Blocks until the store answers. If it
 	 * does not, an owner in this instance has lost its lease all the same.
-	 * @param key what to release
+	 * @param key the key to release
 	 * @return whether it had an owner
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
@@ -23,9 +23,9 @@ public interface LockAdmin {
 
 	/**
 	 * Release only the leases of one mode, as {@link #forceRelease(String)} does: the
-	 * readers, or an exclusive owner with what is nested in its lease. Blocks until the
-	 * store answers.
-	 * @param key what to release
+	 * readers, or an exclusive owner with its nested leases. Blocks until the store
+	 * answers.
+	 * @param key the key to release
 	 * @param mode whose leases to release
 	 * @return whether there was such a lease
 	 * @throws IllegalArgumentException if the key is not allowed

@@ -23,7 +23,7 @@ public interface LockLease extends Lease {
 	}
 
 	/**
-	 * Return what is locked: one key, or several at once.
+	 * Return the locked key, or several in one text.
 	 * @return the keys in their order
 	 */
 	default List<String> keys() {

@@ -15,21 +15,51 @@ public class LockNotAcquiredException extends NotAcquiredException {
 
 	private static final long serialVersionUID = 1L;
 
+	private final @Nullable LockHolder holder;
+
+	/**
+	 * Create the exception without a holder.
+	 * @param key the key as its user named it
+	 * @param reason why the lock was not acquired
+	 * @param waited how long the caller waited
+	 * @param cause the interrupt of the wait, or {@code null}
+	 */
+	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause) {
+		this(key, reason, waited, cause, "others", null);
+	}
+
 	/**
 	 * Create the exception.
 	 * @param key the key as its user named it
 	 * @param reason why the lock was not acquired
 	 * @param waited how long the caller waited
 	 * @param cause what interrupted the wait, or {@code null}
+	 * @param heldBy the holder for the message of a wait that timed out, such as
+	 * {@code application 'shop'}
+	 * @param holder the exclusive holder, or {@code null} if it is not known
 	 */
-	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause) {
-		super(key, "Lock '" + key + "' was not acquired after " + waited.toMillis() + " ms: " + text(reason), reason,
-				waited, cause);
+	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause,
+			String heldBy, @Nullable LockHolder holder) {
+		super(key, "Lock '" + key + "' was not acquired after " + waited.toMillis() + " ms: " + text(reason, heldBy),
+				reason, waited, cause);
+		this.holder = holder;
 	}
 
-	private static String text(Reason reason) {
+	/**
+	 * Return the instance that held the lock exclusively when the wait timed out. The
+	 * names are a minute old at most. The message tells the application only, as messages
+	 * reach HTTP clients.
+	 * @return the holder; {@code null} if the lock was held by readers or by a client
+	 * other than Holdfast, if the instance has not registered itself or its registration
+	 * cannot be read, and for other reasons than a wait that timed out
+	 */
+	public @Nullable LockHolder getHolder() {
+		return this.holder;
+	}
+
+	private static String text(Reason reason, String heldBy) {
 		return switch (reason) {
-			case TIMED_OUT -> "still held by others";
+			case TIMED_OUT -> "still held by " + heldBy;
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
 			case SELF_BLOCKED -> "this thread holds it and would wait for itself: release that lease first"

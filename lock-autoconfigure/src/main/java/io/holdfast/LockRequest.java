@@ -10,8 +10,8 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to a {@link LockService}. Immutable; each method returns a new request. What
- * is not said is taken from the service's defaults.
+ * A request to a {@link LockService}. Immutable; each method returns a new request. The
+ * service's defaults fill the gaps.
  *
  * @since 0.1.0
  */
@@ -46,7 +46,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	/**
 	 * A request for a key, with the service's defaults.
-	 * @param key what to lock; not blank, without control characters
+	 * @param key the key to lock; not blank, without control characters
 	 * @return the request
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -58,9 +58,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	/**
 	 * A request for several keys, with the service's defaults: all or none of them,
 	 * within one wait time, as one lease. They are acquired in the order of their texts,
-	 * the same everywhere, so that those who ask for several keys at once never wait for
-	 * each other in a circle.
-	 * @param keys what to lock, from 1 to 1,000 keys; each counts once
+	 * the same everywhere, so that requests for several keys at once never wait for each
+	 * other in a circle.
+	 * @param keys from 1 to 1,000 keys; each counts once
 	 * @return the request
 	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
 	 */
@@ -112,7 +112,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	/**
 	 * Set whether a thread that holds the key already gets a nested lease at once. The
 	 * key is held until all of them are released, and renewed by the longest lease time
-	 * and {@code maxHold} of those that are open.
+	 * and {@code maxHold} of the open ones.
 	 * <p>
 	 * A thread that asks without re-entry does not wait for itself: where its own lease
 	 * is in the way, a request that would wait is refused at once, for the reason
@@ -160,7 +160,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * not begin, and its caller gets a {@link LeaseLostException}. Read-only transactions
 	 * are not checked: databases refuse their writes, except H2. Within a transaction
 	 * above READ COMMITTED that is read-only or of MariaDB or MySQL, the request is
-	 * refused with an {@link IllegalStateException}, as that may read what was there
+	 * refused with an {@link IllegalStateException}, as that may read data of the time
 	 * before the lock. For {@link LockService#withLock(LockRequest, LeasedCall)
 	 * withLock}, {@code tryWithLock} and annotated methods, whose code runs on the thread
 	 * that asked. Not for readers.
@@ -192,7 +192,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Return what to lock.
+	 * Return the key to lock.
 	 * @return the key; of several, all of them in one text for messages
 	 */
 	public String key() {
@@ -200,7 +200,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Return what to lock: one key or several.
+	 * Return the keys to lock: one or several.
 	 * @return the keys in their order, each once
 	 */
 	public List<String> keys() {
@@ -224,7 +224,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Within what to ask.
+	 * Return the context to ask within.
 	 * @return the context, or {@code null} if nothing is said
 	 */
 	public @Nullable LeaseContext context() {

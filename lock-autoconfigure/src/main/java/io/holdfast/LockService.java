@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * Inside of a transaction, code that releases its lease by itself does so before the
- * commit: others have the lock, and do not see yet what was written under it. Use
+ * commit: others have the lock, and do not see its writes yet. Use
  * {@link #withLock(LockRequest, LeasedCall) withLock} there, which waits for the commit.
  *
  * <p>
@@ -52,7 +52,7 @@ public interface LockService {
 
 	/**
 	 * Acquire a lock with the defaults. Blocks for the default wait time at most.
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @return the lease
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LockNotAcquiredException if it was not acquired
@@ -65,7 +65,7 @@ public interface LockService {
 
 	/**
 	 * Acquire a lock. Blocks for the request's wait time at most.
-	 * @param request what to lock, and how
+	 * @param request the keys to lock, and the terms
 	 * @return the lease
 	 * @throws LockNotAcquiredException if it was not acquired
 	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
@@ -76,7 +76,7 @@ public interface LockService {
 
 	/**
 	 * Try once to acquire a lock, without waiting for others.
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @return the lease, or empty if another owner holds the key
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
@@ -90,8 +90,8 @@ public interface LockService {
 
 	/**
 	 * Try to acquire a lock. Blocks for the request's wait time at most; if that has
-	 * none, tries once, whatever the default wait time is.
-	 * @param request what to lock, and how
+	 * none, tries once; the default wait time does not count.
+	 * @param request the keys to lock, and the terms
 	 * @return the lease, or empty if others held the key until the wait time was over
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down
@@ -107,7 +107,7 @@ public interface LockService {
 	 * its lease, that is the caller's to release, and cancelling does nothing: so a
 	 * suspending function that {@code await()}s the future loses the lease if it is
 	 * cancelled at the moment of the grant.
-	 * @param request what to lock, and how
+	 * @param request the keys to lock, and the terms
 	 * @return the lease to come; fails as {@link #acquire(LockRequest)} throws.
 	 * Continuations run on a thread of Holdfast's that may block
 	 */
@@ -116,7 +116,7 @@ public interface LockService {
 	/**
 	 * Try to acquire a lock without blocking, as {@link #acquireAsync(LockRequest)};
 	 * once, if the request has no wait time.
-	 * @param request what to lock, and how
+	 * @param request the keys to lock, and the terms
 	 * @return the lease to come, or empty if others held the key until the wait time was
 	 * over; fails as {@link #tryAcquire(LockRequest)} throws
 	 */
@@ -126,11 +126,11 @@ public interface LockService {
 	 * Run code with a lock, with the defaults. See
 	 * {@link #withLock(LockRequest, LeasedCall)}.
 	 * @param <T> the type of the code's value
-	 * @param <E> the type of what the code throws
-	 * @param key what to lock
+	 * @param <E> the type of the code's exceptions
+	 * @param key the key to lock
 	 * @param call the code
 	 * @return the code's value
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withLock(String key, LeasedCall<T, E> call) throws E {
@@ -140,10 +140,10 @@ public interface LockService {
 	/**
 	 * Run code that returns nothing with a lock, with the defaults. See
 	 * {@link #withLock(LockRequest, LeasedCall)}.
-	 * @param <E> the type of what the code throws
-	 * @param key what to lock
+	 * @param <E> the type of the code's exceptions
+	 * @param key the key to lock
 	 * @param action the code
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	default <E extends Throwable> void withLock(String key, LeasedAction<E> action) throws E {
@@ -153,20 +153,19 @@ public interface LockService {
 	/**
 	 * Run code with a lock: acquire it, run the code on this thread, and release the
 	 * lock, however the code ends. Inside of a Spring transaction the lock is held until
-	 * the transaction is completed, by commit or rollback, as others would not see before
-	 * what was written under it. Blocks for the request's wait time at most, and for the
-	 * code.
+	 * the transaction is completed, by commit or rollback, as others would not see its
+	 * writes before. Blocks for the request's wait time at most, and for the code.
 	 * <p>
 	 * While the code runs, {@link LockLease#current()} is its lease. If that is lost, a
 	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
 	 * value is the caller's. To notice it, call {@link LockLease#ensureHeld()}. The lock
 	 * is released as by {@link LockLease#close()}, which does not wait for the store.
 	 * @param <T> the type of the code's value
-	 * @param <E> the type of what the code throws
-	 * @param request what to lock, and how
+	 * @param <E> the type of the code's exceptions
+	 * @param request the keys to lock, and the terms
 	 * @param call the code
 	 * @return the code's value
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws LockNotAcquiredException if the lock was not acquired; the code has not run
 	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
 	 * or the request is {@linkplain LockRequest#fenced() fenced} and a database has
@@ -181,10 +180,10 @@ public interface LockService {
 	/**
 	 * Run code that returns nothing with a lock. Otherwise as
 	 * {@link #withLock(LockRequest, LeasedCall)}.
-	 * @param <E> the type of what the code throws
-	 * @param request what to lock, and how
+	 * @param <E> the type of the code's exceptions
+	 * @param request the keys to lock, and the terms
 	 * @param action the code
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 */
 	default <E extends Throwable> void withLock(LockRequest request, LeasedAction<E> action) throws E {
 		LeasedCalls.run(acquire(request.withinCurrent().forCode()), true, action);
@@ -194,11 +193,11 @@ public interface LockService {
 	 * Run code with a lock if no other owner holds the key now. See
 	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
 	 * @param <T> the type of the code's value
-	 * @param <E> the type of what the code throws
-	 * @param key what to lock
+	 * @param <E> the type of the code's exceptions
+	 * @param key the key to lock
 	 * @param call the code
 	 * @return the code's value, or that it has not run
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(String key,
@@ -209,11 +208,11 @@ public interface LockService {
 	/**
 	 * Run code that returns nothing with a lock if no other owner holds the key now. See
 	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
-	 * @param <E> the type of what the code throws
-	 * @param key what to lock
+	 * @param <E> the type of the code's exceptions
+	 * @param key the key to lock
 	 * @param action the code
 	 * @return whether the code has run
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	default <E extends Throwable> boolean tryWithLock(String key, LeasedAction<E> action) throws E {
@@ -224,11 +223,11 @@ public interface LockService {
 	 * Run code with a lock if that can be acquired as {@link #tryAcquire(LockRequest)}
 	 * does. Otherwise as {@link #withLock(LockRequest, LeasedCall)}.
 	 * @param <T> the type of the code's value
-	 * @param <E> the type of what the code throws
-	 * @param request what to lock, and how
+	 * @param <E> the type of the code's exceptions
+	 * @param request the keys to lock, and the terms
 	 * @param call the code
 	 * @return the code's value, or that it has not run because others held the key
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down; the code has not run
 	 * @throws LeaseStoreException if the store failed; the code has not run
@@ -241,11 +240,11 @@ public interface LockService {
 	/**
 	 * Run code that returns nothing with a lock if that can be acquired. Otherwise as
 	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
-	 * @param <E> the type of what the code throws
-	 * @param request what to lock, and how
+	 * @param <E> the type of the code's exceptions
+	 * @param request the keys to lock, and the terms
 	 * @param action the code
 	 * @return whether the code has run
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 */
 	default <E extends Throwable> boolean tryWithLock(LockRequest request, LeasedAction<E> action) throws E {
 		return LeasedCalls.runIfAcquired(tryAcquire(request.withinCurrent().forCode()), true, action);
@@ -255,7 +254,7 @@ public interface LockService {
 	 * Run asynchronous code with a lock, with the defaults. See
 	 * {@link #withLockAsync(LockRequest, Supplier)}.
 	 * @param <T> the type of the code's value
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @param code the code
 	 * @return the code's value to come
 	 * @throws IllegalArgumentException if the key is not allowed
@@ -273,7 +272,7 @@ public interface LockService {
 	 * completing it otherwise, ends the wait. Code that has begun goes on, and keeps the
 	 * lock.
 	 * @param <T> the type of the code's value
-	 * @param request what to lock, and how
+	 * @param request the keys to lock, and the terms
 	 * @param code the code
 	 * @return the code's value to come, when the release was sent, as by
 	 * {@link LockLease#close()}; fails as the code does, or as
@@ -289,7 +288,7 @@ public interface LockService {
 	 * {@link #tryAcquire(LockRequest)} does. Otherwise as
 	 * {@link #withLockAsync(LockRequest, Supplier)}.
 	 * @param <T> the type of the code's value
-	 * @param request what to lock, and how
+	 * @param request the keys to lock, and the terms
 	 * @param code the code
 	 * @return the code's value to come, or that it has not run because others held the
 	 * key
@@ -302,7 +301,7 @@ public interface LockService {
 	/**
 	 * Return a view of a key as a {@link java.util.concurrent.locks.Lock}, with the
 	 * service's defaults.
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @return the view
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @see #asLock(LockRequest)
@@ -316,8 +315,8 @@ public interface LockService {
 	 * of a request: mode, lease time, renewal and the others. If it has a wait time,
 	 * {@link LockView#lock()} and {@link LockView#lockInterruptibly()} wait for that time
 	 * at most; else without limit. Views of one key and mode count the holds of a thread
-	 * together, whatever their terms; views of equal requests are equal.
-	 * @param request what to lock, and how: one key
+	 * together, with different terms, too; views of equal requests are equal.
+	 * @param request the keys to lock, and the terms: one key
 	 * @return the view
 	 * @throws IllegalArgumentException if the request is for several keys
 	 */
@@ -326,7 +325,7 @@ public interface LockService {
 	/**
 	 * Return a view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with
 	 * the service's defaults.
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @return the view
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @see #asReadWriteLock(LockRequest)
@@ -339,8 +338,8 @@ public interface LockService {
 	 * Return a view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with
 	 * the terms of a request, as those of {@link #asLock(LockRequest)}: its locks are
 	 * those of the modes {@link LockMode#READ READ} and {@link LockMode#EXCLUSIVE
-	 * EXCLUSIVE}, whatever mode the request has.
-	 * @param request what to lock, and how: one key
+	 * EXCLUSIVE}; the request's mode does not count.
+	 * @param request the keys to lock, and the terms: one key
 	 * @return the view
 	 * @throws IllegalArgumentException if the request is for several keys
 	 */
@@ -348,15 +347,15 @@ public interface LockService {
 
 	/**
 	 * Ask the store about a key. Blocks until the store answers.
-	 * @param key what to ask about
-	 * @return what the store knows of it
+	 * @param key the key
+	 * @return the status in the store
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */
 	LockStatus status(String key);
 
 	/**
-	 * Return what administrators do with locks of this service.
+	 * Return the administrators' calls on locks of this service.
 	 * @return the administrators' calls
 	 */
 	LockAdmin admin();

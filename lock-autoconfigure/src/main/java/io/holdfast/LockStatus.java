@@ -1,11 +1,14 @@
 package io.holdfast;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a key in the store, at one moment. Immutable.
+ * The state of a key in the store, at one moment. Thread-safe; no method blocks but
+ * {@link #thread()} and {@link #note()}.
  *
  * @since 0.1.0
  */
@@ -18,7 +21,7 @@ public interface LockStatus {
 	String key();
 
 	/**
-	 * Return what kind of owner the key has.
+	 * Return the kind of the key's owner.
 	 * @return the kind of owner
 	 */
 	Owner owner();
@@ -57,6 +60,46 @@ public interface LockStatus {
 	 * @return the number of requests
 	 */
 	int waitingInThisInstance();
+
+	/**
+	 * Return the instance that holds the key exclusively. Its names are a minute old at
+	 * most.
+	 * @return the holder; {@code null} if there is none, if it is a client other than
+	 * Holdfast, or if its instance has not registered itself
+	 */
+	@Nullable LockHolder holder();
+
+	/**
+	 * Return when the key was granted to its exclusive owner, by the clock of Redis.
+	 * @return the time; {@code null} if no instance holds it exclusively, or if the store
+	 * has no clock, as the one in memory
+	 */
+	default @Nullable Instant since() {
+		boolean held = owner() == Owner.THIS_INSTANCE || owner() == Owner.OTHER_INSTANCE;
+		// A fencing token is the time of its grant in microseconds, by a clock since
+		// 2020.
+		return (held && fencingToken() >= 1_577_836_800_000_000L)
+				? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(fencingToken())) : null;
+	}
+
+	/**
+	 * Return the thread that acquired the key exclusively. Its instance is asked by the
+	 * first call, which blocks for a second at most.
+	 * @return the name of the thread; {@code null} if the key was acquired
+	 * asynchronously, has another owner by now, or if its instance does not answer
+	 * @throws LeaseStoreException if Redis fails
+	 */
+	@Nullable String thread();
+
+	/**
+	 * Return the {@linkplain LeaseRequest#note(String) note} of the exclusive owner's
+	 * request. Its instance is asked by the first call, which blocks for a second at
+	 * most.
+	 * @return the note; {@code null} if there is none, if the key has another owner by
+	 * now, or if its instance does not answer
+	 * @throws LeaseStoreException if Redis fails
+	 */
+	@Nullable String note();
 
 	/**
 	 * Return whether the key has an owner.

@@ -21,10 +21,10 @@ public abstract class NotAcquiredException extends HoldfastException {
 	/**
 	 * Create the exception, for subclasses.
 	 * @param key the key as its user named it
-	 * @param message what happened
+	 * @param message the message
 	 * @param reason why it was not acquired
 	 * @param waited how long the caller waited
-	 * @param cause what interrupted the wait, or {@code null}
+	 * @param cause the interrupt of the wait, or {@code null}
 	 */
 	protected NotAcquiredException(String key, String message, Reason reason, Duration waited,
 			@Nullable Throwable cause) {

@@ -26,7 +26,7 @@ public interface NotAcquiredStrategy {
 	 * @return the result: of the method's return type, so a future or chain for methods
 	 * that return one, and for a suspending function of Kotlin the result itself;
 	 * {@code null} only where that is allowed
-	 * @throws Throwable what the caller is to get
+	 * @throws Throwable for the caller
 	 */
 	@Nullable Object answer(Method method, NotAcquiredException ex) throws Throwable;
 

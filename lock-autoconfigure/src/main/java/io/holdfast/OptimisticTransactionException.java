@@ -30,7 +30,7 @@ public class OptimisticTransactionException extends HoldfastException {
 	 * @param attempts how many attempts were made
 	 * @param elapsed how long they took, with the pauses between them
 	 * @param changedKeys those of the keys that were seen to be changed by others
-	 * @param cause what interrupted it, or {@code null} if it ran out of attempts or time
+	 * @param cause the interrupt, or {@code null} if it ran out of attempts or time
 	 */
 	public OptimisticTransactionException(Collection<String> keys, int attempts, Duration elapsed,
 			Collection<String> changedKeys, @Nullable InterruptedException cause) {
@@ -82,7 +82,7 @@ public class OptimisticTransactionException extends HoldfastException {
 	/**
 	 * Those of the watched keys that were seen to be changed by others. If several are
 	 * watched, the first attempt does not look; nor can it be seen when a key was written
-	 * again with what it had before, or has a value that is too big to be compared.
+	 * again with its former value, or has a value that is too big to be compared.
 	 * @return the keys, empty if it is not known which they are
 	 */
 	public List<String> getChangedKeys() {

@@ -26,7 +26,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	 * the request leaves that to an operator, and it is not known
 	 * @param reason why they were not acquired
 	 * @param waited how long the caller waited
-	 * @param cause what interrupted the wait, or {@code null}
+	 * @param cause the interrupt of the wait, or {@code null}
 	 */
 	public PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
 			@Nullable Throwable cause) {

@@ -6,7 +6,7 @@ import java.util.List;
 import io.holdfast.async.SingleLine;
 
 /**
- * Checks what users name and ask for, with messages that say what to do instead.
+ * Checks names and terms of users' requests, with messages that say the cure.
  */
 final class RequestChecks {
 
@@ -17,6 +17,9 @@ final class RequestChecks {
 	static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	static final Duration MAX_LEASE = Duration.ofDays(365);
+
+	/** Characters of a note. */
+	private static final int MAX_NOTE = 200;
 
 	private static final int MAX_LENGTH = 1024;
 
@@ -53,6 +56,15 @@ final class RequestChecks {
 					+ ": name what it is for, or leave it out");
 		}
 		return name;
+	}
+
+	static String checkNote(String what, String note) {
+		if (note == null || note.isBlank() || note.length() > MAX_NOTE) {
+			throw new IllegalArgumentException(SingleLine.of(what) + " is "
+					+ ((note == null) ? "null" : note.isBlank() ? "blank" : "of " + note.length() + " characters")
+					+ ": write a text of up to " + MAX_NOTE + " characters, or leave it out");
+		}
+		return note;
 	}
 
 	/** Several keys in one text, for messages. */

@@ -2,8 +2,8 @@ package io.holdfast;
 
 /**
  * Administrators' calls on semaphores, of a {@link SemaphoreService#admin()
- * SemaphoreService}: limits for the whole fleet, and a release that breaks what the
- * service promises to its users. Thread-safe.
+ * SemaphoreService}: limits for the whole fleet, and a release that breaks promises of
+ * the service to its users. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -35,8 +35,8 @@ public interface SemaphoreAdmin {
 	boolean clearLimit(String key);
 
 	/**
-	 * Release all permits of a semaphore in their holders' names; waiters are granted
-	 * what fits. For administrators: there are more holders than the limit until the
+	 * Release all permits of a semaphore in their holders' names; waiters get them as
+	 * they fit. For administrators: there are more holders than the limit until the
 	 * instances of the former ones are told, which is soon; at their next renewals if
 	 * that message is lost. Logged as a warning. Blocks until the store answers. If it
 	 * does not, holders in this instance have lost their leases all the same.

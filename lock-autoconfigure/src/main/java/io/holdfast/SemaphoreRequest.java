@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request to a {@link SemaphoreService}. Immutable; each method returns a new request.
- * What is not said is taken from the service's defaults.
+ * The service's defaults fill the gaps.
  *
  * @since 0.1.0
  */

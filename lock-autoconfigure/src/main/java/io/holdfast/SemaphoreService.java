@@ -46,7 +46,7 @@ public interface SemaphoreService {
 
 	/**
 	 * Try to acquire permits. Blocks for the request's wait time at most; if that has
-	 * none, tries once, whatever the default wait time is.
+	 * none, tries once; the default wait time does not count.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them, or empty if not enough were free until the wait
 	 * time was over
@@ -86,11 +86,11 @@ public interface SemaphoreService {
 	 * permits are released as by {@link PermitLease#close()}, which does not wait for the
 	 * store.
 	 * @param <T> the type of the code's value
-	 * @param <E> the type of what the code throws
+	 * @param <E> the type of the code's exceptions
 	 * @param request which, how many, and how
 	 * @param call the code
 	 * @return the code's value
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws PermitNotAcquiredException if they were not acquired; the code has not run
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
@@ -102,10 +102,10 @@ public interface SemaphoreService {
 	/**
 	 * Run code that returns nothing with permits. Otherwise as
 	 * {@link #withPermits(SemaphoreRequest, LeasedCall)}.
-	 * @param <E> the type of what the code throws
+	 * @param <E> the type of the code's exceptions
 	 * @param request which, how many, and how
 	 * @param action the code
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 */
 	default <E extends Throwable> void withPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
 		LeasedCalls.run(acquire(request.forCode()), false, action);
@@ -116,11 +116,11 @@ public interface SemaphoreService {
 	 * {@link #tryAcquire(SemaphoreRequest)} does. Otherwise as
 	 * {@link #withPermits(SemaphoreRequest, LeasedCall)}.
 	 * @param <T> the type of the code's value
-	 * @param <E> the type of what the code throws
+	 * @param <E> the type of the code's exceptions
 	 * @param request which, how many, and how
 	 * @param call the code
 	 * @return the code's value, or that it has not run because not enough were free
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
 	 * shutting down, or more permits were asked for than there are; the code has not run
 	 * @throws LeaseStoreException if the store failed; the code has not run
@@ -133,11 +133,11 @@ public interface SemaphoreService {
 	/**
 	 * Run code that returns nothing with permits if they can be acquired. Otherwise as
 	 * {@link #tryWithPermits(SemaphoreRequest, LeasedCall)}.
-	 * @param <E> the type of what the code throws
+	 * @param <E> the type of the code's exceptions
 	 * @param request which, how many, and how
 	 * @param action the code
 	 * @return whether the code has run
-	 * @throws E what the code throws
+	 * @throws E of the code
 	 */
 	default <E extends Throwable> boolean tryWithPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
 		return LeasedCalls.runIfAcquired(tryAcquire(request.forCode()), false, action);
@@ -177,7 +177,7 @@ public interface SemaphoreService {
 	}
 
 	/**
-	 * Return what the store knows of a semaphore now. Blocks until the store answers.
+	 * Return the status of a semaphore in the store now. Blocks until the store answers.
 	 * @param key which semaphore
 	 * @return its status
 	 * @throws IllegalArgumentException if the key is not allowed
@@ -186,7 +186,7 @@ public interface SemaphoreService {
 	SemaphoreStatus status(String key);
 
 	/**
-	 * Return what administrators do with semaphores of this service.
+	 * Return the administrators' calls on semaphores of this service.
 	 * @return the administrators' calls
 	 */
 	SemaphoreAdmin admin();

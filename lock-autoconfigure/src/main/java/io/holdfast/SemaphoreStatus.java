@@ -17,7 +17,7 @@ public interface SemaphoreStatus {
 
 	/**
 	 * Return how many permits there are in all: the operator's limit if there is one,
-	 * else what the last request said.
+	 * else that of the last request.
 	 * @return the limit; {@code null} if the semaphore is not used and no operator has
 	 * set a limit
 	 */
@@ -42,8 +42,8 @@ public interface SemaphoreStatus {
 	int holders();
 
 	/**
-	 * Return how many requests stand in the queue of the semaphore. Those that wait
-	 * inside an instance for their turn to stand there are not among them.
+	 * Return how many requests stand in the queue of the semaphore. Waiters inside an
+	 * instance, whose turn to stand there is to come, are not among them.
 	 * @return the number of requests
 	 */
 	int waiting();

@@ -1,5 +1,5 @@
 /**
- * What applications use: services that grant leases on keys, the leases, and the few
+ * The API of applications: services that grant leases on keys, the leases, and the few
  * errors.
  */
 @NullMarked

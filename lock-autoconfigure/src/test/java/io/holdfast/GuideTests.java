@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -22,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Holds the guides to their size, to short sentences, and to what is there: pages,
- * headings, log lines and properties.
+ * Holds the guides to their size and language, and to existing pages, headings, log lines
+ * and properties.
  */
 class GuideTests {
 
@@ -38,7 +39,12 @@ class GuideTests {
 
 	private static final int README_LINES = 150;
 
-	private static final int GUIDE_WORDS = 18_000;
+	private static final int GUIDE_WORDS = 14_000;
+
+	private static final int GUIDES = 20;
+
+	/** Clauses in place of nouns, per 100 words of pages or comments. */
+	private static final double CLAUSES = 0.4;
 
 	private static final int SENTENCE_WORDS = 30;
 
@@ -51,6 +57,12 @@ class GuideTests {
 	private static final Pattern SENTENCE_END = Pattern.compile("(?<=[.!?])[\"*)\\]]*\\s+");
 
 	private static final Pattern WORD = Pattern.compile("\\S*\\w\\S*");
+
+	/** The beginning of a clause that stands in place of a noun. */
+	private static final Pattern CLAUSE = Pattern
+		.compile("(?i)\\b(what(ever)?|who(m|ever)?|whichever)\\b|\\bthose (that|who)\\b");
+
+	private static final Pattern COMMENT = Pattern.compile("/\\*.*?\\*/|//[^\\n]*", Pattern.DOTALL);
 
 	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
 
@@ -79,10 +91,32 @@ class GuideTests {
 	void size() {
 		assertThat(ProjectFiles.text(README).lines().count()).as("lines of README.md")
 			.isLessThanOrEqualTo(README_LINES);
+		assertThat(ProjectFiles.in(DOCS, 1, ".md")).as("docs/*.md").hasSizeLessThanOrEqualTo(GUIDES);
 		assertThat(ProjectFiles.in(DOCS, 1, ".md")
 			.filter(GuideTests::isWritten)
 			.mapToLong((file) -> words(prose(file)))
 			.sum()).as("words of docs/*.md without blocks of code").isLessThanOrEqualTo(GUIDE_WORDS);
+	}
+
+	@Test
+	@DisplayName("Pages and comments have nouns, not clauses that the reader has to solve")
+	void clauses() {
+		String pages = Stream
+			.concat(Stream.of(README, ROOT.resolve("sample-app/README.md"), ROOT.resolve("CONTRIBUTING.md"),
+					ROOT.resolve("UPGRADING.md")), ProjectFiles.in(DOCS, ".md"))
+			.map(GuideTests::prose)
+			.collect(Collectors.joining("\n"));
+		assertThat(clausesIn(pages)).as("clauses per 100 words of the pages").isLessThanOrEqualTo(CLAUSES);
+		String comments = Stream.of("lock-autoconfigure", "lock-starter-test", "sample-app")
+			.flatMap((module) -> ProjectFiles.in(ROOT.resolve(module).resolve("src/main"), ".java"))
+			.flatMap((file) -> COMMENT.matcher(ProjectFiles.text(file)).results())
+			.map(MatchResult::group)
+			.collect(Collectors.joining("\n"));
+		assertThat(clausesIn(comments)).as("clauses per 100 words of comments").isLessThanOrEqualTo(CLAUSES);
+	}
+
+	private static double clausesIn(String text) {
+		return 100.0 * CLAUSE.matcher(text).results().count() / words(text);
 	}
 
 	@Test

@@ -51,14 +51,14 @@ final class Endpoints {
 	}
 
 	/**
-	 * A key may contain slashes, at which its path was split. What the server took out of
-	 * the path is lost, so this is for reading only.
+	 * A key may contain slashes, at which its path was split. The server has taken parts
+	 * out of the path, so this is for reading only.
 	 */
 	static String key(String... segments) {
 		return String.join("/", segments);
 	}
 
-	/** Do what refuses what makes no sense, and have the caller told so. */
+	/** Run code that refuses nonsense, and tell the caller so. */
 	static <T extends @Nullable Object> T checked(Supplier<T> action) {
 		try {
 			return action.get();
@@ -69,8 +69,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Do what there is no answer to while the store fails, and have the caller told so:
-	 * there is nothing wrong with the request, nor with this instance.
+	 * Run code that has no answer while the store fails, and tell the caller so: there is
+	 * nothing wrong with the request, nor with this instance.
 	 */
 	static <T extends @Nullable Object> T answered(Supplier<T> action) {
 		try {
@@ -82,8 +82,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Do what changes something, and have the log told if the store fails: it may have
-	 * been done all the same.
+	 * Run code that makes a change, and log a failure of the store: the change may have
+	 * been made all the same.
 	 */
 	static <T extends @Nullable Object> T changed(String what, SecurityContext by, Supplier<T> action) {
 		return answered(() -> {

@@ -8,7 +8,7 @@ import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all instances hold and wait for, as endpoints show it.
+ * Holders and waiters of all instances, as endpoints show them.
  *
  * @param instances the instances that are known
  * @param locks a page of all locks that are held or waited for; absent from semaphores
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List<ResourceDescriptor> locks,
 		@Nullable List<ResourceDescriptor> semaphores, @Nullable List<Deadlock> cycles, @Nullable List<String> silent,
-		@Nullable Found found, @Nullable String cursor, @Nullable String problem) {
+		@Nullable Counts found, @Nullable String cursor, @Nullable String problem) {
 
 	/**
 	 * Counts of a search.
@@ -37,7 +37,7 @@ public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List
 	 * @param complete whether all of it was counted; if not, there are at least as many
 	 * @param counted when it was counted, by the clock of the instance that answers
 	 */
-	public record Found(int matching, int total, int held, long waiting, boolean complete, Instant counted) {
+	public record Counts(int matching, int total, int held, long waiting, boolean complete, Instant counted) {
 	}
 
 	/**

@@ -156,8 +156,8 @@ final class FleetLook {
 		return this.fleet.cycles(reports).stream().map(FleetDescriptor.Deadlock::of).toList();
 	}
 
-	private static FleetDescriptor.@Nullable Found found(@Nullable Found search) {
-		return (search == null) ? null : new FleetDescriptor.Found(search.matching(), search.total(), search.held(),
+	private static FleetDescriptor.@Nullable Counts found(@Nullable Found search) {
+		return (search == null) ? null : new FleetDescriptor.Counts(search.matching(), search.total(), search.held(),
 				search.waiting(), search.complete(), Instant.now().minus(search.age()).truncatedTo(ChronoUnit.MILLIS));
 	}
 

@@ -32,7 +32,7 @@ final class LatestFindings {
 
 	private long startedAt;
 
-	/** What it says as long as there is no answer. */
+	/** The findings to tell while there is no answer. */
 	private volatile List<StoreDiagnostic> known = List.of();
 
 	/** Why there was no answer the last time, or {@code null}. */
@@ -52,9 +52,9 @@ final class LatestFindings {
 	}
 
 	/**
-	 * Return what was found. Blocks until an examination has ended, no longer than its
+	 * Return the findings. Blocks until an examination has ended, no longer than its
 	 * patience counted from its beginning.
-	 * @return what was found last; if the store does not answer, also that
+	 * @return the last findings; if the store does not answer, also that
 	 */
 	List<StoreDiagnostic> get() {
 		CompletableFuture<List<StoreDiagnostic>> examined;
@@ -88,7 +88,7 @@ final class LatestFindings {
 	}
 
 	/**
-	 * Return what keeps the store from being examined.
+	 * Return the reason why the store is not examined.
 	 * @return why there was no answer the last time, or {@code null} if there was
 	 */
 	@Nullable String trouble() {

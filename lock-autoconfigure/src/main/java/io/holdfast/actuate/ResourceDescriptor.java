@@ -44,8 +44,9 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  */
 public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, @Nullable Integer limit, @Nullable Boolean limitSet, @Nullable Integer used,
-		@Nullable Integer free, int holderCount, List<Holder> holders, List<Waiter> queue, int queueLength, int waiters,
-		@Nullable List<Waiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
+		@Nullable Integer free, int holderCount, List<Holder> holders, List<WaiterDescriptor> queue, int queueLength,
+		int waiters, @Nullable List<WaiterDescriptor> inside,
+		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/** In 2020: a store in memory has no date. */
 	private static final long EARLIEST_GRANT = 1_577_836_800_000_000L;
@@ -67,9 +68,12 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 				lock ? null : standing.limit() != null, lock ? null : standing.used(), lock ? null : free,
 				standing.holderCount(),
 				standing.holders().stream().map((place) -> Holder.of(place, find(reports, place), now)).toList(),
-				standing.queue().stream().map((place) -> Waiter.of(place, find(reports, place), now)).toList(),
-				standing.waiting(), Math.max(standing.waiting(), of.waits()),
-				(reports != null) ? reports.inside(standing).map((wait) -> Waiter.of(wait, now)).toList() : null,
+				standing.queue()
+					.stream()
+					.map((place) -> WaiterDescriptor.of(place, find(reports, place), now))
+					.toList(),
+				standing.waiting(), Math.max(standing.waiting(), of.waits()), (reports != null)
+						? reports.inside(standing).map((wait) -> WaiterDescriptor.of(wait, now)).toList() : null,
 				(reports != null) ? reports.silent() : null);
 	}
 
@@ -100,16 +104,19 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * @param name of one key only: the request's name, if its instance told and it has
 	 * one
 	 * @param since of one key only: since when, if its instance told
+	 * @param note of one key only: the request's note, if its instance told and it has
+	 * one
 	 */
 	public record Holder(@Nullable String instance, @Nullable Boolean foreign, @Nullable LockMode mode,
 			@Nullable Integer permits, long ttlMillis, @Nullable String thread, @Nullable String name,
-			@Nullable Instant since) {
+			@Nullable Instant since, @Nullable String note) {
 
 		static Holder of(Place place, @Nullable Entry entry, Instant now) {
 			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
 			return new Holder(place.instance(), (mode != null) ? place.instance() == null : null, mode,
 					(mode != null) ? null : place.permits(), place.ttlMillis(), (entry != null) ? entry.thread() : null,
-					(entry != null) ? entry.name() : null, (entry != null) ? now.minusMillis(entry.millis()) : null);
+					(entry != null) ? entry.name() : null, (entry != null) ? now.minusMillis(entry.millis()) : null,
+					(entry != null) ? entry.note() : null);
 		}
 
 	}
@@ -125,19 +132,20 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * one
 	 * @param since of one key only: since when, if its instance told
 	 */
-	public record Waiter(@Nullable String instance, @Nullable LockMode mode, @Nullable Integer permits,
+	public record WaiterDescriptor(@Nullable String instance, @Nullable LockMode mode, @Nullable Integer permits,
 			@Nullable String thread, @Nullable String name, @Nullable Instant since) {
 
-		static Waiter of(Place place, @Nullable Entry entry, Instant now) {
+		static WaiterDescriptor of(Place place, @Nullable Entry entry, Instant now) {
 			if (entry != null) {
 				return of(entry, now);
 			}
 			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
-			return new Waiter(place.instance(), mode, (mode != null) ? null : place.permits(), null, null, null);
+			return new WaiterDescriptor(place.instance(), mode, (mode != null) ? null : place.permits(), null, null,
+					null);
 		}
 
-		static Waiter of(Entry entry, Instant now) {
-			return new Waiter(entry.instance(), entry.mode(), (entry.mode() != null) ? null : entry.permits(),
+		static WaiterDescriptor of(Entry entry, Instant now) {
+			return new WaiterDescriptor(entry.instance(), entry.mode(), (entry.mode() != null) ? null : entry.permits(),
 					entry.thread(), entry.name(), now.minusMillis(entry.millis()));
 		}
 

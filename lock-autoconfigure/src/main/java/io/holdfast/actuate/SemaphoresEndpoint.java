@@ -48,16 +48,16 @@ public class SemaphoresEndpoint {
 
 	/**
 	 * All semaphores of this instance, and a page of those of the fleet: all of them in
-	 * no order, or one, or those that are searched for.
+	 * no order, or one, or the matches of a search.
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param limit how many semaphores of the fleet are wanted, from 1 to 1000, or
 	 * {@code null} for 100; with a cursor there may be a few more
 	 * @param key the key of the only semaphore that is wanted, told in detail
 	 * @param search text that keys contain, in upper or lower case
-	 * @param state what they are to be like
-	 * @param sort what comes first, or {@code null} for the order of keys; the age of
-	 * permits is not known
-	 * @param page which page of what is searched for, or {@code null} for the first one
+	 * @param state the state to match
+	 * @param sort the order, or {@code null} for the order of keys; the age of permits is
+	 * not known
+	 * @param page the page of the search, or {@code null} for the first one
 	 * @return all semaphores
 	 */
 	@ReadOperation

@@ -29,13 +29,13 @@ import org.springframework.core.annotation.AliasFor;
  * it runs, {@link io.holdfast.LockLease#current()} is its lease. A call from within a
  * locked method for the same key, on the same thread, is let through at once.
  *
- * <h2>What is locked</h2>
+ * <h2>The key</h2>
  * <p>
  * {@link #key()} alone: its value. {@link #name()} alone: the name. Both:
  * {@code name:value}. Neither: the bean's class and the method's name, as
- * {@code com.acme.Shop.sell}, whatever the proxies around it; overloaded methods then
- * share a key. Methods with the same key exclude one another, wherever they are; those
- * that only read do not exclude other readers.
+ * {@code com.acme.Shop.sell}, also behind proxies; overloaded methods then share a key.
+ * Methods with the same key exclude one another, wherever they are; readers do not
+ * exclude other readers.
  *
  * <h2>Where it is declared</h2>
  * <p>
@@ -43,9 +43,8 @@ import org.springframework.core.annotation.AliasFor;
  * class that implements it), inherited ones included, but not those of {@code Object}.
  * Each then has a key of its own unless {@code name} or {@code key} says otherwise. On a
  * class, on an interface that it implements, or as a meta-annotation whose attributes may
- * be set with {@link org.springframework.core.annotation.AliasFor @AliasFor}. What is
- * declared on a method comes before what is declared on a type, and a class before its
- * interfaces.
+ * be set with {@link org.springframework.core.annotation.AliasFor @AliasFor}. A
+ * declaration on a method comes before one on a type, and a class before its interfaces.
  *
  * <p>
  * The lock is taken by the bean's proxy: a method that calls another one of <em>its own
@@ -154,8 +153,8 @@ public @interface DistributedLock {
 
 	/**
 	 * The longest time that a renewed lease may be held in all: after that its renewal
-	 * stops, and the lease ends with what is left of its lease time; a longer default
-	 * lease time is shortened to it. A guard against methods that hang. Written like
+	 * stops, and the lease ends with the rest of its lease time; a longer default lease
+	 * time is shortened to it. A guard against methods that hang. Written like
 	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code autoRenew = false},
 	 * where there is nothing to stop.
 	 * @return the longest time, or empty for the default of the lock service,
@@ -179,9 +178,9 @@ public @interface DistributedLock {
 	/**
 	 * The outcome of a call when the lock is not to be had within the {@link #waitTime()
 	 * wait time}, or because the application is shutting down. Trouble with the store is
-	 * a matter of {@link #onStoreFailure()}. What the method throws itself is the
-	 * caller's: that of a lock inside of it, too.
-	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods whose result is
+	 * a matter of {@link #onStoreFailure()}. Exceptions of the method itself are the
+	 * caller's, also those of a lock inside of it.
+	 * @return the outcome; not {@link OnTimeout#SKIP SKIP} for methods whose result is
 	 * never null and has no empty value: primitive, or not nullable in Kotlin or by
 	 * JSpecify
 	 */
@@ -193,7 +192,7 @@ public @interface DistributedLock {
 	 * has the same parameters, or one more at the end for the
 	 * {@link io.holdfast.LockNotAcquiredException} or a supertype of it, and a return
 	 * type that fits. It may be private, static or inherited; it is called on the object
-	 * itself, past the bean's proxy. What it throws is the caller's.
+	 * itself, past the bean's proxy. Its exceptions are the caller's.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";
@@ -202,14 +201,14 @@ public @interface DistributedLock {
 	 * The outcome of a call when the lock cannot be asked for, because the store fails or
 	 * does not answer within {@code holdfast.redis.outage-patience} and the
 	 * {@link #waitTime() wait time}.
-	 * @return what happens; not {@link OnStoreFailure#PROCEED PROCEED}, as a method never
+	 * @return the outcome; not {@link OnStoreFailure#PROCEED PROCEED}, as a method never
 	 * runs without its lock
 	 */
 	OnStoreFailure onStoreFailure() default OnStoreFailure.DEFAULT;
 
 	/**
 	 * The outcome of a call when the lease is lost while the method runs.
-	 * @return what happens
+	 * @return the outcome
 	 */
 	OnLoss onLoss() default OnLoss.NOTIFY;
 
@@ -224,10 +223,11 @@ public @interface DistributedLock {
 	 * other services, and not earlier reads. Read-only transactions are not checked:
 	 * databases refuse their writes, except H2. A call within a transaction above READ
 	 * COMMITTED ends with an {@link IllegalStateException} if that is read-only or the
-	 * database is MariaDB or MySQL, as it may read what was there before the lock. Needs
-	 * spring-jdbc, a {@code DataSource}, its transaction manager, and a table. Not for
-	 * the mode {@link LockMode#READ READ}, and not for methods whose result is a future,
-	 * a reactive type or a suspending function's, as their code leaves the thread.
+	 * database is MariaDB or MySQL, as it may read data of the time before the lock.
+	 * Needs spring-jdbc, a {@code DataSource}, its transaction manager, and a table. Not
+	 * for the mode {@link LockMode#READ READ}, and not for methods whose result is a
+	 * future, a reactive type or a suspending function's, as their code leaves the
+	 * thread.
 	 * @return whether to have late holders refused
 	 * @see io.holdfast.jdbc.Fences
 	 */
@@ -236,7 +236,7 @@ public @interface DistributedLock {
 	/**
 	 * The condition under which the lock is needed, as an expression of the Spring
 	 * Expression Language that yields true or false: {@code #count > 0}. Calls for which
-	 * it is false run without. It may use what {@link #key()} may.
+	 * it is false run without. It may use the same variables as {@link #key()}.
 	 * @return the condition, or empty for always
 	 */
 	String condition() default "";

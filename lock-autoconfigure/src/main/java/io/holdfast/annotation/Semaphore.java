@@ -35,9 +35,9 @@ import org.springframework.core.annotation.AliasFor;
  * <p>
  * {@link #key()} alone: its value. {@link #name()} alone: the name. Both:
  * {@code name:value}. Neither: the bean's class and the method's name, as
- * {@code com.acme.Places.locate}, whatever the proxies around it; overloaded methods then
- * share a semaphore. So do all methods with the same key, wherever they are; they should
- * declare the same limit, since each is judged by its own. A limit that an operator
+ * {@code com.acme.Places.locate}, also behind proxies; overloaded methods then share a
+ * semaphore. So do all methods with the same key, wherever they are; they should declare
+ * the same limit, since each is judged by its own. A limit that an operator
  * {@linkplain io.holdfast.SemaphoreAdmin#setLimit sets} comes before those declared.
  * Locks are apart: one of the same key has nothing to do with a semaphore.
  *
@@ -48,8 +48,8 @@ import org.springframework.core.annotation.AliasFor;
  * Each then has a semaphore of its own unless {@code name} or {@code key} says otherwise.
  * On a class, on an interface that it implements, or as a meta-annotation whose
  * attributes may be set with {@link org.springframework.core.annotation.AliasFor
- * &#064;AliasFor}. What is declared on a method comes before what is declared on a type,
- * and a class before its interfaces.
+ * &#064;AliasFor}. A declaration on a method comes before one on a type, and a class
+ * before its interfaces.
  *
  * <p>
  * The permits are taken by the bean's proxy: a method that calls another one of <em>its
@@ -119,7 +119,7 @@ public @interface Semaphore {
 	/**
 	 * The key of the semaphore, as an expression of the Spring Expression Language, to
 	 * have one for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may
-	 * use and yield what {@link DistributedLock#key()} may, but not several values.
+	 * use and yield the same as {@link DistributedLock#key()}, but not several values.
 	 * @return the expression, or empty for the semaphore of the {@link #name()}
 	 */
 	@AliasFor("value")
@@ -166,8 +166,8 @@ public @interface Semaphore {
 
 	/**
 	 * The longest time that a renewed lease may be held in all: after that its renewal
-	 * stops, and the lease ends with what is left of its lease time; a longer default
-	 * lease time is shortened to it. A guard against methods that hang. Written like
+	 * stops, and the lease ends with the rest of its lease time; a longer default lease
+	 * time is shortened to it. A guard against methods that hang. Written like
 	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code autoRenew = false},
 	 * where there is nothing to stop.
 	 * @return the longest time, or empty for no limit
@@ -190,10 +190,10 @@ public @interface Semaphore {
 	/**
 	 * The outcome of a call when the permits are not to be had within the
 	 * {@link #waitTime() wait time}, or because the application is shutting down, or
-	 * because an operator has set a limit below what the call needs. Trouble with the
-	 * store is a matter of {@link #onStoreFailure()}. What the method throws itself is
-	 * the caller's: that of a lock inside of it, too.
-	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods whose result is
+	 * because an operator has set a limit below the permits of the call. Trouble with the
+	 * store is a matter of {@link #onStoreFailure()}. Exceptions of the method itself are
+	 * the caller's, also those of a lock inside of it.
+	 * @return the outcome; not {@link OnTimeout#SKIP SKIP} for methods whose result is
 	 * never null and has no empty value: primitive, or not nullable in Kotlin or by
 	 * JSpecify
 	 */
@@ -205,7 +205,7 @@ public @interface Semaphore {
 	 * has the same parameters, or one more at the end for the
 	 * {@link io.holdfast.PermitNotAcquiredException} or a supertype of it, and a return
 	 * type that fits. It may be private, static or inherited; it is called on the object
-	 * itself, past the bean's proxy. What it throws is the caller's.
+	 * itself, past the bean's proxy. Its exceptions are the caller's.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";
@@ -215,20 +215,21 @@ public @interface Semaphore {
 	 * or does not answer within {@code holdfast.redis.outage-patience} and the
 	 * {@link #waitTime() wait time}. A guard of a downstream service may be
 	 * {@linkplain OnStoreFailure#PROCEED open} then.
-	 * @return what happens
+	 * @return the outcome
 	 */
 	OnStoreFailure onStoreFailure() default OnStoreFailure.DEFAULT;
 
 	/**
 	 * The outcome of a call when the lease is lost while the method runs.
-	 * @return what happens
+	 * @return the outcome
 	 */
 	OnLoss onLoss() default OnLoss.NOTIFY;
 
 	/**
 	 * The condition under which the permits are needed, as an expression of the Spring
 	 * Expression Language that yields true or false: {@code #count > 0}. Calls for which
-	 * it is false run without. It may use what {@link DistributedLock#key()} may.
+	 * it is false run without. It may use the same variables as
+	 * {@link DistributedLock#key()}.
 	 * @return the condition, or empty for always
 	 */
 	String condition() default "";

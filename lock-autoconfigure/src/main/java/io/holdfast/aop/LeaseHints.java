@@ -126,9 +126,9 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	}
 
 	/**
-	 * The members that an expression may read: those that it names, of all declared types
-	 * on its way from arguments and beans. Members of a value beyond its declared type
-	 * cannot be known ahead of time.
+	 * The members that an expression may read by name, of all declared types on its way
+	 * from arguments and beans. Members of a value beyond its declared type cannot be
+	 * known ahead of time.
 	 */
 	private static final class Reads {
 

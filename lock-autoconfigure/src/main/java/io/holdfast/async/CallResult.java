@@ -25,7 +25,7 @@ public final class CallResult<R extends @Nullable Object> {
 
 	private final Thread caller = Thread.currentThread();
 
-	/** What the caller gets. */
+	/** The outcome for the caller. */
 	private final CompletableFuture<R> future = new CompletableFuture<>();
 
 	/** The consequence for the call if its caller goes before the end. */
@@ -141,7 +141,7 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Return what a stage failed with, without what a dependent stage wraps around it.
+	 * Return the error of a stage, without the wrapper of a dependent stage.
 	 */
 	public static Throwable cause(Throwable failure) {
 		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;

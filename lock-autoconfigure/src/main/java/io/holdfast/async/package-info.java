@@ -1,5 +1,5 @@
 /**
- * What all packages have in common: asynchronous calls, threads, and text for messages.
+ * Common to all packages: asynchronous calls, threads, and text for messages.
  */
 @NullMarked
 package io.holdfast.async;

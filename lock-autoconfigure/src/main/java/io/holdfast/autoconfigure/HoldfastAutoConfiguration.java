@@ -79,7 +79,7 @@ public final class HoldfastAutoConfiguration {
 		Duration phase = Binder.get(environment)
 			.bind("spring.lifecycle.timeout-per-shutdown-phase", Duration.class)
 			.orElse(Duration.ofSeconds(30));
-		// What is left must be released while this phase of the shut-down still lasts.
+		// The rest must be released while this phase of the shut-down still lasts.
 		return new LeaseEngineLifecycle(context, phase.multipliedBy(4).dividedBy(5));
 	}
 

@@ -28,7 +28,7 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param redis How Redis is used
  * @param aop How annotations are applied
  * @param fleet How instances know each other
- * @param limits What one instance bears at the same time
+ * @param limits Limits of one instance at the same time
  * @param leakDetectionThreshold How long a lease may be held before a warning names the
  * place where it was acquired; 0 for no such warning
  * @since 0.1.0
@@ -44,8 +44,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	/**
-	 * Refuse what was bound but makes no sense, naming the property. Not done while
-	 * binding, where Spring Boot would not tell the property's origin.
+	 * Refuse values that make no sense, naming the property. Not done while binding,
+	 * where Spring Boot would not tell the property's origin.
 	 */
 	void check() {
 		PropertyBounds.checkWait("lock.wait-time", this.lock.waitTime());
@@ -117,7 +117,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);
 		Duration lease = (this.lock.leaseTime().compareTo(this.semaphore.leaseTime()) < 0) ? this.lock.leaseTime()
 				: this.semaphore.leaseTime();
-		// Who comes while others wait for replicas waits for up to twice as long.
+		// A request that comes while others wait for replicas waits for up to twice as
+		// long.
 		if (this.redis.minReplicas() > 0 && timeout.multipliedBy(3).compareTo(lease) > 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.redis.replica-timeout", timeout,
 					"it must be at most a third of holdfast.lock.lease-time and holdfast.semaphore.lease-time, or leases"
@@ -128,7 +129,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * Return the settings of an engine, by these properties.
 	 * @return the settings
-	 * @throws InvalidConfigurationPropertyValueException naming what makes no sense
+	 * @throws InvalidConfigurationPropertyValueException naming the property
 	 */
 	public EngineSettings engineSettings() {
 		check();
@@ -181,7 +182,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * Locks.
 	 *
-	 * @param keyPrefix What the keys of locks begin with in Redis; all applications that
+	 * @param keyPrefix Prefix of the keys of locks in Redis; all applications that
 	 * exclude one another must have the same
 	 * @param waitTime How long to wait for a lock; 0 tries once, -1 waits without limit
 	 * @param leaseTime How long a lock outlives its holder if that dies, 100ms at least;
@@ -193,8 +194,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use, 1s at least
 	 * @param localHandOver How long a lock stays within one instance
-	 * @param onStoreFailure What becomes of calls of annotated methods whose lock cannot
-	 * be asked for: throw, or fallback for methods that have one which takes it
+	 * @param onStoreFailure Outcome of calls of annotated methods whose lock cannot be
+	 * asked for: throw, or fallback for methods that have one which takes it
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
@@ -230,17 +231,17 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * Semaphores.
 	 *
-	 * @param keyPrefix What the keys of semaphores begin with in Redis; all applications
-	 * that share permits must have the same
+	 * @param keyPrefix Prefix of the keys of semaphores in Redis; all applications that
+	 * share permits must have the same
 	 * @param waitTime How long to wait for permits; 0 tries once, -1 waits without limit
 	 * @param leaseTime How long permits outlive their holder if that dies, 100ms at
 	 * least; while the holder lives, they are renewed
 	 * @param fair Whether requests for permits are served in their order; if not, one
 	 * that fits may pass those that wait
 	 * @param localHandOver How long a permit stays within one instance
-	 * @param onStoreFailure What becomes of calls of annotated methods whose permits
-	 * cannot be asked for: throw, fallback for methods that have one which takes it, or
-	 * proceed without permits
+	 * @param onStoreFailure Outcome of calls of annotated methods whose permits cannot be
+	 * asked for: throw, fallback for methods that have one which takes it, or proceed
+	 * without permits
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
@@ -291,7 +292,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * Settings of how waiting instances learn that it is their turn.
 	 *
 	 * @param mode By Pub/Sub, or by polling where Pub/Sub is not to be had
-	 * @param channelPrefix What the Pub/Sub channels begin with, one per instance
+	 * @param channelPrefix Prefix of the Pub/Sub channels, one per instance
 	 * @param retryInterval How often to ask again for a lock whose owner is not an
 	 * instance of Holdfast, or while there is no Pub/Sub; 10ms at least
 	 * @param handoffTimeout How long a lock that was handed over waits for its new holder
@@ -324,14 +325,14 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param outagePatience How long a request that waits goes on asking while Redis
 	 * fails or is not reached, within its wait time; 0 fails at once
 	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
-	 * what may harm locks: an eviction policy, missing replicas, missing rights
+	 * dangers to locks: an eviction policy, missing replicas, missing rights
 	 * @param minReplicas How many replicas must have a lock or permit before it is
 	 * acquired; 0 waits for none. Not in a cluster
 	 * @param replicaTimeout How long to wait for these replicas; with min-replicas, a
 	 * third of both lease times at most
 	 * @param failOverGrace Whether a Redis that was restarted, or has taken over, grants
-	 * nothing new for the longest lease. In that time, holders get back what it does not
-	 * know. Not in a cluster
+	 * nothing new for the longest lease. In that time, holders get back the leases that
+	 * it does not know. Not in a cluster
 	 * @param longestLease How long a lease may be at most with fail-over-grace, 100ms at
 	 * least; must be the same for all applications that share locks or permits
 	 */
@@ -361,7 +362,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * Limits of what one instance bears at the same time; more is refused.
+	 * Limits of one instance at the same time; more is refused.
 	 *
 	 * @param waiters How many requests may wait in one instance
 	 * @param waitersPerKey How many of them may wait for one key

@@ -17,12 +17,13 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
 /**
- * Registers, for a native image, what Holdfast always needs: its scripts, its annotations
- * with the types of their attributes, and the types that it looks for by name.
+ * Registers, for a native image, the constant needs of Holdfast: its scripts, its
+ * annotations with the types of their attributes, and the types that it looks for by
+ * name.
  */
 final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 
-	/** In an image, what is not registered is not found although it is there. */
+	/** An image finds registered names only. */
 	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
 			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",

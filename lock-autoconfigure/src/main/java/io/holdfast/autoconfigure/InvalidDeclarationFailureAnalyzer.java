@@ -6,8 +6,7 @@ import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
- * Says what is wrong with an annotation that keeps an application from starting, and what
- * to write instead.
+ * Tells the fault of an annotation that keeps an application from starting, and the cure.
  */
 final class InvalidDeclarationFailureAnalyzer extends AbstractFailureAnalyzer<InvalidDeclarationException> {
 

@@ -53,7 +53,7 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 	 * Lettuce's or Jedis's. It need not be a bean, and is not closed with the engine
 	 * @return a new engine, to be closed by the caller: as a bean, by its context
 	 * @throws InvalidConfigurationPropertyValueException if a property makes no sense, or
-	 * these connections cannot do what it says
+	 * these connections do not allow it
 	 */
 	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
 		this.properties.check();

@@ -18,8 +18,7 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * Says what is to be done if an application asks for a service that Holdfast did not
- * define.
+ * Tells the cure if an application asks for a service that Holdfast did not define.
  */
 @Order(0)
 final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyzer<NoSuchBeanDefinitionException> {
@@ -58,7 +57,7 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 		return SERVICES.contains(type) ? new FailureAnalysis(problem + ".", cure() + ".", cause) : null;
 	}
 
-	/** In tests of slices there is no Holdfast, whatever else there is. */
+	/** Tests of slices have no Holdfast. */
 	private String cure() {
 		boolean configured = this.beanFactory.getBeanNamesForType(HoldfastAutoConfiguration.class, false,
 				false).length > 0;

@@ -3,7 +3,7 @@ package io.holdfast.autoconfigure;
 import java.util.Optional;
 
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.autoconfigure.start.AnnotatedMethods;
+import io.holdfast.autoconfigure.start.AnnotatedBeanMethods;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
@@ -36,8 +36,8 @@ class OnFencedMethod extends SpringBootCondition implements ConfigurationConditi
 			return ConditionOutcome.match(message.because("holdfast.fence.jdbc.initialize-schema is always"));
 		}
 		ConfigurableListableBeanFactory beans = context.getBeanFactory();
-		Optional<String> found = (beans != null) ? AnnotatedMethods.find(beans, OnFencedMethod::isFenced).findFirst()
-				: Optional.empty();
+		Optional<String> found = (beans != null)
+				? AnnotatedBeanMethods.find(beans, OnFencedMethod::isFenced).findFirst() : Optional.empty();
 		return found.map((method) -> ConditionOutcome.match(message.found("method").items(method)))
 			.orElseGet(() -> ConditionOutcome.noMatch(message.because("no bean has one")));
 	}

@@ -56,7 +56,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	/**
 	 * Create the service.
-	 * @param engine what grants the leases, which is not closed with this service
+	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
 		this(engine, BlockingAcquirer.ofLocks(engine.context, engine::acquire));
@@ -71,7 +71,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	/**
 	 * Have all keys in a namespace.
-	 * @param namespace the namespace of those that have none
+	 * @param namespace the namespace of keys without one
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
 		this.namespace = namespace;
@@ -179,12 +179,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 		KeyState state = answer(this.engine.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)), lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
-		return new StoredLockStatus(key, kind, (kind != Owner.NONE) ? ttl(state.ttlMillis()) : null, state.fence(),
-				state.readerCount(), state.waiting(), answer(this.engine.coordinators.waiting(lock), lock));
-	}
-
-	private static @Nullable Duration ttl(long millis) {
-		return (millis >= 0) ? Duration.ofMillis(millis) : null;
+		return new StoredLockStatus(this.engine, key, kind, state,
+				answer(this.engine.coordinators.waiting(lock), lock));
 	}
 
 	private Owner kind(String owner) {
@@ -219,9 +215,9 @@ public class DefaultLockService implements LockService, LockAdmin {
 	/**
 	 * Release a key as {@link #forceRelease(String)} does, but only if it is still
 	 * granted as it was when it was seen.
-	 * @param key what to release
+	 * @param key the key to release
 	 * @param fencingToken the fencing token that was seen, or {@code null} for any
-	 * @return what was found, and whether that was released
+	 * @return the finding, and whether that was released
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws io.holdfast.LeaseStoreException if the store failed
 	 */
@@ -244,7 +240,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return new ForcedResult(read, false, read ? state.fence() : 0, null, null);
 		}
 		if (!Tokens.isToken(owner)) {
-			// What is remembered is of one that held it before a foreign owner.
+			// The fence is of a holder before the foreign owner.
 			return new ForcedResult(true, false, 0, null, null);
 		}
 		Hold own = this.engine.renewer.find(owner);
@@ -283,11 +279,6 @@ public class DefaultLockService implements LockService, LockAdmin {
 	/** Return whether nothing is held, waited for or remembered, also of semaphores. */
 	boolean isIdle() {
 		return this.engine.isIdle();
-	}
-
-	/** The state of a key, as the store told it. */
-	private record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken,
-			int readers, int waiting, int waitingInThisInstance) implements LockStatus {
 	}
 
 	/** The locks of the readers and writers of a key. */

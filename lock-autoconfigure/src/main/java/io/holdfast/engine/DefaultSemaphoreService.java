@@ -46,7 +46,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	/**
 	 * Create the service.
-	 * @param engine what grants the leases, which is not closed with this service
+	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
 		this.engine = engine;
@@ -67,7 +67,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	/**
 	 * Have all keys in a namespace.
-	 * @param namespace the namespace of those that have none
+	 * @param namespace the namespace of keys without one
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
 		this.namespace = namespace;

@@ -65,7 +65,7 @@ final class InstanceLifecycle {
 			if (this.context.isStarted()) {
 				return;
 			}
-			// If it is closed, only to refuse what is asked for.
+			// If it is closed, only to refuse requests.
 			this.context.renewIdentity(this.context.isClosed() ? null : this.notifications);
 			if (!this.context.isClosed()) {
 				this.fleet.join();
@@ -115,7 +115,7 @@ final class InstanceLifecycle {
 		return CompletableFuture.allOf(subjects.map((subject) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			executor.apply(subject).execute(() -> {
-				// What it throws is for the executor, and must not keep the shut-down.
+				// Its exceptions are for the executor, and must not keep the shut-down.
 				try {
 					event.accept(subject);
 				}
@@ -202,7 +202,7 @@ final class InstanceLifecycle {
 	}
 
 	private CompletableFuture<@Nullable Void> stopAfterReleases(int resumptionsBefore) {
-		// What was granted since then.
+		// Leases granted since then.
 		return releaseHeld()
 			.thenCompose((done) -> CompletableFuture.allOf(this.releases.awaitAnswers(), this.fleet.leave()))
 			// Not on the driver's thread, which the store may have to wait for.
@@ -228,15 +228,15 @@ final class InstanceLifecycle {
 			endUnfinishedShutdown();
 			this.context.renewIdentity(this.notifications);
 			this.resumptions++;
-			// First, as what is asked for from then on waits for that.
+			// First, as later requests wait for that.
 			this.fleet.join();
 			this.context.setClosed(false);
 		}
 	}
 
 	/**
-	 * End what the shut-down has not ended yet. Copies of this process may go on as this
-	 * one does, so no token may be used any more.
+	 * End the leases that the shut-down has not ended yet. Copies of this process may go
+	 * on as this one does, so no token may be used any more.
 	 */
 	private void endUnfinishedShutdown() {
 		releaseHeld();

@@ -49,8 +49,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One <em>instance</em> in the sense of the protocol, with an id of its own: what its
- * coordinators share, such as the store, the clock and the renewer.
+ * One <em>instance</em> in the sense of the protocol, with an id of its own, and the
+ * objects that its coordinators share, such as the store, the clock and the renewer.
  * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
  * Asynchronous throughout; thread-safe.
  *
@@ -106,7 +106,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param store where the leases are kept; closed with this engine
 	 * @param settings defaults and times
 	 * @param scheduler the clock
-	 * @param callbacks runs what belongs to users: listeners, continuations
+	 * @param callbacks runs users' code: listeners, continuations
 	 * @param instanceIds gives 32 hexadecimal digits that no other instance has, others
 	 * at each start
 	 * @param random gives numbers from 0 to 1, for jitter
@@ -183,7 +183,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Add an observer of what happens in this engine from now on.
+	 * Add an observer of this engine's events from now on.
 	 * @param observer the observer
 	 */
 	public void observe(EngineObserver observer) {
@@ -191,8 +191,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Return how this engine is now, without asking the store. What happens at the same
-	 * time may be counted or not.
+	 * Return how this engine is now, without asking the store. Events at the same time
+	 * may be counted or not.
 	 * @return its condition
 	 */
 	public EngineStatus condition() {
@@ -219,10 +219,10 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Look for what may harm leases in the store, and whether it writes: that is a part
-	 * of the {@link #condition() condition} then. Does not block.
-	 * @return what was found; fails with {@link StoreCommandException} if the store
-	 * cannot be asked now, and stays open for as long as it is silent
+	 * Look for dangers to leases in the store, and whether it writes: that is a part of
+	 * the {@link #condition() condition} then. Does not block.
+	 * @return the findings; fails with {@link StoreCommandException} if the store cannot
+	 * be asked now, and stays open for as long as it is silent
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> examine() {
 		CompletableFuture<?> written = this.context.tryWrite();
@@ -238,7 +238,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/**
 	 * Begin to wait for one resource, or for several together.
-	 * @param requests what is asked for, in the order of resources that all keep
+	 * @param requests the requests, in the common order of resources
 	 * @param thread the thread that asks, or {@code null} if it is asynchronous
 	 * @param context the leases under which it asks
 	 * @return the wait
@@ -309,17 +309,17 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/**
 	 * Start, if that was not done before, or grant again after a shut-down, as long as
-	 * this engine is not closed. After a shut-down this is another instance: what it held
-	 * before is lost, if that has not ended.
+	 * this engine is not closed. After a shut-down this is another instance: its leases
+	 * of before are lost, if they have not ended.
 	 */
 	public void resume() {
 		this.lifecycle.resume();
 	}
 
 	/**
-	 * Shut down at once, if that was not done before, and free what this engine uses, its
-	 * store included. Blocks until what was held is released, for the command timeout at
-	 * most.
+	 * Shut down at once, if that was not done before, and free the resources of this
+	 * engine, its store included. Blocks until the leases are released, for the command
+	 * timeout at most.
 	 */
 	@Override
 	public void close() {
@@ -332,7 +332,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 			logger.warn(ex.getMessage(), ex);
 		}
 		this.context.store.close();
-		// What they keep ends in the store by itself.
+		// Their leases end in the store by themselves.
 		this.releases.clear();
 		if (this.ownScheduler != null) {
 			this.context.observers.awaitTold(this.context.settings.commandTimeout());

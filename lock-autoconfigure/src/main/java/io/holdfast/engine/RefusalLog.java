@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 
+import io.holdfast.LockHolder;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
@@ -119,7 +120,13 @@ final class RefusalLog {
 			return "a client other than Holdfast";
 		}
 		Hold own = this.renewer.find(owner);
-		return (this.context.isOwn(owner) ? "this instance" : "instance " + Tokens.shownInstance(owner)) + thread(own);
+		return (this.context.isOwn(owner) ? "this instance" : "instance " + Tokens.shownInstance(owner))
+				+ named(this.context.holder(Tokens.instance(owner))) + thread(own);
+	}
+
+	private static String named(@Nullable LockHolder holder) {
+		return (holder != null) ? " (application " + holder.application() + ", host " + holder.host() + ", process "
+				+ holder.process() + ")" : "";
 	}
 
 	private static String thread(@Nullable Hold own) {

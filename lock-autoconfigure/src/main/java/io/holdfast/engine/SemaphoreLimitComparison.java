@@ -106,7 +106,7 @@ final class SemaphoreLimitComparison {
 
 	}
 
-	/** Return who may have asked: the store does not tell which of them it was. */
+	/** Return the possible callers: the store does not tell which of them it was. */
 	private String others() {
 		try {
 			List<String> others = this.engine.fleet()

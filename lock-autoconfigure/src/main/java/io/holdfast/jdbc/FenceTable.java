@@ -92,7 +92,7 @@ final class FenceTable {
 	/**
 	 * Raise rows in the transaction of a connection, in the order of their names. Blocks
 	 * while transactions of other holders are under way, for the timeout at most, or for
-	 * what is left of the transaction's own.
+	 * the rest of the transaction's own.
 	 * @param connection the connection, without auto-commit
 	 * @param rows the rows, one or more
 	 * @param atBegin whether no statement has run in that transaction before: failures by

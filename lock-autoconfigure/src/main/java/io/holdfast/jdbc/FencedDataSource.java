@@ -97,7 +97,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		TransactionTemplate transaction = new TransactionTemplate(manager);
 		transaction.setName("holdfast.fence");
 		transaction.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-		// Its begin need not check what it does itself.
+		// Its begin need not repeat that check.
 		LeaseContext.Scope scope = LeaseContext.empty().open();
 		try {
 			transaction.executeWithoutResult((status) -> {
@@ -149,8 +149,8 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 
 	/**
 	 * Refuse a transaction whose snapshot may be older than the lock: it would overwrite
-	 * what the holder before has written. Databases that answer a serialization failure
-	 * need not be named, if the row is raised in that transaction.
+	 * data of the holder before. Databases that answer a serialization failure need not
+	 * be named, if the row is raised in that transaction.
 	 */
 	private void refuseOldSnapshot(Connection connection, FencedLeases leases, String databases) throws SQLException {
 		if (connection.getMetaData().getDatabaseProductName().matches(databases)

@@ -18,7 +18,7 @@ import io.holdfast.async.SingleLine;
  */
 record FencedLeases(List<LockLease> leases) {
 
-	/** Return the fenced leases of the current thread, without those that share a row. */
+	/** Return the fenced leases of the current thread, one for each row. */
 	static FencedLeases current() {
 		List<LockLease> fenced = new ArrayList<>(1);
 		for (Lease lease : LeaseContext.current().leases()) {

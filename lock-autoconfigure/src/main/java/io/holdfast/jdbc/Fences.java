@@ -38,8 +38,8 @@ public final class Fences {
 	/**
 	 * Check a lease, fenced or not, in the current transaction of each fenced
 	 * {@code DataSource}: a later holder waits from then on until the transaction ends.
-	 * Call this first in the transaction, as what it has read before is not covered.
-	 * Blocks while a transaction of another holder is under way, for
+	 * Call this first in the transaction, as earlier reads are not covered. Blocks while
+	 * a transaction of another holder is under way, for
 	 * {@code holdfast.fence.jdbc.timeout} at most.
 	 * @param lease the lease, as the lock service gave it
 	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a
@@ -68,14 +68,14 @@ public final class Fences {
 
 	/**
 	 * Raise the token of a lease, fenced or not, in a transaction of its own for each
-	 * fenced {@code DataSource}. What is read afterwards is not older than the lock;
-	 * earlier holders are refused from then on. Blocks as {@link #check(LockLease)} does.
+	 * fenced {@code DataSource}. Later reads are not older than the lock; earlier holders
+	 * are refused from then on. Blocks as {@link #check(LockLease)} does.
 	 * @param lease the lease, as the lock service gave it
 	 * @throws io.holdfast.LeaseLostException if the lease is not held any more, or a
 	 * later holder has been there
 	 * @throws IllegalStateException if a fenced {@code DataSource} has no transaction
 	 * manager of its own, or the thread is in a transaction above READ COMMITTED that has
-	 * begun before the lock, and may read what was there before
+	 * begun before the lock, and may read older data
 	 * @throws org.springframework.dao.QueryTimeoutException if the wait was too long
 	 * @throws org.springframework.dao.DataAccessException if the database fails
 	 */

@@ -170,14 +170,14 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 
 	/**
 	 * Raise the token of a lease that was just granted to the current thread, so that
-	 * what the thread reads from now on is not older than the lock. In a transaction that
-	 * may write it is a check of that; otherwise a short transaction. Blocks for the
-	 * answer of the database.
+	 * later reads of the thread are not older than the lock. In a transaction that may
+	 * write it is a check of that; otherwise a short transaction. Blocks for the answer
+	 * of the database.
 	 * @param lease the lease, which is fenced
 	 * @param request the request for the lease
 	 * @throws io.holdfast.LeaseLostException if a later holder has been there
 	 * @throws IllegalStateException if no {@code DataSource} is fenced, or the current
-	 * transaction may read what was there before the lock
+	 * transaction may read data of the time before the lock
 	 * @throws org.springframework.dao.DataAccessException if a database fails, or the row
 	 * is locked for too long
 	 */
@@ -301,7 +301,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			.orElse("unknown");
 	}
 
-	/** Tell once what is not fenced. */
+	/** Warn once of data sources that are not fenced. */
 	private void announce() {
 		if (!this.announced.compareAndSet(false, true)) {
 			return;

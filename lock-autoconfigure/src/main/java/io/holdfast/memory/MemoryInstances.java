@@ -10,7 +10,7 @@ import java.util.Map;
 import io.holdfast.engine.store.InstanceStore.Member;
 
 /**
- * The instances that share {@link MemoryLeases}, and what they report. Thread-safe.
+ * The instances that share {@link MemoryLeases}, and their reports. Thread-safe.
  */
 final class MemoryInstances {
 

@@ -36,7 +36,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	/**
 	 * Create one instance's access.
-	 * @param leases what is shared
+	 * @param leases the shared leases
 	 */
 	public MemoryLeaseStore(MemoryLeases leases) {
 		this.leases = leases;
@@ -73,8 +73,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Hear what is published without being counted among those who do, as by a
-	 * subscription at a replica, or be counted again.
+	 * Hear messages without being counted as a subscriber, as by a subscription at a
+	 * replica, or be counted again.
 	 * @param counted whether to be counted
 	 */
 	public void setCounted(boolean counted) {

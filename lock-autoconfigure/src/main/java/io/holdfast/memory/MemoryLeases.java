@@ -17,8 +17,8 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * The leases that {@link MemoryLeaseStore}s of one JVM share: what the scripts do in
- * Redis, in Java. Its clock is the server's. Thread-safe.
+ * The leases that {@link MemoryLeaseStore}s of one JVM share: the scripts of Redis, in
+ * Java. Its clock is the server's. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -50,8 +50,8 @@ public final class MemoryLeases {
 	/**
 	 * Create a world without leases.
 	 * @param nanoTime its clock, in nanoseconds
-	 * @param handoffTimeout how long a hand-off is granted at first. Who waits for
-	 * permits, and has not asked again for twice that, is gone
+	 * @param handoffTimeout how long a hand-off is granted at first. A waiter for permits
+	 * that has not asked again for twice that is gone
 	 */
 	public MemoryLeases(LongSupplier nanoTime, Duration handoffTimeout) {
 		this.server = new MemoryServer(nanoTime, handoffTimeout.toMillis());
@@ -103,7 +103,7 @@ public final class MemoryLeases {
 			this.server.begin();
 			reply = command.get();
 			if (size() > this.sweptAt) {
-				// What ended by time, and was not asked for again.
+				// Leases that ended by time, and were not asked for again.
 				long now = this.server.now();
 				this.locks.values().removeIf((lock) -> lock.isDispensable(now));
 				this.semaphores.values().removeIf((permits) -> permits.isDispensable(now));
@@ -118,7 +118,7 @@ public final class MemoryLeases {
 	/**
 	 * Take a key as a client other than Holdfast would: {@code SET key owner NX PX ttl}.
 	 * @param key the key
-	 * @param owner what it writes
+	 * @param owner its value
 	 * @param ttlMillis how long it is to last, -1 for no end
 	 * @return whether the key was free
 	 */
@@ -127,7 +127,7 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Return what is remembered now, as a server's replica would have it.
+	 * Return a copy of the state, as a server's replica would have it.
 	 * @return a copy
 	 */
 	public synchronized Replica replica() {
@@ -139,8 +139,8 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Go on with what a replica knows, as Redis does after a fail-over.
-	 * @param replica what is remembered from now on; not to be used again
+	 * Go on with the state of a replica, as Redis does after a fail-over.
+	 * @param replica the new state; not to be used again
 	 * @param longestLease for how long nothing new is granted, while holders that renew
 	 * their leases have them again; 0, to do without
 	 */
@@ -175,7 +175,7 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Return what is held and waited for, in words.
+	 * Return the holders and waiters, in words.
 	 * @return keys, the instances that hold them and for how long, and how many wait
 	 */
 	@Override
@@ -225,7 +225,7 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * A copy of what is remembered.
+	 * A copy of the state.
 	 */
 	public static final class Replica {
 

@@ -325,7 +325,7 @@ final class MemoryLock {
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(patience(queued.claimMillis())));
 	}
 
-	/** Forget what is over, before a command. */
+	/** Forget leases and waiters that are over, before a command. */
 	void expire() {
 		if (this.owner != null && this.expiresAt <= this.server.now()) {
 			this.owner = null;

@@ -36,10 +36,10 @@ final class MemoryPermits {
 	/** By token, in the order of arrival. */
 	private final Map<String, QueuedPermits> queue = new LinkedHashMap<>();
 
-	/** What the last request said of the limit. */
+	/** The limit of the last request. */
 	private int asked;
 
-	/** What an operator says of it. */
+	/** The limit of an operator. */
 	private @Nullable Integer limit;
 
 	/** When all that still wait have asked again. */
@@ -51,7 +51,7 @@ final class MemoryPermits {
 		this.fence = fence;
 	}
 
-	/** Be the same as others, which are not changed by what happens to these. */
+	/** Copy others, which do not change with these. */
 	void take(MemoryPermits others) {
 		this.holders.take(others.holders);
 		this.queue.putAll(others.queue);
@@ -89,7 +89,7 @@ final class MemoryPermits {
 			}
 		}
 		else {
-			// It needs nothing of what has just come back.
+			// It needs none of the permits that have just come back.
 			settle("");
 		}
 		StoredHolder held = lengthen(token, command.leaseMillis());
@@ -204,7 +204,7 @@ final class MemoryPermits {
 	}
 
 	/**
-	 * Grants as many of those that wait as fit, in their order: none passes another.
+	 * Grants as many waiters as fit, in their order: none passes another.
 	 */
 	private void settle(String candidate) {
 		while (!this.queue.isEmpty() && this.server.grace() == 0) {
@@ -254,7 +254,7 @@ final class MemoryPermits {
 		return 2 * Math.max(command.claimMillis(), this.server.handoffMillis());
 	}
 
-	/** Forget what is over, before a command. */
+	/** Forget leases and waiters that are over, before a command. */
 	void expire() {
 		this.holders.removeUntil(this.server.now());
 		if (Math.max(this.until, this.holders.until()) <= this.server.now()) {

@@ -140,7 +140,7 @@ final class MemoryServer {
 		return true;
 	}
 
-	/** Return whether the instance of a token certainly does not hear what is told. */
+	/** Return whether the instance of a token certainly does not hear messages. */
 	boolean isAbsent(String token) {
 		ListeningInstance listener = listener(token);
 		return listener == null || !listener.isCounted();
@@ -177,7 +177,7 @@ final class MemoryServer {
 	/**
 	 * A listening instance.
 	 *
-	 * @param notifications what is told
+	 * @param notifications the messages
 	 * @param reachable whether it hears that
 	 * @param counted whether it counts, if it is reachable
 	 */

@@ -24,7 +24,7 @@ final class StoredPermits {
 	/** When the last lease has ended of all that ever were. */
 	private long until;
 
-	/** Be the same as others, which are not changed by what happens to these. */
+	/** Copy others, which do not change with these. */
 	void take(StoredPermits others) {
 		others.holders.values().forEach(this::put);
 		this.until = others.until;
@@ -69,7 +69,7 @@ final class StoredPermits {
 		return this.until;
 	}
 
-	/** Put a holder in, in the place of what its token had. */
+	/** Put a holder in, in the place of a former one with its token. */
 	void put(StoredHolder held) {
 		remove(held.token());
 		this.holders.put(held.token(), held);

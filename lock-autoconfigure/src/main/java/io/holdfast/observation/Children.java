@@ -8,8 +8,7 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts observations as children of what they belong to, on whichever thread that is
- * done. Thread-safe.
+ * Starts observations as children of others, on any thread. Thread-safe.
  */
 final class Children {
 
@@ -21,9 +20,9 @@ final class Children {
 
 	/**
 	 * Start an observation.
-	 * @param parent what it belongs to, or {@code null} if that is nothing
+	 * @param parent the parent, or {@code null} for none
 	 * @param own whether this thread does it for itself: if it observes the parent, then
-	 * also what a tracer has it do within that
+	 * also within the scope of a tracer
 	 * @param creation makes it
 	 * @return the observation
 	 */

@@ -34,7 +34,7 @@ final class GuardedConvention<T extends Observation.Context> implements Observat
 
 	/**
 	 * Guard a convention.
-	 * @param convention what is asked first, or {@code null} if there is nothing
+	 * @param convention the convention to ask first, or {@code null} for none
 	 * @param fallback answers where that throws
 	 * @return the guarded convention, or {@code null} if there is nothing to guard
 	 */

@@ -1,7 +1,5 @@
 package io.holdfast.observation;
 
-import java.util.Locale;
-
 import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.observation.docs.ObservationDocumentation;
@@ -94,17 +92,23 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		 * {@code none} for other requests without one. Each name has meters of its own:
 		 * put no ids into it.
 		 */
-		NAME,
+		NAME("name"),
 
 		/** The outcome, see {@link LeaseOutcome}; {@code none} until then. */
-		OUTCOME,
+		OUTCOME("outcome"),
 
 		/** The mode of locks: {@code exclusive}, {@code read}. */
-		MODE;
+		MODE("mode");
+
+		private final String key;
+
+		Tag(String key) {
+			this.key = key;
+		}
 
 		@Override
 		public String asString() {
-			return name().toLowerCase(Locale.ROOT);
+			return this.key;
 		}
 
 	}
@@ -115,20 +119,26 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	public enum MethodTag implements KeyName {
 
 		/** The name of the class of the object that is called. */
-		CLASS,
+		CLASS("class"),
 
 		/** The name of the method. */
-		METHOD,
+		METHOD("method"),
 
 		/**
 		 * Tells whether the method ran without its permits, as the store failed:
 		 * {@code true} or {@code false}.
 		 */
-		UNGUARDED;
+		UNGUARDED("unguarded");
+
+		private final String key;
+
+		MethodTag(String key) {
+			this.key = key;
+		}
 
 		@Override
 		public String asString() {
-			return name().toLowerCase(Locale.ROOT);
+			return this.key;
 		}
 
 	}
@@ -139,14 +149,20 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	public enum FenceTag implements KeyName {
 
 		/** The occasion of a check: {@code acquisition} or {@code transaction}. */
-		WHEN,
+		WHEN("when"),
 
 		/** The outcome of a check: {@code passed}, {@code refused} or {@code failed}. */
-		OUTCOME;
+		OUTCOME("outcome");
+
+		private final String key;
+
+		FenceTag(String key) {
+			this.key = key;
+		}
 
 		@Override
 		public String asString() {
-			return name().toLowerCase(Locale.ROOT);
+			return this.key;
 		}
 
 	}

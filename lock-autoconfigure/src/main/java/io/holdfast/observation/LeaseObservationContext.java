@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The context of the observation of a request: until it is granted or fails or, as
- * another observation, while what was granted is held.
+ * another observation, while its lease is held.
  *
  * @since 0.1.0
  */
@@ -33,14 +33,14 @@ public final class LeaseObservationContext extends Observation.Context {
 
 	/**
 	 * Return which of the observations this is.
-	 * @return what is observed
+	 * @return the observed part
 	 */
 	public HoldfastObservationDocumentation getObserved() {
 		return this.observed;
 	}
 
 	/**
-	 * Return what is asked for, or held.
+	 * Return the request.
 	 * @return the request
 	 */
 	public ObservedRequest getRequest() {
@@ -48,7 +48,7 @@ public final class LeaseObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * Return the fencing tokens of what was granted.
+	 * Return the fencing tokens of the lease.
 	 * @return one for each of the keys, in their order; empty while nothing is granted
 	 */
 	public List<Long> getFences() {
@@ -56,7 +56,7 @@ public final class LeaseObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * Return what became of it.
+	 * Return the outcome.
 	 * @return the outcome, or {@code null} before it is known
 	 */
 	public @Nullable LeaseOutcome getOutcome() {

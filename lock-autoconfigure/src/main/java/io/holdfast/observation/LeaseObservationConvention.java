@@ -4,9 +4,9 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 
 /**
- * Names and tags the observations of requests, and of what is held. A bean of this type
- * takes the place of {@link DefaultLeaseObservationConvention}, which it may extend, for
- * the contexts that it {@linkplain #supportsContext supports}. Thread-safe.
+ * Names and tags the observations of requests, and of leases. A bean of this type takes
+ * the place of {@link DefaultLeaseObservationConvention}, which it may extend, for the
+ * contexts that it {@linkplain #supportsContext supports}. Thread-safe.
  *
  * @since 0.1.0
  */

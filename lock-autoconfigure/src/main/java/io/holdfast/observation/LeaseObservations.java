@@ -10,8 +10,8 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has each request, and then what was granted, observed: side by side, as children of
- * what was observed by the thread that asked. Thread-safe.
+ * Has each request, and then its lease, observed: side by side, as children of the
+ * observation of the thread that asked. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -65,13 +65,13 @@ public final class LeaseObservations implements EngineObserver {
 	 * A thread that asks for something.
 	 *
 	 * @param thread its id
-	 * @param observation what it observes until then
+	 * @param observation the observation until then
 	 */
 	private record Asking(long thread, @Nullable Observation observation) {
 	}
 
 	/**
-	 * One request, and what was granted to it.
+	 * One request, and its lease.
 	 */
 	private final class ObservedLease implements RequestObserver {
 

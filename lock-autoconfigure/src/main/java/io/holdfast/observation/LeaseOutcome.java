@@ -7,7 +7,7 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 
 /**
- * The outcome of a request, and of what was granted.
+ * The outcome of a request, and of its lease.
  *
  * @since 0.1.0
  */
@@ -44,8 +44,8 @@ public enum LeaseOutcome {
 	STORE_FAILURE,
 
 	/**
-	 * Held and then lost; or not granted, as what it is nested in, or one of several
-	 * keys, was lost before.
+	 * Held and then lost; or not granted, as the lease around it, or one of several keys,
+	 * was lost before.
 	 */
 	LOST,
 

@@ -9,8 +9,8 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has calls of annotated methods observed: what is observed of their locks and permits,
- * and by what they do, are its children. Thread-safe.
+ * Has calls of annotated methods observed: the observations of their locks and permits,
+ * and of their code, are its children. Thread-safe.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Observations of what engines and annotated methods do.
+ * Observations of engines and annotated methods.
  */
 @NullMarked
 package io.holdfast.observation;

@@ -7,24 +7,23 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.core.RedisOperations;
 
 /**
- * One attempt of {@link OptimisticTransactions}: reads at once, and notes what to write.
- * For the thread that runs the attempt, and only until its end.
+ * One attempt of {@link OptimisticTransactions}: reads at once, and notes its writes. For
+ * the thread that runs the attempt, and only until its end.
  *
  * @since 0.1.0
  */
 public interface OptimisticTransaction {
 
 	/**
-	 * To read with. The keys are watched already: what is read from them is what the
-	 * writes rely on. To write with it would be to write at once, whatever becomes of the
-	 * transaction.
-	 * @return what blocks and throws as every template of Spring Data Redis does
+	 * To read with. The keys are watched already: the writes rely on the values that are
+	 * read from them. Writes by it are done at once, and stay if the transaction fails.
+	 * @return a template that blocks and throws as every one of Spring Data Redis
 	 */
 	RedisOperations<String, String> read();
 
 	/**
-	 * Note what to write when the attempt has returned, all or nothing, and only if none
-	 * of the watched keys has been changed by then.
+	 * Note a write for the time when the attempt has returned, all or nothing, and only
+	 * if none of the watched keys has been changed by then.
 	 * @param writer gives its commands to the operations that it is called with, which
 	 * queue them: they all return {@code null}. Writers are run in the order in which
 	 * they were noted; if one throws, nothing is written
@@ -33,18 +32,18 @@ public interface OptimisticTransaction {
 	void write(Consumer<RedisOperations<String, String>> writer);
 
 	/**
-	 * The code of a transaction: reads, and notes what to write.
+	 * The code of a transaction: reads, and notes its writes.
 	 *
-	 * @param <T> what it returns
+	 * @param <T> the type of its result
 	 */
 	@FunctionalInterface
 	interface Attempt<T extends @Nullable Object> {
 
 		/**
-		 * Read, decide, and note what to write. Run again if others changed a key, with
-		 * nothing left of what the last run noted.
+		 * Read, decide, and note the writes. Run again if others changed a key, without
+		 * the notes of the last run.
 		 * @param transaction this attempt, for this thread and until it returns
-		 * @return what the transaction returns if this is its last attempt
+		 * @return the transaction's result if this is its last attempt
 		 */
 		T run(OptimisticTransaction transaction);
 

@@ -40,8 +40,8 @@ import org.springframework.util.backoff.ExponentialBackOff;
  *
  * <p>
  * Each transaction has a Redis connection of its own. It takes no part in a transaction
- * that surrounds it, be it Spring's or another of these: what it writes is written when
- * {@code execute} returns, and stays if the other one is rolled back.
+ * that surrounds it, be it Spring's or another of these: its writes are done when
+ * {@code execute} returns, and stay if the other one is rolled back.
  *
  * <p>
  * Thread-safe. Not final, so that applications can put aspects around it.
@@ -114,20 +114,20 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	 * Read and write as if alone. Blocks; between attempts it sleeps. No attempt begins
 	 * after the longest time, but one that runs is not ended. How long Redis may take for
 	 * an answer is the connection factory's to say.
-	 * @param <T> what is returned
+	 * @param <T> the type of the result
 	 * @param keys the keys to watch: all that the writes depend on, also those that do
 	 * not exist yet. At least one, none of them {@code null} or empty
-	 * @param attempt reads, and notes what to write. It is <b>run again</b> whenever one
-	 * of the keys was changed before its writes were made, so it should have no other
-	 * effects. If it throws, nothing is written, and what it threw is thrown as it is
-	 * @return what the attempt returned whose writes were made, or that noted none:
-	 * nothing is written then, and Redis is not asked whether what it read still stands
+	 * @param attempt reads, and notes its writes. It is <b>run again</b> whenever one of
+	 * the keys was changed before its writes were made, so it should have no other
+	 * effects. If it throws, nothing is written, and its exception is thrown as it is
+	 * @return the result of the attempt whose writes were made, or that noted none:
+	 * nothing is written then, and Redis is not asked whether its reads still stand
 	 * @throws OptimisticTransactionException if in no attempt, or not in time, the keys
 	 * stayed as they were, or if the thread is interrupted between attempts (its
 	 * interrupt flag is kept). Nothing was written
 	 * @throws LeaseStoreException if Redis refused WATCH, MULTI, EXEC or one of the
-	 * writes, or did not answer. The message tells what was written: nothing, or all but
-	 * what Redis refused as it does not roll back (a command for another type, say), or
+	 * writes, or did not answer. The message tells the writes: none, or all but those
+	 * that Redis refused, as it does not roll back (a command for another type, say), or
 	 * that it is not known as no answer to EXEC came
 	 * @throws IllegalArgumentException if there is no key, or one is {@code null} or
 	 * empty
@@ -250,7 +250,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 			long first = this.backOff.toMillis();
 			ExponentialBackOff pauses = new ExponentialBackOff(first, 2);
 			pauses.setMaxInterval(LONGEST_PAUSE * first);
-			// From the first pause up to twice what the exponential would be.
+			// From the first pause up to twice the exponential one.
 			pauses.setJitter(first);
 			return pauses;
 		}

@@ -14,11 +14,11 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /**
- * Acquires anew for each subscription, when the value is requested. What was acquired
- * goes to the subscriber or, if that has cancelled, back: one of the two, the faster.
- * Reactor's own bridge from futures would hand it, or an error, to global hooks.
+ * Acquires anew for each subscription, when the value is requested. The lease goes to the
+ * subscriber or, if that has cancelled, back: one of the two, the faster. Reactor's own
+ * bridge from futures would hand it, or an error, to global hooks.
  *
- * @param <H> what is acquired
+ * @param <H> the type of the lease
  */
 final class Acquisition<H> extends Mono<H> {
 
@@ -29,7 +29,7 @@ final class Acquisition<H> extends Mono<H> {
 	/**
 	 * Create the acquisition.
 	 * @param start asks; the future's cancellation ends the wait
-	 * @param giveBack releases what is not wanted any more, without blocking
+	 * @param giveBack releases a lease that is not wanted any more, without blocking
 	 */
 	Acquisition(Supplier<CompletableFuture<H>> start, Consumer<H> giveBack) {
 		this.start = start;
@@ -82,8 +82,8 @@ final class Acquisition<H> extends Mono<H> {
 		}
 
 		/**
-		 * Deliver what is acquired on another thread than that which asks, also if it is
-		 * there at once: this one may be an event loop, and what follows may block.
+		 * Deliver the lease on another thread than the caller's, also if it is there at
+		 * once: the caller may be an event loop, and the subscriber may block.
 		 */
 		private void deliver(CompletableFuture<H> started) {
 			Thread asking = Thread.currentThread();

@@ -9,10 +9,10 @@ import reactor.blockhound.BlockHound;
 import reactor.blockhound.integration.BlockHoundIntegration;
 
 /**
- * Tells BlockHound, where an application's tests use it, what is no blocking: a thread
- * that sets or cancels a timer of Holdfast's, gives it a callback to run or a command to
- * the driver of Redis, may wait for another one that does the same, for an instant.
- * Reactor has its own schedulers excepted in the same way. Found as a service.
+ * Exempts calls from BlockHound, where an application's tests use it: a thread that sets
+ * or cancels a timer of Holdfast's, gives it a callback to run or a command to the driver
+ * of Redis, may wait for another one that does the same, for an instant. Reactor has its
+ * own schedulers excepted in the same way. Found as a service.
  *
  * @since 0.1.0
  */

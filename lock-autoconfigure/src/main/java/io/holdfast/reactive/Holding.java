@@ -14,10 +14,10 @@ import reactor.core.publisher.Mono;
 /**
  * Holds something around reactive chains: acquired anew for each subscription, kept until
  * its completion, error or cancellation, released once. Signals that end a chain come
- * when the release was sent or, if they depend on its result, answered. What the services
- * and annotated methods have in common; applications use these.
+ * when the release was sent or, if they depend on its result, answered. Common part of
+ * the services and annotated methods; applications use these.
  *
- * @param <H> what is held: a lease, or what knows one
+ * @param <H> the type of the lease, or of an object that knows one
  * @since 0.1.0
  */
 public abstract class Holding<H> {
@@ -25,28 +25,28 @@ public abstract class Holding<H> {
 	/**
 	 * Acquire without blocking.
 	 * @param context the leases that the subscriber runs under
-	 * @return what is held, to come; cancelled to give up
+	 * @return the lease to come; cancelled to give up
 	 */
 	protected abstract CompletableFuture<H> acquire(LeaseContext context);
 
 	/**
 	 * Return the lease that the chain runs under.
-	 * @param held what was acquired
+	 * @param held the lease
 	 * @return its lease
 	 */
 	protected abstract Lease lease(H held);
 
 	/**
 	 * Return whether to cancel the chain if the lease is lost.
-	 * @param held what was acquired
+	 * @param held the lease
 	 * @return whether it ends with its lease
 	 */
 	protected abstract boolean endsOnLoss(H held);
 
 	/**
 	 * Release, as the chain has ended, without blocking.
-	 * @param held what was acquired
-	 * @param failure what the chain failed with, or {@code null} if it did not
+	 * @param held the lease
+	 * @param failure the error of the chain, or {@code null}
 	 * @return completed when the release was sent or, if the error depends on its result,
 	 * answered; with the error that the subscriber is to get, or {@code null} for none;
 	 * never fails
@@ -54,7 +54,7 @@ public abstract class Holding<H> {
 	protected abstract CompletableFuture<@Nullable Throwable> end(H held, @Nullable Throwable failure);
 
 	/**
-	 * Return what comes instead of the chain if this was not acquired.
+	 * Return the chain in place of one whose lease was not acquired.
 	 * @param <T> the type of its values
 	 * @param failure why it was not
 	 * @return the failure, if not overridden
@@ -82,7 +82,7 @@ public abstract class Holding<H> {
 							waiveMinHold(held);
 							return ending(held, null);
 						})
-				// What ends with an error of its own has it wrapped.
+				// An error of that chain is wrapped.
 				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error)
 				.onErrorResume(NotAcquired.class, (error) -> instead(error.failure));
 		});

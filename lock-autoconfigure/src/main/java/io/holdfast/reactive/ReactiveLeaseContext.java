@@ -30,19 +30,19 @@ public final class ReactiveLeaseContext {
 	}
 
 	/**
-	 * Run a chain under one more lease, as its innermost: for what was acquired by hand,
+	 * Run a chain under one more lease, as its innermost: for a lease acquired by hand,
 	 * so that requests inside of the chain are nested in it. <pre class="code">
 	 * chain.contextWrite(ReactiveLeaseContext.with(lease))</pre>
 	 * @param lease the lease
-	 * @return what changes Reactor's context
+	 * @return a change of Reactor's context
 	 */
 	public static Function<Context, Context> with(Lease lease) {
 		return (context) -> context.put(LeaseContext.class, of(context).with(lease));
 	}
 
 	/**
-	 * Return what a chain runs under; if nothing is said, what the subscribing thread
-	 * runs under.
+	 * Return the leases of a chain; without any of its own, those of the subscribing
+	 * thread.
 	 */
 	static LeaseContext of(ContextView view) {
 		return view.<LeaseContext>getOrEmpty(LeaseContext.class).orElseGet(LeaseContext::current);

@@ -38,7 +38,7 @@ public final class ReactiveLockService {
 
 	/**
 	 * Create the service.
-	 * @param locks what grants the locks
+	 * @param locks the service that grants the locks
 	 */
 	public ReactiveLockService(LockService locks) {
 		this.locks = locks;
@@ -47,8 +47,8 @@ public final class ReactiveLockService {
 	/**
 	 * Run a chain under a lock, with the defaults.
 	 * @param <T> the type of its value
-	 * @param key what to lock
-	 * @param chain what to do
+	 * @param key the key to lock
+	 * @param chain the work
 	 * @return the chain with its lock, see {@link #withLock(LockRequest, Mono)}
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -66,8 +66,8 @@ public final class ReactiveLockService {
 	 * itself, its own error is passed on. A loss that only the answer to the release
 	 * tells comes too late for the chain: it is told by log and event.
 	 * @param <T> the type of its value
-	 * @param request what to lock, and how
-	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @param request the keys to lock, and the terms
+	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
 	 * @return the chain with its lock
 	 */
 	public <T> Mono<T> withLock(LockRequest request, Mono<T> chain) {
@@ -77,8 +77,8 @@ public final class ReactiveLockService {
 	/**
 	 * Run a chain of many values under a lock, with the defaults.
 	 * @param <T> the type of its values
-	 * @param key what to lock
-	 * @param chain what to do
+	 * @param key the key to lock
+	 * @param chain the work
 	 * @return the chain with its lock, see {@link #withLock(LockRequest, Flux)}
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -91,8 +91,8 @@ public final class ReactiveLockService {
 	 * does. Values and demand are passed on at once, completion and error after the
 	 * release. The lock is kept for as long as the subscriber takes.
 	 * @param <T> the type of its values
-	 * @param request what to lock, and how
-	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @param request the keys to lock, and the terms
+	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
 	 * @return the chain with its lock
 	 */
 	public <T> Flux<T> withLock(LockRequest request, Flux<T> chain) {
@@ -101,7 +101,7 @@ public final class ReactiveLockService {
 
 	/**
 	 * Acquire a lock, with the defaults.
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @return the lease, see {@link #acquire(LockRequest)}
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -110,11 +110,11 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Acquire a lock, to be released by the subscriber, whatever becomes of the chain
-	 * then. Prefer {@link #withLock(LockRequest, Mono) withLock}, which does that. A
-	 * lease that is granted after the cancellation is released. One that was emitted
-	 * before is the subscriber's.
-	 * @param request what to lock, and how
+	 * Acquire a lock, to be released by the subscriber, also if the chain fails. Prefer
+	 * {@link #withLock(LockRequest, Mono) withLock}, which does that. A lease that is
+	 * granted after the cancellation is released. One that was emitted before is the
+	 * subscriber's.
+	 * @param request the keys to lock, and the terms
 	 * @return the lease
 	 */
 	public Mono<LockLease> acquire(LockRequest request) {
@@ -123,7 +123,7 @@ public final class ReactiveLockService {
 
 	/**
 	 * Try once to acquire a lock, without waiting for others.
-	 * @param key what to lock
+	 * @param key the key to lock
 	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
 	 * if another owner holds the key
 	 * @throws IllegalArgumentException if the key is not allowed
@@ -134,7 +134,7 @@ public final class ReactiveLockService {
 
 	/**
 	 * Try to acquire a lock; once, if the request has no wait time.
-	 * @param request what to lock, and how
+	 * @param request the keys to lock, and the terms
 	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
 	 * if others held the key until the wait time was over
 	 */

@@ -32,7 +32,7 @@ public final class ReactiveSemaphoreService {
 
 	/**
 	 * Create the service.
-	 * @param semaphores what grants the permits
+	 * @param semaphores the service that grants the permits
 	 */
 	public ReactiveSemaphoreService(SemaphoreService semaphores) {
 		this.semaphores = semaphores;
@@ -49,7 +49,7 @@ public final class ReactiveSemaphoreService {
 	 * tells comes too late for the chain: it is told by log and event.
 	 * @param <T> the type of its value
 	 * @param request which, how many, and how
-	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
 	 * @return the chain with its permits
 	 */
 	public <T> Mono<T> withPermits(SemaphoreRequest request, Mono<T> chain) {
@@ -63,7 +63,7 @@ public final class ReactiveSemaphoreService {
 	 * as the subscriber takes.
 	 * @param <T> the type of its values
 	 * @param request which, how many, and how
-	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
 	 * @return the chain with its permits
 	 */
 	public <T> Flux<T> withPermits(SemaphoreRequest request, Flux<T> chain) {
@@ -71,10 +71,10 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Acquire permits, to be released by the subscriber, whatever becomes of the chain
-	 * then. Prefer {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does
-	 * that. A lease that is granted after the cancellation is released. One that was
-	 * emitted before is the subscriber's.
+	 * Acquire permits, to be released by the subscriber, also if the chain fails. Prefer
+	 * {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does that. A lease
+	 * that is granted after the cancellation is released. One that was emitted before is
+	 * the subscriber's.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them
 	 */

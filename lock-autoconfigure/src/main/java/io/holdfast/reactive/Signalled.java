@@ -9,10 +9,10 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * A chain of which also that is an error signal what Reactor throws through it because it
- * takes it for fatal, such as a missing class: what is held around the chain would not be
- * released, and the thread that subscribes has no caller to throw it to. Only what is
- * thrown during the subscription can be caught.
+ * A chain that also signals errors which Reactor throws through it as fatal, such as a
+ * missing class: leases around the chain would not be released, and the thread that
+ * subscribes has no caller to throw it to. Only exceptions during the subscription can be
+ * caught.
  *
  * @param <T> the type of the chain's values
  */
@@ -39,7 +39,7 @@ final class Signalled<T> extends FluxOperator<T, T> {
 		}
 	}
 
-	/** Passes all on, and knows what came. */
+	/** Passes all signals on, and notes the end. */
 	private static final class Signals<T> implements CoreSubscriber<T> {
 
 		private final CoreSubscriber<? super T> actual;

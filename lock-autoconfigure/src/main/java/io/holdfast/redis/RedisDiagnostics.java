@@ -34,8 +34,8 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.RedisTemplate;
 
 /**
- * Looks for what may harm leases: what the servers tell of themselves, and which rights
- * the application's user lacks. Changes nothing in Redis. Thread-safe.
+ * Looks for dangers to leases: in the settings of the servers, and in the rights of the
+ * application's user. Changes nothing in Redis. Thread-safe.
  */
 final class RedisDiagnostics {
 
@@ -57,7 +57,7 @@ final class RedisDiagnostics {
 
 	/**
 	 * Begin to look, on a thread of its own, as drivers block.
-	 * @return what was found; fails with {@link StoreCommandException}
+	 * @return the findings; fails with {@link StoreCommandException}
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> start() {
 		CompletableFuture<List<StoreDiagnostic>> findings = new CompletableFuture<>();

@@ -31,7 +31,7 @@ final class RedisInstanceStore implements InstanceStore {
 
 	/**
 	 * The version of all that instances share in Redis: scripts, keys, queue entries,
-	 * messages, and the hash of instances. What changes it is in UPGRADING.md.
+	 * messages, and the hash of instances. Its changes are in UPGRADING.md.
 	 */
 	private static final int PROTOCOL = 2;
 
@@ -39,7 +39,7 @@ final class RedisInstanceStore implements InstanceStore {
 	private static final int OLDEST_PROTOCOL = 2;
 
 	/**
-	 * When it was seen, since when it is there, with whom it shares keys, its info, the
+	 * When it was seen, since when it is there, the prefix of its keys, its info, the
 	 * version of its protocol, and the oldest one that fits it. Version 0 told none, and
 	 * later ones may tell more.
 	 */

@@ -42,7 +42,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** Is looked at, and never there. */
 	private static final String WARM_UP_KEY = "holdfast-warm-up";
 
-	/** Named by what goes to the own channel in a cluster, and never there. */
+	/** Named by messages to the own channel in a cluster; never stored. */
 	private static final String PING_KEY = "holdfast-ping";
 
 	private static final String SUBSCRIBED = "s";
@@ -95,8 +95,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * connected before it is used.
 	 * @param template where Redis is
 	 * @param options how to use it
-	 * @param classLoader the context class loader of its threads, also of those that the
-	 * driver starts at once; {@code null} for that of Holdfast's classes
+	 * @param classLoader the context class loader of its threads, also of threads that
+	 * the driver starts at once; {@code null} for that of Holdfast's classes
 	 * @throws IllegalStateException as the other constructor
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options, @Nullable ClassLoader classLoader) {
@@ -243,7 +243,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
-		// Who asks for too long a lease is told so by its own request, not by a release.
+		// Too long a lease is refused to its own request, not to a release.
 		AcquireCommand allowed = (next != null && this.options.allows(next.leaseMillis())) ? next : null;
 		return this.commands.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
 	}
@@ -261,7 +261,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
-		// What the scripts take as the exact time.
+		// Exact time, for the scripts.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
 		long sentAt = System.nanoTime();
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> {

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * The connection is not that of the grants, and may by then lead to another server. So it
- * first looks whether each grant stands where it asks, and writes something there: what
- * it writes comes after the grants, and WAIT on the same connection waits for it.
+ * first looks whether each grant stands where it asks, and writes something there: the
+ * write comes after the grants, and WAIT on the same connection waits for it.
  */
 final class ReplicaConfirmations implements AutoCloseable {
 
@@ -38,7 +38,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	/** So many grants by one script; then Redis serves others. */
 	private static final int MAX_BATCH = 500;
 
-	/** What Redis gets to answer when the time of WAIT is over. */
+	/** Time for Redis to answer when the time of WAIT is over. */
 	private static final long ANSWER_MILLIS = 1000;
 
 	private final Supplier<Connection> connector;
@@ -58,7 +58,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	private volatile boolean closed;
 
-	/** Whether the last WAIT was in vain. Confined to who sends. */
+	/** Whether the last WAIT was in vain. Confined to the sender. */
 	private boolean missing;
 
 	/**
@@ -87,7 +87,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * @param command the command that asks; given up when the result is
 	 * @param key where it is kept
 	 * @param permits whether permits are asked for, not an exclusive lock
-	 * @param holder what Redis has there if it was granted
+	 * @param holder the value there if it was granted
 	 * @return the command's answer; fails with an
 	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if it was granted and
 	 * is not confirmed in time
@@ -117,7 +117,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 		List<Grant> batch = take();
 		while (batch.isEmpty()) {
 			this.sending.set(false);
-			// Who came before that has left it to this one.
+			// Callers that came before have left it to this one.
 			if (this.waiting.isEmpty() || !this.sending.compareAndSet(false, true)) {
 				return;
 			}
@@ -153,7 +153,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 		List<Grant> batch = new ArrayList<>();
 		Grant next = this.waiting.poll();
 		while (next != null) {
-			// Those that were given up need not be confirmed.
+			// Abandoned ones need not be confirmed.
 			if (!next.isDone()) {
 				batch.add(next);
 			}
@@ -198,7 +198,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 					settle(batch, answer);
 				}
 				else {
-					// Whatever is still to come there is not for the next ones.
+					// Late answers on that connection are not for the next batch.
 					open.close();
 					fail(batch, error);
 				}
@@ -314,7 +314,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 		@Override
 		public boolean cancel(boolean mayInterruptIfRunning) {
-			// First, as what depends on this may send the next command.
+			// First, as its users may send the next command.
 			this.command.cancel(mayInterruptIfRunning);
 			return super.cancel(mayInterruptIfRunning);
 		}

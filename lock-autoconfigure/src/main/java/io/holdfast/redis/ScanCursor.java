@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * The place of a walk over all keys.
  *
  * @param slot in a cluster, the first slot of the node that it is on
- * @param position what SCAN said; 0 before the first step on a node, and after the last
+ * @param position the cursor of SCAN; 0 before the first step on a node, and after the
+ * last
  */
 record ScanCursor(int slot, String position) {
 
@@ -23,8 +24,8 @@ record ScanCursor(int slot, String position) {
 
 	/**
 	 * Return where to go on.
-	 * @param text what was told as the end of a page, and {@link #check checked}, or
-	 * {@code null} to begin
+	 * @param text the end of the page before, {@link #check checked}, or {@code null} to
+	 * begin
 	 * @param firstSlot the first slot of the first node
 	 */
 	static ScanCursor of(@Nullable String text, int firstSlot) {
@@ -36,8 +37,8 @@ record ScanCursor(int slot, String position) {
 	}
 
 	/**
-	 * Refuse what is no cursor.
-	 * @param text what was told as the end of a page, or {@code null} to begin
+	 * Refuse a text that is no cursor.
+	 * @param text the end of the page before, or {@code null} to begin
 	 * @param lastSlot the last slot that there is, 0 without a cluster
 	 * @throws IllegalArgumentException if no page ends like that
 	 */
@@ -53,7 +54,7 @@ record ScanCursor(int slot, String position) {
 
 	/**
 	 * Return where to go on after a step.
-	 * @param next what SCAN said
+	 * @param next the cursor of SCAN
 	 * @param slots the first slots of all nodes, in their order
 	 * @return the text of the cursor, or {@code null} if the step was the last one
 	 */

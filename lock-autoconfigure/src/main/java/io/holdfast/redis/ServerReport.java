@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisServerCommands;
 
 /**
- * Report of what may harm leases, as the servers behind a connection tell it: whether
- * they throw keys away, and whether replicas are missing.
+ * Report of dangers to leases by the servers behind a connection: whether they throw keys
+ * away, and whether replicas are missing.
  */
 final class ServerReport {
 
@@ -31,7 +31,7 @@ final class ServerReport {
 	 * @param commands asks the servers
 	 * @param reasonForReplicas why a master is to have replicas, or {@code null} if
 	 * nothing says so
-	 * @param minReplicas how many replicas are to confirm what is granted
+	 * @param minReplicas how many replicas are to confirm grants
 	 */
 	ServerReport(RedisServerCommands commands, @Nullable String reasonForReplicas, int minReplicas) {
 		this.commands = commands;
@@ -41,8 +41,8 @@ final class ServerReport {
 
 	/**
 	 * Ask the servers. Blocks.
-	 * @return what was found
-	 * @throws RuntimeException what the driver throws if they are not reached
+	 * @return the findings
+	 * @throws RuntimeException of the driver, if they are not reached
 	 */
 	List<StoreDiagnostic> findings() {
 		try {
@@ -126,9 +126,10 @@ final class ServerReport {
 	}
 
 	/**
-	 * Take apart what nodes of a cluster tell, whose names are put before their words.
-	 * @param told what was told, by {@code word} or {@code host:port.word}
-	 * @return what each one told, by words for it in a sentence: empty if there is one
+	 * Take apart the answers of a cluster's nodes, whose names are put before their
+	 * words.
+	 * @param told the answers, by {@code word} or {@code host:port.word}
+	 * @return the answers of each one, by its name in a sentence: empty if there is one
 	 */
 	private static Map<String, Properties> byServer(@Nullable Properties told) {
 		Map<String, Properties> servers = new TreeMap<>();

@@ -17,12 +17,12 @@ import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what the scripts that look reply of holders and queues. A holder that was written
- * by another program, or damaged, is none of an instance; in a queue it is left out.
+ * Reads the replies of inspections: holders and queues. A holder that was written by
+ * another program, or damaged, is none of an instance; in a queue it is left out.
  */
 final class StandingReplies {
 
-	/** The token, of permits how many, and what matters to the scripts only. */
+	/** The token, of permits how many, and a part for the scripts only. */
 	private static final Pattern PERMITS = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
 
 	/** The token of a reader, or of one that waits, with its claim and mode. */

@@ -12,7 +12,7 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells from keys in Redis what they are of: the reverse of {@link RedisKeys} and
+ * Finds the resources of keys in Redis: the reverse of {@link RedisKeys} and
  * {@link PermitKeys}.
  */
 final class StoredKeys {
@@ -34,8 +34,8 @@ final class StoredKeys {
 	}
 
 	/**
-	 * Return what SCAN is to look for. Companions begin with a brace, so the prefix may
-	 * be inside of the key.
+	 * Return the pattern for SCAN. Companions begin with a brace, so the prefix may be
+	 * inside of the key.
 	 * @return a pattern that matches all keys of the family, and perhaps others
 	 */
 	String pattern() {
@@ -43,7 +43,7 @@ final class StoredKeys {
 	}
 
 	/**
-	 * Return what a key is a trace of.
+	 * Return the resource that a key is a trace of.
 	 * @return the find, or {@code null} if it is none of this family
 	 */
 	@Nullable Find find(String stored) {

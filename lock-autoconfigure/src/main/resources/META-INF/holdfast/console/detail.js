@@ -69,9 +69,9 @@ export class DetailView {
 			: [["Permits used", one.used + (one.limit === undefined ? "" : " of " + one.limit)],
 				["Limit", one.limitSet ? "set by an operator" : "as configured"]]);
 		const mode = (each) => each.permits !== undefined ? count(each.permits, "permit") : each.mode?.toLowerCase() ?? "";
-		table("detail-holders", "Held by " + count(one.holderCount, "holder"), ["Instance", "As", "Thread", "Name", "For",
+		table("detail-holders", "Held by " + count(one.holderCount, "holder"), ["Instance", "As", "Thread", "Name", "Note", "For",
 			"Since (UTC)", "Lease left"], one.holders.map((holder) => [this.#instances.of(holder), mode(holder),
-			holder.thread ?? "–", holder.name ?? "–", ...since(holder), holder.ttlMillis < 0 ? "no end" : duration(holder.ttlMillis)]));
+			holder.thread ?? "–", holder.name ?? "–", holder.note ?? "–", ...since(holder), holder.ttlMillis < 0 ? "no end" : duration(holder.ttlMillis)]));
 		const waiters = [...one.queue, ...(one.inside ?? []).map((waiter) => ({ ...waiter, inside: true }))];
 		table("detail-queue", one.queueLength + " in the queue" + (one.inside?.length ? ", " + one.inside.length
 			+ " behind them in their instances" : ""), ["Place", "Instance", "As", "Thread", "Name", "Waits for",

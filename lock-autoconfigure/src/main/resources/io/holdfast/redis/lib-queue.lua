@@ -375,14 +375,14 @@ local function enqueue(token, what, limit, claim, mode, own, score)
   local entry = isLock and token .. ':' .. claim .. ':' .. what .. mode
       or table.concat({ token, what, claim, limit, mode }, ':')
   if entry ~= own then
-    local tail = not score and waiting > 0 and redis.call('ZRANGE', queueKey, -1, -1, 'WITHSCORES')[2]
+    local tail = not score and redis.call('ZRANGE', queueKey, -1, -1, 'WITHSCORES')[2]
     redis.call('ZADD', queueKey, score or integer(math.max(now, (tail or 0) + 1)), entry)
-    waiting = waiting + 1
-  end
-  if own and entry ~= own then
-    -- It waits in another way now. Not before: an empty set would be gone, and its expiry with it.
-    redis.call('ZREM', queueKey, own)
-    waiting = waiting - 1
+    if own then
+      -- It waits in another way now. Not before: an empty set would be gone, and its expiry with it.
+      redis.call('ZREM', queueKey, own)
+    else
+      waiting = waiting + 1
+    end
   end
   keep(token, entry, claim)
 end

@@ -208,12 +208,12 @@ class LocksEndpointTests {
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
 		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
-		assertThat(third.queue()).extracting(ResourceDescriptor.Waiter::instance).containsExactly(ownId);
+		assertThat(third.queue()).extracting(ResourceDescriptor.WaiterDescriptor::instance).containsExactly(ownId);
 		assertThat(third.queueLength()).isEqualTo(1);
 		ResourceDescriptor foreign = view.fleet().locks().get(5);
 		assertThat(foreign.fencingToken()).isNull();
-		assertThat(foreign.holders())
-			.containsExactly(new ResourceDescriptor.Holder(null, true, LockMode.EXCLUSIVE, null, -1, null, null, null));
+		assertThat(foreign.holders()).containsExactly(
+				new ResourceDescriptor.Holder(null, true, LockMode.EXCLUSIVE, null, -1, null, null, null, null));
 		FleetDescriptor page = this.endpoint.locks(null, 4).fleet();
 		assertThat(page.locks()).hasSize(4);
 		page = this.endpoint.locks(page.cursor(), 4).fleet();

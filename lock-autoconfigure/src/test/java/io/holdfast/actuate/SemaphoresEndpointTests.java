@@ -92,7 +92,7 @@ class SemaphoresEndpointTests {
 			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::permits)
 			.containsExactlyInAnyOrder(tuple(ownId, 2), tuple(otherId, 1));
 		assertThat(semaphore.queue())
-			.extracting(ResourceDescriptor.Waiter::instance, ResourceDescriptor.Waiter::permits)
+			.extracting(ResourceDescriptor.WaiterDescriptor::instance, ResourceDescriptor.WaiterDescriptor::permits)
 			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
 	}
 

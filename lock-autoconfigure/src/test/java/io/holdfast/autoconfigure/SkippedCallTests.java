@@ -82,8 +82,8 @@ class SkippedCallTests {
 	private final MeterRegistry meters;
 
 	SkippedCallTests(TestRedis redis) {
-		this.holder = TestApplication.start(redis, Application.class);
-		this.other = TestApplication.start(redis, Application.class);
+		this.holder = TestApplication.start(redis, Application.class, "spring.application.name=warehouse");
+		this.other = TestApplication.start(redis, Application.class, "spring.application.name=shop");
 		this.jobs = this.other.getBean(Jobs.class);
 		this.meters = this.other.getBean(MeterRegistry.class);
 	}
@@ -94,6 +94,8 @@ class SkippedCallTests {
 		this.held.add(locks.acquireAsync(LockRequest.of("job")).join());
 		this.held.add(locks.acquireAsync(LockRequest.of("read").mode(LockMode.READ)).join());
 		this.held.add(semaphores(this.holder).acquireAsync(SemaphoreRequest.of("permit", 1)).join());
+		await("the names of instances").until(this::isHolderNamed);
+		this.meters.clear();
 		this.lines.start();
 		this.logger.addAppender(this.lines);
 		this.logger.setLevel(Level.DEBUG);
@@ -104,6 +106,14 @@ class SkippedCallTests {
 		this.logger.setLevel(this.level);
 		this.logger.detachAppender(this.lines);
 		this.held.forEach(Lease::close);
+	}
+
+	private boolean isHolderNamed() {
+		LockRequest request = LockRequest.of("job").waitTime(Duration.ZERO);
+		return this.other.getBean(LockService.class).acquireAsync(request).handle((lease, failure) -> {
+			assertThat(failure).isInstanceOf(LockNotAcquiredException.class);
+			return ((LockNotAcquiredException) failure).getHolder() != null;
+		}).join();
 	}
 
 	private static SemaphoreService semaphores(ConfigurableApplicationContext instance) {
@@ -147,7 +157,7 @@ class SkippedCallTests {
 		assertThat(line).startsWith("Skipped ")
 			.contains("'" + skipped.key() + "'")
 			.containsPattern(
-					" was not acquired after .*\\. Holder: instance [0-9a-f]{8}(, fencing token [1-9][0-9]*)?, for [1-9][0-9]* ms if not renewed$");
+					" was not acquired after .*\\. Holder: instance [0-9a-f]{8} \\(application warehouse, host \\S+, process [0-9]+\\)(, fencing token [1-9][0-9]*)?, for [1-9][0-9]* ms if not renewed$");
 		assertThat(count(skipped.meter(), "skipped")).isOne();
 		assertThat(count(skipped.meter(), "timed_out")).isZero();
 	}
@@ -160,7 +170,8 @@ class SkippedCallTests {
 			assertThat(CompletableFuture.supplyAsync(this.jobs::held, (call) -> new Thread(call).start()).join())
 				.isNull();
 			assertThat(line("Jobs.held: "))
-				.contains(". Holder: this instance, thread '" + thread + "', fencing token ");
+				.containsPattern("\\. Holder: this instance \\(application shop, host \\S+, process [0-9]+\\), thread '"
+						+ thread + "', fencing token ");
 		});
 	}
 

@@ -160,6 +160,7 @@ class StartFailureTests {
 					holdfast.aop.order           | 2147483647    | it must be at least -2147483647 and at most 2147483646
 					holdfast.lock.fair           | true          | this property was removed. Delete it:
 					holdfast.lock.keep-warm      | 50ms          | this property was removed. Delete it:
+					holdfast.lock.keep-warm      | ${nowhere}    | this property was removed. Delete it:
 					holdfast.enabled             | flase           | it must be true or false
 					holdfast.aop.enabled         | on            | it must be true or false
 					spring.lifecycle.timeout-per-shutdown-phase | long | 'long' is not a valid duration

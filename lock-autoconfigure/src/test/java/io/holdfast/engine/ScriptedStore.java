@@ -240,7 +240,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 			@Override
 			public CompletableFuture<List<Member>> members(Duration retention, int most) {
-				return send("members");
+				return CompletableFuture.completedFuture(List.of());
 			}
 
 			@Override

@@ -7,7 +7,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.actuate.FleetDescriptor.Found;
+import io.holdfast.actuate.FleetDescriptor.Counts;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.SemaphoresEndpoint;
@@ -110,8 +110,8 @@ class FleetSearchTests {
 			.until(() -> counts(search(search, null, null, null, null)).complete());
 	}
 
-	private static Found counts(UsageDescriptor found) {
-		Found counts = found.fleet().found();
+	private static Counts counts(UsageDescriptor found) {
+		Counts counts = found.fleet().found();
 		assertThat(counts).isNotNull();
 		return counts;
 	}
@@ -130,7 +130,7 @@ class FleetSearchTests {
 		assertThat(keys(found)).containsExactly("Order:1");
 		assertThat(found.held()).hasSize(1);
 		assertThat(counts(found))
-			.extracting(Found::matching, Found::total, Found::held, Found::waiting, Found::complete)
+			.extracting(Counts::matching, Counts::total, Counts::held, Counts::waiting, Counts::complete)
 			.containsExactly(1, 5_000, 5_000, 499L, true);
 		UsageDescriptor contended = search("STOCK", State.CONTENDED, null, null, 10);
 		assertThat(counts(contended).matching()).isEqualTo(499);
@@ -179,7 +179,7 @@ class FleetSearchTests {
 		UsageDescriptor found = this.semaphores.semaphores(null, null, null, "CARR", null, null, null);
 		assertThat(found.fleet().semaphores()).extracting(ResourceDescriptor::key).containsExactly("carrier");
 		assertThat(found.held()).hasSize(1);
-		assertThat(found.fleet().found()).isNotNull().extracting(Found::matching, Found::total).containsExactly(1, 2);
+		assertThat(found.fleet().found()).isNotNull().extracting(Counts::matching, Counts::total).containsExactly(1, 2);
 		UsageDescriptor one = this.semaphores.semaphores(null, null, "geocoder", null, null, null, null);
 		assertThat(one.fleet().semaphores()).singleElement()
 			.satisfies(
@@ -211,7 +211,7 @@ class FleetSearchTests {
 		long start = System.nanoTime();
 		UsageDescriptor found = search("0999", State.CONTENDED, null, Order.AGE, null);
 		long millis = (System.nanoTime() - start) / 1_000_000;
-		assertThat(counts(found)).extracting(Found::matching, Found::total).containsExactly(11, 100_000);
+		assertThat(counts(found)).extracting(Counts::matching, Counts::total).containsExactly(11, 100_000);
 		assertThat(keys(found)).startsWith("stock:099990");
 		assertThat(millis).isLessThan(2_000);
 	}

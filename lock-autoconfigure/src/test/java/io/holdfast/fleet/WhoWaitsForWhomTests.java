@@ -127,7 +127,7 @@ class WhoWaitsForWhomTests {
 		});
 		// It waits inside of the instance that holds the lock, and not in Redis.
 		assertThat(stock.queue()).isEmpty();
-		assertThat(stock.inside()).extracting(ResourceDescriptor.Waiter::thread).containsExactly("second");
+		assertThat(stock.inside()).extracting(ResourceDescriptor.WaiterDescriptor::thread).containsExactly("second");
 		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
 		ResourceDescriptor blocked = this.endpoint.lock("blocker");
 		assertThat(blocked.holders()).singleElement()
@@ -135,7 +135,7 @@ class WhoWaitsForWhomTests {
 					ResourceDescriptor.Holder::name)
 			.containsExactly(this.own, Thread.currentThread().getName(), "block");
 		assertThat(blocked.queue()).singleElement()
-			.extracting(ResourceDescriptor.Waiter::instance, ResourceDescriptor.Waiter::thread)
+			.extracting(ResourceDescriptor.WaiterDescriptor::instance, ResourceDescriptor.WaiterDescriptor::thread)
 			.containsExactly(other, "seller");
 		assertThat(blocked.inside()).isEmpty();
 		blocker.release();

@@ -34,10 +34,11 @@ public final class PreviousVersion {
 	/**
 	 * The last commit before the scripts, or what instances send each other, were changed
 	 * within this version of the protocol; the workers of the tests must be able to use
-	 * its API. Empty while there is none: then this version takes its place. Another one
-	 * can be named for the tests' JVM by {@code -Dholdfast.test.previous}.
+	 * its API. Another one can be named for the tests' JVM by
+	 * {@code -Dholdfast.test.previous}.
 	 */
-	private static final String COMMIT = System.getProperty("holdfast.test.previous", "");
+	private static final String COMMIT = System.getProperty("holdfast.test.previous",
+			"ba301390353ac2a379cb0786b05efdce60738692");
 
 	private static final String MODULE = "lock-autoconfigure/src/main";
 
@@ -49,7 +50,7 @@ public final class PreviousVersion {
 	 * Builds it if that was not done before.
 	 */
 	public static String classPath() throws IOException, InterruptedException {
-		return COMMIT.isEmpty() ? System.getProperty("java.class.path") : classPath(COMMIT);
+		return classPath(COMMIT);
 	}
 
 	/** Return the class path of the tests, with version 1 of the protocol. */

@@ -4,10 +4,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Map;
+import java.util.Objects;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.LockStatus;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.json.JsonMapper;
@@ -30,9 +32,6 @@ class SettingsEditor {
 	private static final String LOCK = "settings";
 
 	private static final String SETTINGS_KEY = "shop:settings";
-
-	/** The editor. Written and removed only under the lock. */
-	private static final String EDITING_KEY = "shop:settings:editing";
 
 	private final LockService locks;
 
@@ -83,15 +82,11 @@ class SettingsEditor {
 				.waitTime(Duration.ZERO)
 				.leaseTime(this.properties.editingLease())
 				.maxHold(this.properties.editingTime())
-				.reentrant(false))
+				.reentrant(false)
+				.note(editor))
 			.orElseThrow(() -> conflict("Cannot open the settings: " + whoEdits()));
-		Instant now = Instant.now().truncatedTo(ChronoUnit.SECONDS);
-		Editing editing = new Editing(editor, now,
-				now.plus(this.properties.editingTime()).plus(this.properties.editingLease()), instance());
+		Editing editing = editing(editor, this.locks.status(LOCK));
 		this.open = new Open(editing, lease);
-		this.redis.opsForValue()
-			.set(EDITING_KEY, this.json.writeValueAsString(editing),
-					this.properties.editingTime().plus(this.properties.editingLease()));
 		return editing;
 	}
 
@@ -132,22 +127,27 @@ class SettingsEditor {
 
 	private void close(Open mine) {
 		this.open = null;
-		try (LockLease lease = mine.lease()) {
-			if (lease.isHeld()) {
-				this.redis.delete(EDITING_KEY);
-			}
-		}
+		// The next one may come to another instance at once.
+		mine.lease().release();
 	}
 
+	/** Only the instance of the editor knows the name, and is asked. */
 	private @Nullable Editing editing() {
-		String text = this.redis.opsForValue().get(EDITING_KEY);
-		return (text != null && this.locks.status(LOCK).isLocked()) ? this.json.readValue(text, Editing.class) : null;
+		LockStatus status = this.locks.status(LOCK);
+		String editor = status.note();
+		return (editor != null) ? editing(editor, status) : null;
+	}
+
+	private Editing editing(String editor, LockStatus status) {
+		Instant since = Objects.requireNonNullElseGet(status.since(), Instant::now).truncatedTo(ChronoUnit.SECONDS);
+		return new Editing(editor, since,
+				since.plus(this.properties.editingTime()).plus(this.properties.editingLease()));
 	}
 
 	private String whoEdits() {
 		Editing editing = editing();
-		return (editing == null) ? "no editor has them right now" : editing.editor() + " has been editing them since "
-				+ editing.since() + " at instance " + editing.instance();
+		return (editing == null) ? "no editor has them right now"
+				: editing.editor() + " has been editing them since " + editing.since();
 	}
 
 	private String instance() {
@@ -173,9 +173,8 @@ class SettingsEditor {
 	 * @param editor who edits
 	 * @param since when it was opened
 	 * @param until when it ends at the latest if it is not closed before
-	 * @param instance the port of the instance where it was opened, and has to be closed
 	 */
-	record Editing(String editor, Instant since, Instant until, String instance) {
+	record Editing(String editor, Instant since, Instant until) {
 	}
 
 	/** An editing that was opened here. */

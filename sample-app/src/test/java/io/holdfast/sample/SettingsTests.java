@@ -56,7 +56,7 @@ class SettingsTests {
 			.returnResult()
 			.getResponseBody();
 		assertThat(editing).isNotNull();
-		String whoEdits = "anna has been editing them since " + editing.since() + " at instance " + first.port();
+		String whoEdits = "anna has been editing them since " + editing.since();
 		expectConflict(open(first, "bert"), "Cannot open the settings: " + whoEdits);
 		expectConflict(open(second, "bert"), "Cannot open the settings: " + whoEdits);
 		expectConflict(save(second, "bert", "USD"),

@@ -26,8 +26,8 @@ import org.springframework.web.context.request.RequestAttributes;
 import org.springframework.web.context.request.RequestContextHolder;
 
 /**
- * Endpoint that is the console: a page, its files, and what it may use. All else the page
- * asks of the endpoints {@code locks} and {@code semaphores}. Thread-safe.
+ * Endpoint that is the console: a page, its files, and its links. All else the page asks
+ * of the endpoints {@code locks} and {@code semaphores}. Thread-safe.
  */
 @WebEndpoint(id = "holdfast", defaultAccess = Access.READ_ONLY)
 class ConsoleEndpoint {
@@ -67,7 +67,7 @@ class ConsoleEndpoint {
 	}
 
 	/**
-	 * A file of the page, or what the page may use.
+	 * A file of the page, or its links.
 	 * @param file the name of the file, or {@code settings}
 	 * @return the file, or {@code null} if there is none of that name
 	 */

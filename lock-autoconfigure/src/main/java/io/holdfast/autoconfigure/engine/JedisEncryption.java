@@ -30,7 +30,7 @@ public final class JedisEncryption {
 	 * Apply the SSL bundle of the application's Redis to its Jedis connections.
 	 * @param application the application's connections
 	 * @param beans where the bundle is
-	 * @return connections by Lettuce to the same Redis, or what was given if there is no
+	 * @return connections by Lettuce to the same Redis, or the given ones if there is no
 	 * bundle to apply
 	 */
 	public static RedisConnectionFactory applied(RedisConnectionFactory application, BeanFactory beans) {

@@ -41,17 +41,15 @@ import org.springframework.core.env.Environment;
 
 /**
  * Connects every engine of the context with the application: observers that are beans are
- * told what happens, lost leases are published as events, threads have the class loader
- * of the application, and the instance has a name for those who watch the fleet. Gives
- * services the application's namespace of keys, and has limits of semaphores compared
- * with those of other instances. Comes before post-processors of the application, which
- * may need a service.
+ * notified, lost leases are published as events, threads have the class loader of the
+ * application, and the instance has a name for operators. Gives services the
+ * application's namespace of keys, and has limits of semaphores compared with those of
+ * other instances. Comes before post-processors of the application, which may need a
+ * service.
  */
 public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
-
-	private static final String UNKNOWN = "unknown";
 
 	/** Long enough for others to ask, and for short programs to be over. */
 	private static final Duration COMPARISON_DELAY = Duration.ofSeconds(10);
@@ -87,7 +85,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		this.environment = environment;
 	}
 
-	/** Before there is a proxy, which may hide what the bean is. */
+	/** Before there is a proxy, which may hide the bean's type. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof LeaseEngine engine) {
@@ -189,7 +187,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	}
 
 	private InstanceInfo info() {
-		return new InstanceInfo(this.environment.getProperty("spring.application.name", UNKNOWN), host(),
+		return new InstanceInfo(this.environment.getProperty("spring.application.name", InstanceInfo.UNKNOWN), host(),
 				ProcessHandle.current().pid());
 	}
 
@@ -200,7 +198,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		// Not in the common pool, whose threads may all be waiting for the request.
 		return BlockingWait.join(CompletableFuture
 			.supplyAsync(LeaseEngineConfigurer::lookUpHost, (task) -> threads.start(task, "holdfast-host"))
-			.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
+			.completeOnTimeout(InstanceInfo.UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
 	}
 
 	private static String lookUpHost() {
@@ -208,7 +206,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			return InetAddress.getLocalHost().getHostName();
 		}
 		catch (UnknownHostException ex) {
-			return UNKNOWN;
+			return InstanceInfo.UNKNOWN;
 		}
 	}
 

@@ -94,7 +94,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 		return PHASE;
 	}
 
-	/** Pausing is no end of work: what is held is kept. */
+	/** Pausing is no end of work: leases are kept. */
 	@Override
 	public boolean isPauseable() {
 		return false;

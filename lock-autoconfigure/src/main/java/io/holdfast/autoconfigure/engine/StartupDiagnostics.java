@@ -11,8 +11,8 @@ import org.springframework.context.event.ContextRefreshedEvent;
 
 /**
  * Tells, when a context has started, where its leases are kept and how waiters are woken.
- * Has the stores examined once, in the background, and warns of what is found; not
- * before, as engines open no connection until they are started.
+ * Has the stores examined once, in the background, and warns of the findings; not before,
+ * as engines open no connection until they are started.
  */
 public final class StartupDiagnostics implements ApplicationListener<ContextRefreshedEvent> {
 

@@ -1,6 +1,6 @@
 /**
- * Beans around engines: what connects them with the application, and starts, examines and
- * stops them.
+ * Beans around engines, which connect them with the application, start, examine and stop
+ * them.
  */
 @NullMarked
 package io.holdfast.autoconfigure.engine;

@@ -40,7 +40,7 @@ final class EarlyBeans implements BeanPostProcessor {
 	}
 
 	private void check(String beanName, Class<?> type) {
-		List<String> unguarded = AnnotatedMethods.find(type, AnnotatedMethods::isGuarded);
+		List<String> unguarded = AnnotatedBeanMethods.find(type, AnnotatedBeanMethods::isGuarded);
 		if (!unguarded.isEmpty()) {
 			throw new InvalidDeclarationException("Annotated methods of bean '" + beanName
 					+ "' would run without locks and permits, as it is created before they can be added: "

@@ -33,7 +33,8 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 				|| this.context.getBeanNamesForType(LeaseBeanPostProcessor.class, false, false).length > 0) {
 			return;
 		}
-		List<String> unguarded = AnnotatedMethods.find(this.context.getBeanFactory(), AnnotatedMethods::isGuarded)
+		List<String> unguarded = AnnotatedBeanMethods
+			.find(this.context.getBeanFactory(), AnnotatedBeanMethods::isGuarded)
 			.toList();
 		if (!unguarded.isEmpty()) {
 			logger.warn("Annotated methods run without locks and permits, as Holdfast's auto-configuration is not part "

@@ -10,15 +10,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.LockHolder;
+import io.holdfast.NotAcquiredException;
 import io.holdfast.async.BoundedExecutor;
 import io.holdfast.async.PromptAction;
 import io.holdfast.engine.observe.CompositeObserver;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -79,6 +84,9 @@ public final class EngineContext {
 
 	/** Without it leases may be asked for. */
 	private volatile @Nullable Admission admission;
+
+	/** The registered instances by their ids. */
+	private volatile Function<String, @Nullable LockHolder> holders = (instanceId) -> null;
 
 	/** Drawn at each start; {@code null} before the first one. */
 	private volatile @Nullable String instanceId;
@@ -179,6 +187,37 @@ public final class EngineContext {
 	/** Grant nothing new any more, or grant again. */
 	public void setClosed(boolean closed) {
 		this.closed = closed;
+	}
+
+	/** Set the register that names holders by the ids of their instances. */
+	public void nameHoldersBy(Function<String, @Nullable LockHolder> register) {
+		this.holders = register;
+	}
+
+	/**
+	 * Return the name of an instance.
+	 * @return the instance; {@code null} if the register does not have it
+	 */
+	public @Nullable LockHolder holder(String instanceId) {
+		return this.holders.apply(instanceId);
+	}
+
+	/**
+	 * Return the exception for a wait that timed out.
+	 * @param owner the id of the instance that holds a lock exclusively, or {@code null}
+	 * @param foreign whether a client other than Holdfast holds it
+	 */
+	public NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable String owner,
+			boolean foreign) {
+		if (owner == null) {
+			return EngineExceptions.timedOut(request, waitedNanos, foreign ? "a client other than Holdfast" : "others",
+					null);
+		}
+		LockHolder holder = holder(owner);
+		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))
+				? "application '" + holder.application() + "'" : "instance " + Tokens.shown(owner);
+		boolean own = isStarted() && owner.equals(instanceId());
+		return EngineExceptions.timedOut(request, waitedNanos, own ? heldBy + " (this instance)" : heldBy, holder);
 	}
 
 	/** Set the admission that requests for leases need. */

@@ -19,11 +19,11 @@ import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * Finds threads that wait for each other's locks in a circle. A thread that waits for a
- * lock waits for all who hold it; what belongs to no thread waits for no other.
+ * lock waits for all its holders; a request of no thread waits for no other.
  *
  * <p>
- * The graph of who waits for whom: R. C. Holt, <em>Some Deadlock Properties of Computer
- * Systems</em>, ACM Computing Surveys 4 (1972).
+ * The graph of waits: R. C. Holt, <em>Some Deadlock Properties of Computer Systems</em>,
+ * ACM Computing Surveys 4 (1972).
  */
 final class DeadlockFinder {
 
@@ -73,7 +73,7 @@ final class DeadlockFinder {
 		return cycles;
 	}
 
-	/** Remove nodes, and with them those that lead nowhere else. */
+	/** Remove nodes, and with them the nodes that lead nowhere else. */
 	private void remove(Collection<?> nodes) {
 		Deque<Object> next = new ArrayDeque<>(nodes);
 		while (!next.isEmpty()) {

@@ -38,8 +38,8 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * View of holders and waiters in all instances that share an engine's store: for those
- * who watch. Nothing here contains a token or an instance's id. Its methods block until
+ * View of holders and waiters in all instances that share an engine's store, for
+ * operators. Nothing here contains a token or an instance's id. Its methods block until
  * the store has answered, and throw {@link LeaseStoreException} if it fails. Thread-safe.
  *
  * @since 0.1.0
@@ -90,9 +90,9 @@ public final class Fleet {
 	}
 
 	/**
-	 * Have this instance known to those who watch, from its engine's start on until that
-	 * is shut down. Done in the background. It gets no leases if others do not fit it;
-	 * other trouble is logged once, and harms nothing.
+	 * Show this instance to operators, from its engine's start on until that is shut
+	 * down. Done in the background. It gets no leases if others do not fit it; other
+	 * trouble is logged once, and harms nothing.
 	 * @param info tells of this instance, once; may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
@@ -157,7 +157,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * By what this instance is known to others.
+	 * Public id of this instance.
 	 * @return eight hexadecimal digits, from which its id cannot be told
 	 */
 	public String instance() {
@@ -165,7 +165,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what is told of this instance.
+	 * Return the description of this instance.
 	 * @return its application and so on, or {@code null} if that is not known (yet)
 	 */
 	public @Nullable InstanceInfo info() {
@@ -175,7 +175,7 @@ public final class Fleet {
 
 	/**
 	 * Return the instances that share the store, as far as they are known.
-	 * @return those that said last that they are there, the latest first
+	 * @return the instances, the latest sign of life first
 	 */
 	public List<Member> members() {
 		return answer(
@@ -193,8 +193,8 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what this instance itself holds and waits for. Asks no store, but fails in
-	 * the same way if what is under way does not come back.
+	 * Return the holds and waits of this instance itself. Asks no store, but fails in the
+	 * same way if commands under way are not answered.
 	 * @param key the key of the only thing that is wanted, of which all is looked at, or
 	 * {@code null}
 	 * @return its report
@@ -204,19 +204,19 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what this instance itself holds. Does not wait.
-	 * @return its report without what it waits for, as one that is cut
+	 * Return the holds of this instance itself. Does not wait.
+	 * @return its report without its waits, as one that is cut
 	 */
 	public InstanceReport holds() {
 		return this.reporter.holds();
 	}
 
 	/**
-	 * Return what all instances hold and wait for, as they know it themselves. They are
+	 * Return the holds and waits of all instances, as they know them themselves. They are
 	 * asked, and have a second to answer; an instance that does not receive wake-ups is
 	 * silent. A call during the same question of another thread gets its answers.
-	 * @param key the key that is asked for above all: what is held and waited for of it
-	 * is in a report that is cut, too; or {@code null}
+	 * @param key the most important key: its holds and waits are in a report that is cut,
+	 * too; or {@code null}
 	 * @return their reports
 	 */
 	public FleetReport reports(@Nullable String key) {
@@ -252,8 +252,8 @@ public final class Fleet {
 	 * Threads that wait for each other's locks in a circle: none of them goes on before
 	 * one of them gives up. If there seem to be any the instances are asked again, so
 	 * that waits which ended in between are not taken for a circle.
-	 * @param reports what the instances have reported
-	 * @return the circles; in each one, each waits for who is the next one's waiter
+	 * @param reports the reports of the instances
+	 * @return the circles; in each one, each wait is for the waiter of the next one
 	 */
 	public List<List<ThreadWait>> cycles(FleetReport reports) {
 		return DeadlockFinder.find(reports).isEmpty() ? List.of() : DeadlockFinder.find(reports.lasting(reports(null)));
@@ -261,7 +261,7 @@ public final class Fleet {
 
 	/**
 	 * Some of all that is held or waited for, or has a limit, in no order.
-	 * @param family of what
+	 * @param family the family
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param wanted how many are enough, at least 1; there may be a few more, or fewer if
 	 * they are far between in the store
@@ -296,9 +296,9 @@ public final class Fleet {
 	/**
 	 * Some of all that is held or waited for, or has a limit, and of how much. Looks
 	 * through all of it for a second at most, and goes on there when it is asked again.
-	 * @param family of what
+	 * @param family the family
 	 * @param query which of it
-	 * @param told what instances have reported of keys
+	 * @param told the reports of instances by key
 	 * @return a page as of now, by a catalogue that may be older
 	 */
 	public Found find(Family family, StandingQuery query, Map<String, Told> told) {
@@ -327,9 +327,9 @@ public final class Fleet {
 
 	/**
 	 * Look at one thing.
-	 * @param family what it is
+	 * @param family its family
 	 * @param key its key, as its user named it
-	 * @return what is there
+	 * @return the holders and waiters
 	 */
 	public Standing look(Family family, String key) {
 		return answer(lookAt(family, key, MOST_OF_ONE), "The look at '" + key + "'");
@@ -345,19 +345,20 @@ public final class Fleet {
 	}
 
 	/**
-	 * A page of what there is.
+	 * A page of a family.
 	 *
-	 * @param standings what was found
+	 * @param standings the keys on the page
 	 * @param cursor where the next page begins, or {@code null} if there is none
 	 */
 	public record Standings(List<Standing> standings, @Nullable String cursor) {
 	}
 
 	/**
-	 * A page of what a query matches.
+	 * A page of a query's matches.
 	 *
-	 * @param standings what is there now; of what was released since, nothing is held
-	 * @param late the keys of those that are held and were not renewed in time
+	 * @param standings the keys as they are now; one that was released since has no
+	 * holders
+	 * @param late the held keys that were not renewed in time
 	 * @param matching how many match the query
 	 * @param total how many there are
 	 * @param held how many of them are held

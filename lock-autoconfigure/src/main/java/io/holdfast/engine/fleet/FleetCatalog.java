@@ -21,7 +21,7 @@ import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catalogue of all that the store keeps of one family, for those who search and sort. It
+ * Catalogue of all that the store keeps of one family, for searches and sorted pages. It
  * is written only while it is asked for: each question goes on for a second at most, and
  * gets the last complete one, if there is any. Between two walks over the store there is
  * a rest of nine times as long. Thread-safe.
@@ -48,7 +48,7 @@ final class FleetCatalog {
 
 	// Guarded by 'walking':
 
-	/** What was found by the walk that has not ended, or {@code null}. */
+	/** Findings of the walk that has not ended, or {@code null}. */
 	private @Nullable Map<String, Line> found;
 
 	private @Nullable String cursor;
@@ -71,7 +71,7 @@ final class FleetCatalog {
 	/**
 	 * Find a page. Blocks while the store is asked: for a second, or until others that
 	 * ask for the first time have done so.
-	 * @param told what instances have reported of keys
+	 * @param told the reports of instances by key
 	 */
 	Selection find(StandingQuery query, Map<String, Told> told) {
 		Edition edition = edition();
@@ -164,7 +164,7 @@ final class FleetCatalog {
 	/**
 	 * A page, and how much there is.
 	 *
-	 * @param lines what is on the page
+	 * @param lines the lines of the page
 	 * @param matching how many match the query
 	 * @param total how many there are
 	 * @param held how many of them are held

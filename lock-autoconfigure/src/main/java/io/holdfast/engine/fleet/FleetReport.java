@@ -20,11 +20,16 @@ import org.jspecify.annotations.Nullable;
  * The reports of the instances of a fleet. Their reports are of slightly different
  * moments.
  *
- * @param reports what was reported, that of the instance which asked first
+ * @param reports the reports, that of the asking instance first
  * @param silent the instances that did not report in time
  * @since 0.1.0
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
+
+	/** Return the report of one instance. */
+	public static FleetReport of(InstanceReport report) {
+		return new FleetReport(List.of(report), List.of());
+	}
 
 	/** Return the holds of all instances. */
 	Stream<Entry> holds() {
@@ -37,8 +42,8 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return what was reported of a holder or a waiter.
-	 * @param place who
+	 * Return the report of a holder or a waiter.
+	 * @param place the holder or waiter
 	 * @return the entry, or {@code null} if nothing was reported of it
 	 */
 	public @Nullable Entry find(Place place) {
@@ -51,7 +56,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 
 	/**
 	 * Return the waits inside of instances, without a place in the store.
-	 * @param standing what the store tells of it
+	 * @param standing the key in the store
 	 * @return the waits, in the order of the instances and their own
 	 */
 	public Stream<Entry> inside(Standing standing) {
@@ -60,10 +65,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return what the store does not tell of keys.
-	 * @param family of what
+	 * Return the part of keys that the store does not tell.
+	 * @param family the family
 	 * @param now the time in microseconds since 1970
-	 * @return what was reported, by key
+	 * @return the reports, by key
 	 */
 	public Map<String, Told> told(Family family, long now) {
 		Map<String, Told> told = new HashMap<>();
@@ -81,11 +86,11 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return what was the same when the instances were asked again: between the two times
-	 * all of it was so at once. A number alone does not tell, since one thread may go on
-	 * with that of another.
-	 * @param later what they reported then
-	 * @return what is in both
+	 * Return the part that was the same when the instances were asked again: between the
+	 * two times all of it was so at once. A number alone does not tell, since one thread
+	 * may go on with that of another.
+	 * @param later the second reports
+	 * @return the common part
 	 */
 	FleetReport lasting(FleetReport later) {
 		Set<Same> holds = later.holds().map(Same::of).collect(Collectors.toSet());
@@ -98,7 +103,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Summary of what instances report of one key.
+	 * Summary of the instances' reports of one key.
 	 *
 	 * @param waits how many wait, in the queue or inside of their instances, at least
 	 * @param since since when it is held by its oldest reader, in microseconds since

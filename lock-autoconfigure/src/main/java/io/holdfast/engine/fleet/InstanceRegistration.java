@@ -3,18 +3,23 @@ package io.holdfast.engine.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
+import io.holdfast.LockHolder;
 import io.holdfast.async.CallResult;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.Tokens;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +41,9 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
+	/** More instances have no names. */
+	private static final int MOST_NAMES = 1_000;
+
 	private static final long RETRY = TimeUnit.SECONDS.toNanos(10);
 
 	/** How long a shut-down waits for the store to forget this instance. */
@@ -49,11 +57,14 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	private volatile @Nullable InstanceInfo info;
 
+	/** Copy of the register, by the shown names of instances: of the last refresh. */
+	private volatile Map<String, InstanceInfo> names = Map.of();
+
 	private boolean joined;
 
 	private @Nullable Future<?> timer;
 
-	/** What the store was told last, answered or not. */
+	/** Last message to the store, answered or not. */
 	private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
 
 	/** How often that has failed in a row. */
@@ -85,6 +96,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		this.age = age;
 		this.source = source;
 		context.admitBy(this);
+		context.nameHoldersBy(this::holder);
 	}
 
 	/**
@@ -118,6 +130,12 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		return request;
 	}
 
+	private @Nullable LockHolder holder(String instanceId) {
+		String shown = Tokens.shown(instanceId);
+		InstanceInfo known = instanceId.equals(this.context.instanceId()) ? this.info : this.names.get(shown);
+		return (known != null) ? new LockHolder(known.application(), known.host(), known.process(), shown) : null;
+	}
+
 	private void compare() {
 		this.comparing = true;
 		refreshAfter(0);
@@ -128,7 +146,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		return this.misfit;
 	}
 
-	/** Return what is told of this instance, once it is known. */
+	/** Return the description of this instance, once it is known. */
 	@Nullable InstanceInfo info() {
 		return this.info;
 	}
@@ -191,6 +209,9 @@ public final class InstanceRegistration implements EngineContext.Admission {
 			refusal = settle(sentAt, misfit, error);
 			answered = this.requests;
 			this.requests = new ArrayList<>();
+			if (refusal == null && error == null) {
+				refreshNames();
+			}
 		}
 		// Not under the lock, as requests for leases go on here.
 		answered.forEach((request) -> {
@@ -201,6 +222,13 @@ public final class InstanceRegistration implements EngineContext.Admission {
 				request.complete(null);
 			}
 		});
+	}
+
+	/** Without the right to read the register, holders have no names. */
+	private void refreshNames() {
+		this.context.sendInTime(Command.FLEET, () -> this.context.store.instances().members(RETENTION, MOST_NAMES))
+			.thenAccept((members) -> this.names = members.stream()
+				.collect(Collectors.toUnmodifiableMap(Member::instance, Member::info, (first, second) -> first)));
 	}
 
 	/** Return why leases may not be asked for now, or {@code null}. */

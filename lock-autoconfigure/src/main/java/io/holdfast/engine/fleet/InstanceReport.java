@@ -8,13 +8,11 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Report of what one instance holds and waits for, as it knows itself: by name and
- * thread.
+ * Report of the holds and waits of one instance, as it knows itself: by name and thread.
  *
- * @param instance by what the instance is known to others
- * @param holds what it holds: first that of the key asked for, if any, and then the
- * oldest
- * @param waits what its callers wait for, in the same order
+ * @param instance the public id of the instance
+ * @param holds its holds: first those of the key asked for, if any, and then the oldest
+ * @param waits the waits of its callers, in the same order
  * @param cut whether there was more than a report may have
  * @since 0.1.0
  */
@@ -28,7 +26,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 *
 	 * @param instance by what its instance is known to others
 	 * @param number which of its instance's requests it is
-	 * @param resource what is held or waited for
+	 * @param resource the lock or semaphore
 	 * @param permits how many permits
 	 * @param name the request's name, or {@code null}
 	 * @param thread the name of the thread that asked, {@code null} if it was asked for
@@ -38,9 +36,10 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 * @param ttlMillis how long it is held from now if it is not renewed, as its holder
 	 * sees it; 0 for a wait
 	 * @param fence the fencing token of a hold, 0 for a wait
+	 * @param note the request's note, or {@code null}
 	 */
 	public record Entry(String instance, long number, Resource resource, int permits, @Nullable String name,
-			@Nullable String thread, long threadId, long millis, long ttlMillis, long fence) {
+			@Nullable String thread, long threadId, long millis, long ttlMillis, long fence, @Nullable String note) {
 
 		/**
 		 * Return how a lock is asked for.
@@ -54,7 +53,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 
 	/**
 	 * Return how a lock is asked for.
-	 * @param kind as what
+	 * @param kind its kind
 	 * @param permits how many of them
 	 * @return the mode, or {@code null} for a semaphore
 	 */

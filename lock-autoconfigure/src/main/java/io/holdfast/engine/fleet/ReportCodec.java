@@ -45,7 +45,7 @@ public final class ReportCodec {
 		return Stream
 			.of(what, entry.number(), entry.resource().kind(), entry.permits(), entry.threadId(), entry.millis(),
 					entry.ttlMillis(), entry.fence(), entry.resource().key(), shown(entry.name()),
-					shown(entry.thread()))
+					shown(entry.thread()), shown(entry.note()))
 			.map(String::valueOf)
 			.collect(Collectors.joining(FIELD));
 	}
@@ -88,7 +88,8 @@ public final class ReportCodec {
 		Resource resource = new Resource(Kind.valueOf(fields[2]), fields[8]);
 		return new Entry(instance, Long.parseLong(fields[1]), resource, Integer.parseInt(fields[3]),
 				fields[9].isEmpty() ? null : fields[9], fields[10].isEmpty() ? null : fields[10], threadId,
-				Long.parseLong(fields[5]), Long.parseLong(fields[6]), Long.parseLong(fields[7]));
+				Long.parseLong(fields[5]), Long.parseLong(fields[6]), Long.parseLong(fields[7]),
+				(fields.length == FIELDS || fields[FIELDS].isEmpty()) ? null : fields[FIELDS]);
 	}
 
 }

@@ -54,8 +54,8 @@ public final class Reporter {
 
 	/**
 	 * Look at all holds and waits, for a question of any instance.
-	 * @param name the name of the answer, which may ask for a key: what is held and
-	 * waited for of that comes first, so that a report which is cut has it
+	 * @param name the name of the answer, which may ask for a key: holds and waits of
+	 * that come first, so that a report which is cut has them
 	 * @return the report; its parts are of slightly different moments
 	 */
 	CompletableFuture<InstanceReport> answer(String name) {
@@ -118,11 +118,12 @@ public final class Reporter {
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 
-	private Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, String note,
+	private Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, String remark,
 			long millis, long ttlMillis, long fence) {
-		String name = (thread != null) ? thread.getName() : note.isEmpty() ? null : "none";
+		String name = (thread != null) ? thread.getName() : remark.isEmpty() ? null : "none";
 		return new Entry(instance(), number, request.resource(), permits, request.name(),
-				(name != null) ? name + note : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis, fence);
+				(name != null) ? name + remark : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis, fence,
+				request.note());
 	}
 
 }

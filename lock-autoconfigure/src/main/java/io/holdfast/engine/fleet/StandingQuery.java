@@ -6,10 +6,10 @@ import org.jspecify.annotations.Nullable;
  * Query for a page of all that is held or waited for.
  *
  * @param search text that keys contain, in upper or lower case, or {@code null} for all
- * @param state what they are to be like, or {@code null} for all
+ * @param state the state to match, or {@code null} for all
  * @param grantedBefore the fencing token, which is a time in microseconds, that locks are
  * to be older than; {@link Long#MAX_VALUE} for all
- * @param order what comes first
+ * @param order the order
  * @param page which page, from 1
  * @param size how many a page has, at least 1
  * @since 0.1.0
@@ -37,7 +37,7 @@ public record StandingQuery(@Nullable String search, @Nullable State state, long
 	}
 
 	/**
-	 * The orders; in each, what is equal is in the order of keys.
+	 * The orders; in each, equals are in the order of keys.
 	 */
 	public enum Order {
 

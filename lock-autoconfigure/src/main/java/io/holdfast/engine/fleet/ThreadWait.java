@@ -15,7 +15,7 @@ public record ThreadWait(WaitingThread actor, String key, WaitingThread holder) 
 	/**
 	 * A thread of an instance.
 	 *
-	 * @param instance the instance, by what it is known to others
+	 * @param instance the public id of the instance
 	 * @param threadId the id of the thread
 	 * @param thread its name, which may change at any time and is not compared
 	 */

@@ -1,5 +1,5 @@
 /**
- * What all instances hold and wait for, and the deadlocks among them.
+ * The holds and waits of all instances, and the deadlocks among them.
  */
 @NullMarked
 package io.holdfast.engine.fleet;

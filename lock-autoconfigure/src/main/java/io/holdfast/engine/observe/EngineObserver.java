@@ -6,33 +6,33 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Is told what happens in engines, of which it may observe several. A blocking call tells
- * what becomes of its own request on its own thread. All else is told a little later, on
+ * Is told of events in engines, of which it may observe several. A blocking call tells
+ * the outcome of its own request on its own thread. All else is told a little later, on
  * up to 64 threads of each engine: never on the timer, an event loop, or a thread that
  * renews. So the methods have to be thread-safe. While one takes its time, its request
  * waits; renewals and other requests do not. If very many events wait, further ones are
- * left out, and a warning says so. The methods must not use the engine. What they throw
- * is logged, the first time as a warning, and changes nothing.
+ * left out, and a warning says so. The methods must not use the engine. Their exceptions
+ * are logged, the first time as a warning, and change nothing.
  *
  * @since 0.1.0
  */
 public interface EngineObserver {
 
 	/**
-	 * A request is about to begin: note what belongs to the thread that asks. It is the
-	 * only method that is always called on that thread.
-	 * @return what {@link #began} is to get, or {@code null}
+	 * A request is about to begin: note the state of its thread. It is the only method
+	 * that is always called on that thread.
+	 * @return the note for {@link #began}, or {@code null}
 	 */
 	default @Nullable Object capture() {
 		return null;
 	}
 
 	/**
-	 * A request has begun. Requests for nested leases do not: they have what they ask
-	 * for.
-	 * @param request what is asked for
-	 * @param captured what {@link #capture()} returned
-	 * @return what is told the outcome, or {@code null} for nothing
+	 * A request has begun. Requests for nested leases do not: they have their lock
+	 * already.
+	 * @param request the request
+	 * @param captured the result of {@link #capture()}
+	 * @return the observer of the outcome, or {@code null} for none
 	 */
 	default @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
 		return null;
@@ -41,7 +41,7 @@ public interface EngineObserver {
 	/**
 	 * A lease was lost, or the work took longer than it lasted: once for each
 	 * {@link io.holdfast.LeaseLostEvent}.
-	 * @param kind of what
+	 * @param kind the kind of resource
 	 * @param name the name that the request gave, or {@code null}
 	 */
 	default void lost(Kind kind, @Nullable String name) {
@@ -49,15 +49,15 @@ public interface EngineObserver {
 
 	/**
 	 * A renewal was answered, or failed.
-	 * @param kind of what
-	 * @param outcome what became of it
+	 * @param kind the kind of resource
+	 * @param outcome its outcome
 	 */
 	default void renewed(Kind kind, RenewalOutcome outcome) {
 	}
 
 	/**
-	 * A waiter was granted what others had.
-	 * @param kind of what
+	 * A waiter was granted the lock or permits of others.
+	 * @param kind the kind of resource
 	 * @param way how it learned of that
 	 */
 	default void handedOver(Kind kind, HandOver way) {
@@ -71,14 +71,14 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * Is told what becomes of one request, one method after the other: that it failed; or
-	 * that it was granted and, later, that what was granted has ended.
+	 * Is told the outcome of one request, one method after the other: that it failed; or
+	 * that it was granted and, later, that its lease has ended.
 	 */
 	interface RequestObserver {
 
 		/**
-		 * Note that what was asked for is held from now on. Called before its user has
-		 * it, unless 64 observers of asynchronous requests take their time.
+		 * Note that the lease is held from now on. Called before its user has it, unless
+		 * 64 observers of asynchronous requests take their time.
 		 * @param fences the fencing tokens, in the order of the keys
 		 */
 		default void granted(List<Long> fences) {
@@ -86,7 +86,7 @@ public interface EngineObserver {
 
 		/**
 		 * It is not granted. Called before its user is told, as {@link #granted} is.
-		 * @param why what its user is told
+		 * @param why the exception for its user
 		 */
 		default void failed(RuntimeException why) {
 		}
@@ -124,7 +124,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * The way in which a waiter learns that it was granted what others had.
+	 * The way in which a waiter learns of its grant.
 	 */
 	enum HandOver {
 

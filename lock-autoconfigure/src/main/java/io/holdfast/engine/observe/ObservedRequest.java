@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
  * One request as observers see it, whether it is for one key or for several together.
  *
  * @param engine the engine that was asked
- * @param kind of what
+ * @param kind the kind of resource
  * @param keys the keys, in the order in which they are acquired
  * @param mode how locks are asked for; {@code null} for semaphores
  * @param permits how many permits; 0 for locks
- * @param name what kind of thing it is, as the request says; or {@code null}
+ * @param name the name in the request, or {@code null}
  * @param optional whether the caller goes on without it
  * @since 0.1.0
  */

@@ -6,7 +6,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Runs observers, and keeps from the engine what they throw. Thread-safe.
+ * Runs observers, and keeps their exceptions from the engine. Thread-safe.
  */
 final class ObserverGuard {
 

@@ -32,10 +32,10 @@ public final class RequestObservation {
 
 	private final List<ResolvedRequest> requests;
 
-	/** What each observer has noted of the thread that asks. */
+	/** The notes of each observer on the thread that asks. */
 	private final @Nullable Object[] captured;
 
-	/** Whether it is decided what becomes of the request. */
+	/** Whether the outcome of the request is decided. */
 	private final AtomicBoolean settled = new AtomicBoolean();
 
 	private final List<RequestObserver> requestObservers = new ArrayList<>(2);
@@ -78,7 +78,8 @@ public final class RequestObservation {
 	}
 
 	/**
-	 * Tell what has happened, on the current thread, which is about to block or return.
+	 * Tell the events until now, on the current thread, which is about to block or
+	 * return.
 	 */
 	public void endCall() {
 		this.caller = null;
@@ -86,9 +87,9 @@ public final class RequestObservation {
 	}
 
 	/**
-	 * Tell what has happened, before the user goes on with that.
-	 * @param blocking whether the current thread is that of a user who waits; otherwise
-	 * it is one that may block
+	 * Tell the events until now, before the user goes on.
+	 * @param blocking whether the current thread is that of a waiting user; otherwise it
+	 * is one that may block
 	 */
 	public void tell(boolean blocking) {
 		if (blocking) {
@@ -148,7 +149,7 @@ public final class RequestObservation {
 		}
 	}
 
-	/** Tell, with its grant, that it was granted what others had. */
+	/** Tell, with its grant, that it waited for others. */
 	public void handedOver(HandOver way) {
 		this.events.add(() -> {
 			for (EngineObserver observer : this.observers) {

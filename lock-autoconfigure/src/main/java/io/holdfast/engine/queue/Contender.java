@@ -347,6 +347,7 @@ public final class Contender {
 
 	private void onBusy(Busy reply, long sentAt) {
 		this.answers.onBusy(sentAt, reply.fence());
+		this.coordinator.noteOwner(reply);
 		if (!this.waiter.request().waits()) {
 			this.waiter.onRefused();
 			return;

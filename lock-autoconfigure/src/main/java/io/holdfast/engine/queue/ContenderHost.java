@@ -46,6 +46,9 @@ public interface ContenderHost {
 	/** Note that others hold the resource. */
 	void onBusy(Busy busy);
 
+	/** Note the owner that an answer names, for the exceptions of those who time out. */
+	void noteOwner(Busy busy);
+
 	/** Release a token whose wait is over, as the store may have granted it since. */
 	void releaseIfOver(AcquireCommand ended);
 

@@ -37,6 +37,11 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
+	boolean isHeldHere() {
+		return this.holder != null;
+	}
+
+	@Override
 	void arrive(Waiter waiter) {
 		List<Hold> enclosing = waiter.enclosingHolds();
 		boolean anyHold = isInUse() || !enclosing.isEmpty();

@@ -187,7 +187,7 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 	@Override
 	public void onRefused() {
-		this.coordinator.refuse(this, notAcquired(Reason.TIMED_OUT));
+		this.coordinator.refuse(this, this.coordinator.timedOut(this));
 	}
 
 	@Override
@@ -317,6 +317,9 @@ public final class Waiter extends RequestWait implements ContendingWaiter, Hold.
 
 		@Override
 		void execute(Runnable event);
+
+		/** Return the exception for a wait that timed out. */
+		RuntimeException timedOut(Waiter waiter);
 
 		/**
 		 * Return whether the first contender waits for the comparison of the versions.

@@ -10,6 +10,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
+import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.SerialExecutor;
@@ -59,6 +60,9 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 
 	private boolean warnedOfForeign;
 
+	/** Last BUSY answer, unless the store has granted something since. */
+	private @Nullable Busy lastBusy;
+
 	/**
 	 * How many waiters and holds need this coordinator, from its first waiter on. Guarded
 	 * by the map of the coordinators.
@@ -93,6 +97,11 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	}
 
 	// By kind of resource
+
+	/** Return whether this instance holds it exclusively. */
+	boolean isHeldHere() {
+		return false;
+	}
 
 	/** Return whether a waiter may contend beside those that do already. */
 	abstract boolean admits(Waiter waiter);
@@ -203,7 +212,12 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	public final void onCompared(@Nullable Throwable error) {
 		// Requests that do not wait are in the queue for the comparison only.
 		endQueued((waiter) -> !waiter.request.waits(),
-				(waiter) -> (error != null) ? waiter.storeTrouble(error) : waiter.notAcquired(Reason.TIMED_OUT));
+				(waiter) -> (error != null) ? waiter.storeTrouble(error) : timedOut(waiter));
+	}
+
+	@Override
+	public final void noteOwner(Busy busy) {
+		this.lastBusy = busy;
 	}
 
 	@Override
@@ -238,9 +252,17 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 	final void onStoreGrant() {
 		this.answerCount++;
 		this.heldByForeign = false;
+		this.lastBusy = null;
 	}
 
 	// Ends without a grant
+
+	@Override
+	public final NotAcquiredException timedOut(Waiter waiter) {
+		Busy busy = this.lastBusy;
+		String owner = isHeldHere() ? this.context.instanceId() : (busy != null) ? busy.owner() : null;
+		return this.context.timedOut(waiter.request, waiter.waitedNanos(), owner, busy != null && busy.foreign());
+	}
 
 	@Override
 	public final void refuse(Waiter waiter, RuntimeException exception) {
@@ -260,7 +282,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		boolean contends = waiter.is(Waiter.WaitState.CONTENDING);
 		if (!contends && this.contending.isEmpty()) {
 			// It waits for a holder here, and not for the store.
-			fail(waiter, waiter.notAcquired(Reason.TIMED_OUT));
+			fail(waiter, timedOut(waiter));
 			return;
 		}
 		Contender asking = (contends ? waiter : this.contending.get(0)).contender();
@@ -268,8 +290,7 @@ abstract class WaiterCoordinator extends SerialExecutor implements Waiter.Waiter
 		boolean waitedForStore = metNothing || asking.isStoreSilent(this.context.scheduler.nanoTime());
 		// The holder may be this instance, whose release has failed.
 		Throwable trouble = waitedForStore ? asking.answers().trouble() : this.parts.releases().failure(this.resource);
-		fail(waiter, (waitedForStore || trouble != null) ? waiter.storeTrouble(trouble)
-				: waiter.notAcquired(Reason.TIMED_OUT));
+		fail(waiter, (waitedForStore || trouble != null) ? waiter.storeTrouble(trouble) : timedOut(waiter));
 	}
 
 	@Override

@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
+import io.holdfast.LockHolder;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -28,6 +29,18 @@ public final class EngineExceptions {
 	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
 		return notAcquired(request, (request.limit() > 0) ? request.limit() : -1, reason, waitedNanos, cause);
+	}
+
+	/**
+	 * Return the exception for a wait that timed out.
+	 * @param heldBy the holder of a lock for its message
+	 * @param holder the holder of a lock, or {@code null} if it is not known
+	 */
+	public static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
+			@Nullable LockHolder holder) {
+		return (request.resource().kind() == Kind.SEMAPHORE) ? notAcquired(request, Reason.TIMED_OUT, waitedNanos, null)
+				: new LockNotAcquiredException(request.resource().key(), Reason.TIMED_OUT,
+						Duration.ofNanos(waitedNanos), null, heldBy, holder);
 	}
 
 	/** Return the exception for a request for more permits than there are. */
@@ -101,7 +114,7 @@ public final class EngineExceptions {
 				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
 	}
 
-	/** Return what is about no key in particular. */
+	/** Return the exception for a failure without a key. */
 	public static LeaseStoreException storeTrouble(String what, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
@@ -117,7 +130,7 @@ public final class EngineExceptions {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isSilence();
 	}
 
-	/** Return whether the store will be able to give what it was asked for by itself. */
+	/** Return whether the store will be able to serve the same command by itself. */
 	public static boolean isWorthWaiting(Throwable error) {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}

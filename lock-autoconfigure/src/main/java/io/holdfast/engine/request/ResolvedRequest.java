@@ -16,28 +16,29 @@ import org.jspecify.annotations.Nullable;
  * store count in. One of the seven concepts of the engine; a value. The services make one
  * of each request, or several of a request for several keys, before anything is decided.
  *
- * @param resource of what
+ * @param resource the lock or semaphore
  * @param permits how many permits; of a lock 1 to read, else {@link Resource#ALL}
  * @param limit how many there are in all, as far as the request knows; 0 if only an
  * operator's limit counts
  * @param fair whether waiters come first; false only for permits
  * @param waits whether to queue for it; if not, one answer decides
- * @param waitNanos how long until the caller is answered, whatever happens
+ * @param waitNanos the longest time until the caller is answered
  * @param leaseMillis how long a lease lasts when it is not renewed
  * @param claimMillis how long a hand-off is granted at first
  * @param renewal whether the lease is renewed
  * @param maxHoldNanos how long it is renewed in all
  * @param reentrant whether a thread that holds it gets a nested lease
  * @param minHoldNanos how long others are kept out at least
- * @param name what kind of thing it is, for events, or {@code null}
+ * @param name the name for events, or {@code null}
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
  * @param fenced whether databases refuse the transactions of a late holder
+ * @param note text for those who look at the holder, or {@code null}
  * @since 0.1.0
  */
 public record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
 		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
-		@Nullable String name, boolean forCode, boolean optional, boolean fenced) {
+		@Nullable String name, boolean forCode, boolean optional, boolean fenced, @Nullable String note) {
 
 	/** For a wait or a hold without end, in nanoseconds. */
 	public static final long FOREVER = Long.MAX_VALUE / 4;
@@ -77,7 +78,8 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
 				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isAutoRenew(),
 				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, request.minHold().toNanos(), request.name(),
-				request.isForCode(), request.isOptional(), request instanceof LockRequest lock && lock.isFenced());
+				request.isForCode(), request.isOptional(), request instanceof LockRequest lock && lock.isFenced(),
+				request.note());
 	}
 
 	/** Return a default lease time that does not outlast the maxHold of a request. */

@@ -1,6 +1,6 @@
 /**
- * What a caller wants, with all defaults filled in, and what tells a caller that it
- * cannot be had.
+ * The request of a caller, with all defaults filled in, and the exceptions for a request
+ * in vain.
  */
 @NullMarked
 package io.holdfast.engine.request;

@@ -18,11 +18,11 @@ import org.jspecify.annotations.Nullable;
 public interface FleetStore {
 
 	/**
-	 * Look for a part of what is stored, in no order. Bounded in work, not in finds: a
+	 * Look for a part of the stored keys, in no order. Bounded in work, not in finds: a
 	 * page may be empty although others follow, and have a few more than were wanted.
-	 * What is there from the first page to the last is found; what comes or goes in
-	 * between may be.
-	 * @param family what to look for
+	 * Keys that are there from the first page to the last are found; keys that come or go
+	 * in between may be.
+	 * @param family the family to look for
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param wanted how many finds are enough, at least 1
 	 * @return a page
@@ -32,10 +32,10 @@ public interface FleetStore {
 
 	/**
 	 * Look at one thing, at one moment.
-	 * @param family what it is
+	 * @param family its family
 	 * @param key its key, as its user named it
 	 * @param most how many holders, and how many of the queue, to name at most
-	 * @return what is there
+	 * @return the holders and waiters
 	 */
 	CompletableFuture<Standing> look(Family family, String key, int most);
 
@@ -55,7 +55,7 @@ public interface FleetStore {
 	/**
 	 * The finds of one step.
 	 *
-	 * @param finds what was found
+	 * @param finds the keys found
 	 * @param cursor where to go on, or {@code null} if that was all
 	 */
 	record Page(List<Find> finds, @Nullable String cursor) {
@@ -66,13 +66,13 @@ public interface FleetStore {
 	 * it is told once.
 	 *
 	 * @param key its key, as its user named it
-	 * @param trace what was found of it
+	 * @param trace the trace found of it
 	 */
 	record Find(String key, Trace trace) {
 
 		/**
 		 * Return whether this is the trace that counts.
-		 * @param standing what is there
+		 * @param standing its holders and waiters
 		 * @return whether to tell of it because of this find
 		 */
 		public boolean counts(Standing standing) {
@@ -140,8 +140,8 @@ public interface FleetStore {
 	/**
 	 * A holder, or a place in a queue.
 	 *
-	 * @param instance by what an instance is known to others, or {@code null} if it is no
-	 * instance of this project
+	 * @param instance the public id of the instance, or {@code null} if it is no instance
+	 * of this project
 	 * @param number which of its requests this is
 	 * @param kind the kind of the request
 	 * @param permits how many permits; of a lock 1 to read
@@ -152,8 +152,7 @@ public interface FleetStore {
 
 		/**
 		 * Return the place that a token has.
-		 * @param token the token or, of a foreign owner, whatever it wrote, which is not
-		 * kept
+		 * @param token the token or, of a foreign owner, its value, which is not kept
 		 * @param kind the kind of the request
 		 * @param permits how many permits
 		 * @param ttlMillis how long it is held

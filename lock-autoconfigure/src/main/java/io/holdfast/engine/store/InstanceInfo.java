@@ -10,10 +10,13 @@ package io.holdfast.engine.store;
  */
 public record InstanceInfo(String application, String host, long process) {
 
+	/** Name of an application or host that has none. */
+	public static final String UNKNOWN = "unknown";
+
 	private static final int MAX_LENGTH = 100;
 
 	/**
-	 * Keep what can be shown: no control characters, and not too much.
+	 * Keep the part that can be shown: no control characters, and not too long.
 	 * @param application the name of its application
 	 * @param host the host that it runs on
 	 * @param process its process there

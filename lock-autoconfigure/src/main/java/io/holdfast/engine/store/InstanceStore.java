@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
 public interface InstanceStore {
 
 	/**
-	 * Say that an instance is there, for the first time or again, and forget those that
-	 * have not said so for long. An instance that does not speak the same protocol as
-	 * others that are there is kept out, and does not count as there.
+	 * Say that an instance is there, for the first time or again, and forget instances
+	 * that have not said so for long. An instance that does not speak the same protocol
+	 * as others that are there is kept out, and does not count as there.
 	 * @param instanceId the instance
-	 * @param info what is told of it
+	 * @param info its description
 	 * @param age how long it is there
-	 * @param retention after what time an instance that says nothing is forgotten
+	 * @param retention the time after which a silent instance is forgotten
 	 * @return why the instance must not use the store, with a cure, or {@code null} if it
 	 * is there now
 	 */
@@ -39,10 +39,10 @@ public interface InstanceStore {
 	CompletableFuture<@Nullable Void> leave(String instanceId);
 
 	/**
-	 * Return the instances that share what is stored.
-	 * @param retention after what time an instance that says nothing is not told any more
+	 * Return the instances that share the store.
+	 * @param retention the time after which a silent instance is left out
 	 * @param most how many to tell at most
-	 * @return those that said last that they are there, the latest first
+	 * @return the instances, the latest sign of life first
 	 */
 	CompletableFuture<List<Member>> members(Duration retention, int most);
 
@@ -57,7 +57,7 @@ public interface InstanceStore {
 	/**
 	 * Answer with a report; it is there for some seconds.
 	 * @param report its name
-	 * @param text what is reported
+	 * @param text the report
 	 * @return completed by the store's answer
 	 */
 	CompletableFuture<@Nullable Void> answer(String report, String text);
@@ -71,10 +71,10 @@ public interface InstanceStore {
 	CompletableFuture<List<String>> collect(String report, int enough);
 
 	/**
-	 * Return what may be shown of an instance: with its id one could guess its tokens,
-	 * and release what it holds.
+	 * Return the public id of an instance: with its full id one could guess its tokens,
+	 * and release its leases.
 	 * @param instanceId the instance
-	 * @return by what it is known to others, 8 hexadecimal digits
+	 * @return 8 hexadecimal digits
 	 */
 	static String shown(String instanceId) {
 		return Tokens.shown(instanceId);
@@ -83,8 +83,8 @@ public interface InstanceStore {
 	/**
 	 * An instance that said that it is there.
 	 *
-	 * @param instance by what it is known to others
-	 * @param info what is told of it
+	 * @param instance its public id
+	 * @param info its description
 	 * @param startedMillis since when it is there, by the store's clock in milliseconds
 	 * since 1970
 	 * @param seenMillis when it said last that it is there, in the same way
@@ -93,7 +93,7 @@ public interface InstanceStore {
 	}
 
 	/**
-	 * The instances that were asked for a report, each by what it is known to others.
+	 * The public ids of the instances that were asked for a report.
 	 *
 	 * @param present the instances that may have received the question
 	 * @param absent the instances that have certainly not received it

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The place where leases are kept: the few commands of the protocol, each atomic and
- * idempotent per token. See {@code docs/internals/protocol.md} for what they do. One of
- * the seven concepts of the engine. It owns the connections to what keeps the leases, and
- * knows nothing of callers, threads or queues in this instance. The engine calls it;
- * stores in Redis and in memory implement it.
+ * idempotent per token. They are described in {@code docs/internals/protocol.md}. One of
+ * the seven concepts of the engine. It owns the connections, and knows nothing of
+ * callers, threads or queues in this instance. The engine calls it; stores in Redis and
+ * in memory implement it.
  *
  * <p>
  * No method blocks. A future fails with {@link StoreCommandException} if the store
@@ -24,17 +24,16 @@ import org.jspecify.annotations.Nullable;
 public interface LeaseStore extends AutoCloseable {
 
 	/**
-	 * Begin to receive wake-ups for tokens of an instance, and to keep receiving them
-	 * whatever happens to the connection. Called before any command, and again after
-	 * {@link #stop()}.
+	 * Begin to receive wake-ups for tokens of an instance, and to keep receiving them if
+	 * the connection breaks. Called before any command, and again after {@link #stop()}.
 	 * @param instanceId the first part of all its tokens, 32 hexadecimal digits
 	 * @param notifications where they go
 	 */
 	void start(String instanceId, StoreNotifications notifications);
 
 	/**
-	 * Receive no more wake-ups, and give back what was used for that. May block for as
-	 * long as the store takes. Commands are still possible.
+	 * Receive no more wake-ups, and close the subscription. May block for as long as the
+	 * store takes. Commands are still possible.
 	 */
 	void stop();
 
@@ -78,16 +77,16 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Look for what may harm leases here: how the store is configured, and what this
-	 * application may do. Changes nothing.
-	 * @return what was found; fails if the store cannot be asked now
+	 * Look for dangers to leases here: the settings of the store, and the rights of this
+	 * application. Changes nothing.
+	 * @return the findings; fails if the store cannot be asked now
 	 */
 	default CompletableFuture<List<StoreDiagnostic>> examine() {
 		return CompletableFuture.completedFuture(List.of());
 	}
 
 	/**
-	 * Send what the store takes for a write, but that changes nothing.
+	 * Send a write that changes nothing.
 	 * @return fails as a request for a lease does where the store does not write now
 	 */
 	default CompletableFuture<@Nullable Void> tryWrite() {
@@ -116,20 +115,20 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Grant what is asked for if it is free and no waiter is before this token. Whatever
-	 * is free for the waiters before it is granted to them.
+	 * Grant the request if the resource is free and no waiter is before this token. A
+	 * free lock, or free permits, go to the waiters before it.
 	 * @param resource the resource
-	 * @param command the token, and what it asks for
+	 * @param command the token, and its request
 	 * @param enqueue whether to join the queue if nothing is granted now
 	 * @return the reply
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue);
 
 	/**
-	 * End a token, whether it holds or waits: the last command that names it. What it
-	 * held passes to the waiters.
+	 * End a token, whether it holds or waits: the last command that names it. Its lock or
+	 * permits pass to the waiters.
 	 * @param resource the resource
-	 * @param ended the token, and what it asked for last
+	 * @param ended the token, and its last request
 	 * @param next the token that follows, or {@code null}: at the place in the queue of a
 	 * token that waited for a lock exclusively as it does, else behind all waiters that
 	 * are there already. Not brought in if the ended token neither held nor waited
@@ -148,9 +147,9 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens);
 
 	/**
-	 * Return the part of the store in which something is kept, and how. What fails in one
-	 * part, or is slow, must not matter to the others; so what is renewed together must
-	 * be in one part.
+	 * Return the part of the store in which something is kept, and how. A failure in one
+	 * part, or a slow one, must not matter to the others; so leases that are renewed
+	 * together must be in one part.
 	 * @param resource the resource
 	 * @return the part's number
 	 */
@@ -158,7 +157,7 @@ public interface LeaseStore extends AutoCloseable {
 
 	/**
 	 * Lengthen leases, never shorten them.
-	 * @param renewals what to renew, all in one part
+	 * @param renewals the leases to renew, all in one part
 	 * @return for each, in order, whether its token still holds
 	 */
 	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals);
@@ -188,8 +187,8 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders);
 
 	/**
-	 * Set or remove the limit of a semaphore that comes before what requests say. Who
-	 * waits and fits is granted what it waits for.
+	 * Set or remove the limit of a semaphore that comes before those of requests. Waiters
+	 * that fit are granted their permits.
 	 * @param resource the semaphore
 	 * @param limit the limit, or {@code null} to remove it
 	 * @return whether there was one before
@@ -197,8 +196,8 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit);
 
 	/**
-	 * Return the view of operators: what all instances hold and wait for.
-	 * @return what this store tells of the fleet
+	 * Return the view of operators: the holds and waits of all instances.
+	 * @return the fleet's part of this store
 	 */
 	FleetStore fleet();
 
@@ -209,7 +208,8 @@ public interface LeaseStore extends AutoCloseable {
 	InstanceStore instances();
 
 	/**
-	 * Stop receiving wake-ups and free what this store opened. Commands fail afterwards.
+	 * Stop receiving wake-ups and close the connections of this store. Commands fail
+	 * afterwards.
 	 */
 	@Override
 	void close();
@@ -266,7 +266,7 @@ public interface LeaseStore extends AutoCloseable {
 	/**
 	 * A lease to lengthen.
 	 *
-	 * @param resource of what
+	 * @param resource the resource
 	 * @param token its owner
 	 * @param permits how many permits it is for
 	 * @param leaseMillis how long it is to last from now, at least
@@ -280,7 +280,7 @@ public interface LeaseStore extends AutoCloseable {
 	sealed interface AcquireReply {
 
 		/**
-		 * The token holds what it asked for.
+		 * The request of the token is granted.
 		 *
 		 * @param fence the fencing token of this grant
 		 * @param ttlMillis how long it holds it from now
@@ -329,8 +329,8 @@ public interface LeaseStore extends AutoCloseable {
 	 * Answer to a release, or to a retention.
 	 *
 	 * @param released whether the token held anything
-	 * @param next what became of the token that takes its place; {@code null} if there
-	 * was none, or if it was not put into the queue and has to ask by itself
+	 * @param next the reply for the token that takes its place; {@code null} if there was
+	 * none, or if it was not put into the queue and has to ask by itself
 	 * @param certain whether a token that held nothing had lost it before. It may not
 	 * have, if the driver may have sent the command more than once, or out of order: then
 	 * this may be the answer to a copy. Nor during a fail-over grace, as no other token
@@ -341,7 +341,7 @@ public interface LeaseStore extends AutoCloseable {
 		/**
 		 * Create the answer to a command that was sent once.
 		 * @param released whether the token held anything
-		 * @param next what became of the token that takes its place, or {@code null}
+		 * @param next the reply for the token that takes its place, or {@code null}
 		 */
 		public ReleaseReply(boolean released, @Nullable AcquireReply next) {
 			this(released, next, true);
@@ -356,7 +356,7 @@ public interface LeaseStore extends AutoCloseable {
 		}
 
 		/**
-		 * Return whether the token had certainly lost what it held.
+		 * Return whether the token had certainly lost its lease.
 		 * @return whether nothing was found that a release could end
 		 */
 		public boolean foundNothing() {
@@ -384,7 +384,7 @@ public interface LeaseStore extends AutoCloseable {
 	/**
 	 * The stored state of a semaphore.
 	 *
-	 * @param limit what an operator has set, or {@code null}
+	 * @param limit the limit of an operator, or {@code null}
 	 * @param asked the limit that the last request said, 0 if none is remembered
 	 * @param used how many permits are held
 	 * @param holderCount how many tokens hold them

@@ -3,10 +3,10 @@ package io.holdfast.engine.store;
 import io.holdfast.async.SingleLine;
 
 /**
- * A resource that leases are taken of: a key, and what it is the key of. One of the seven
- * concepts of the engine; a value, which everything below and above may use.
+ * A lock or semaphore: its kind and key. One of the seven concepts of the engine; a
+ * value, which everything below and above may use.
  *
- * @param kind what it is
+ * @param kind its kind
  * @param key its key, as its user named it
  * @since 0.1.0
  */
@@ -19,7 +19,7 @@ public record Resource(Kind kind, String key) {
 	public static final int ALL = 1_000_000_000;
 
 	/**
-	 * Return the same in every JVM, so that whatever depends on it can be repeated in
+	 * Return the same in every JVM, so that runs that depend on it can be repeated in
 	 * another.
 	 * @return a hash code
 	 */
@@ -30,7 +30,7 @@ public record Resource(Kind kind, String key) {
 
 	/**
 	 * Describe it in words, for messages.
-	 * @return what it is, and its key
+	 * @return the kind and the key
 	 */
 	@Override
 	public String toString() {

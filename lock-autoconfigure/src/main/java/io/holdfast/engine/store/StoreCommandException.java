@@ -27,7 +27,7 @@ public final class StoreCommandException extends RuntimeException {
 
 	/**
 	 * Create the failure.
-	 * @param message what went wrong and, where it can be known, what to do about it
+	 * @param message the failure and, where it can be known, the cure
 	 * @param temporary whether the same command may succeed later by itself: a lost
 	 * connection, a fail-over under way; not a missing right or a wrong type
 	 * @param cause the driver's error, or {@code null}
@@ -48,7 +48,7 @@ public final class StoreCommandException extends RuntimeException {
 	/**
 	 * Return the failure of a grant that is not as safe as it is to be. Its token keeps
 	 * it until it is released, or has lost it again.
-	 * @param message what is missing, without keys
+	 * @param message the missing right, without keys
 	 * @return the failure
 	 */
 	public static StoreCommandException unconfirmed(String message) {
@@ -56,9 +56,9 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return the failure of a store that has to finish something before it can do what it
-	 * was asked.
-	 * @param message what it has to finish
+	 * Return the failure of a store that has to finish something before it can run the
+	 * command.
+	 * @param message the work to finish
 	 * @param refusal the same without keys
 	 * @param cause the driver's error
 	 * @return the failure
@@ -70,8 +70,8 @@ public final class StoreCommandException extends RuntimeException {
 	/**
 	 * Return the failure of a command that the store does not let this application run,
 	 * or does not have.
-	 * @param message what was tried, and what is missing
-	 * @param refusal what is missing, without keys
+	 * @param message the attempt, and the missing right
+	 * @param refusal the missing right, without keys
 	 * @param cause the driver's error
 	 * @return the failure
 	 */
@@ -81,7 +81,7 @@ public final class StoreCommandException extends RuntimeException {
 
 	/**
 	 * Return the failure of a command that the store refuses now, or for some keys.
-	 * @param message what was tried, and how the store answered
+	 * @param message the attempt, and the answer of the store
 	 * @param temporary whether the same command may succeed later by itself
 	 * @param refusal how the store answered, without keys
 	 * @param cause the driver's error
@@ -93,8 +93,8 @@ public final class StoreCommandException extends RuntimeException {
 
 	/**
 	 * Return the failure of a command that is not sent, as other instances that use the
-	 * store would not understand what it writes.
-	 * @param message which instance, and what to do
+	 * store would not understand its writes.
+	 * @param message the instance, and the cure
 	 * @return the failure
 	 */
 	public static StoreCommandException incompatible(String message) {
@@ -154,7 +154,7 @@ public final class StoreCommandException extends RuntimeException {
 
 	/**
 	 * Return whether the store does not let this application run the command, or does not
-	 * have it, whatever the key.
+	 * have it, for all keys.
 	 * @return whether it is {@link #forbidden}
 	 */
 	public boolean isForbidden() {
@@ -162,9 +162,9 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return whether the store is there, and by itself will be able to give the same
-	 * token what it asks for. So it is worth to ask again for as long as one waits, where
-	 * other failures end a wait that has met no other holder.
+	 * Return whether the store is there, and will be able to serve the same token by
+	 * itself. So it is worth to ask again for as long as one waits, where other failures
+	 * end a wait that has met no other holder.
 	 * @return whether it is {@link #unconfirmed} or {@link #notYet} possible
 	 */
 	public boolean isWorthWaiting() {

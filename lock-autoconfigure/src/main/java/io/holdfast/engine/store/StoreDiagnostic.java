@@ -4,8 +4,7 @@ package io.holdfast.engine.store;
  * Something about a store that may harm leases.
  *
  * @param certain whether it is known to be so; if not, it could not be found out
- * @param text what it is, and what to do about it: one sentence or more, without the last
- * full stop
+ * @param text the danger and the cure: one sentence or more, without the last full stop
  * @since 0.1.0
  */
 public record StoreDiagnostic(boolean certain, String text) {

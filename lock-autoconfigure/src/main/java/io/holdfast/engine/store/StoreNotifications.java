@@ -9,8 +9,8 @@ package io.holdfast.engine.store;
 public interface StoreNotifications {
 
 	/**
-	 * The store granted what a token of this instance waits for.
-	 * @param resource what
+	 * The store granted the request of a waiting token of this instance.
+	 * @param resource the resource
 	 * @param token the token that was granted
 	 * @param fence the fencing token of the grant
 	 * @param ttlMillis how long the grant lasts from when it was made; 0 if there was
@@ -19,9 +19,9 @@ public interface StoreNotifications {
 	void granted(Resource resource, String token, long fence, long ttlMillis);
 
 	/**
-	 * The store granted what a token of this instance waits for, but the grant is not
-	 * confirmed yet: it counts only once the token has asked again.
-	 * @param resource what
+	 * The store granted the request of a waiting token of this instance, but the grant is
+	 * not confirmed yet: it counts only once the token has asked again.
+	 * @param resource the resource
 	 * @param token the token that was granted
 	 * @param fence the fencing token of the grant
 	 */
@@ -40,7 +40,7 @@ public interface StoreNotifications {
 	}
 
 	/**
-	 * A report of what this instance holds and waits for is wanted; see
+	 * A report of the holds and waits of this instance is wanted; see
 	 * {@link InstanceStore#ask}.
 	 * @param report names the report
 	 */

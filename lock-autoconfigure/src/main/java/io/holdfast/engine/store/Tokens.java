@@ -51,14 +51,14 @@ public final class Tokens {
 		return token.substring(0, ID_LENGTH);
 	}
 
-	/** Return what may be shown of the instance that a token is of. */
+	/** Return the public id of the instance that a token is of. */
 	public static String shownInstance(String token) {
 		return shown(instance(token));
 	}
 
 	/**
-	 * Return what may be shown of an instance: with its id one could guess its tokens,
-	 * and release what it holds.
+	 * Return the public id of an instance: with its full id one could guess its tokens,
+	 * and release its leases.
 	 */
 	public static String shown(String instanceId) {
 		try {

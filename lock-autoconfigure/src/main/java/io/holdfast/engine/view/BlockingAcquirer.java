@@ -66,13 +66,13 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		this(other.context, other.starter, other.resolver, other.contexts, other.type);
 	}
 
-	/** Create what acquires locks. */
+	/** Create an acquirer of locks. */
 	public static BlockingAcquirer<LockRequest, LockLease> ofLocks(EngineContext context, AcquisitionStarter starter) {
 		return new BlockingAcquirer<>(context, starter, (request) -> ResolvedRequest.of(request, context.settings),
 				LockRequest::context, LockLease.class);
 	}
 
-	/** Create what acquires permits. */
+	/** Create an acquirer of permits. */
 	public static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(EngineContext context,
 			AcquisitionStarter starter) {
 		return new BlockingAcquirer<>(context, starter,
@@ -137,7 +137,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/**
-	 * Acquire for the current thread, whatever its interrupt flag says, which is kept.
+	 * Acquire for the current thread, interrupted or not; its interrupt flag is kept.
 	 */
 	public L awaitUninterruptibly(R request) {
 		boolean interrupted = Thread.interrupted();
@@ -176,7 +176,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/**
-	 * Return that others held it until the wait time was over, or throw what else was.
+	 * Return that others held it until the wait time was over, or throw the exception.
 	 */
 	static boolean falseIfTimedOut(NotAcquiredException ex) {
 		if (ex.getReason() == Reason.TIMED_OUT) {
@@ -322,7 +322,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 		/**
 		 * Start to acquire a lease on everything that is asked for at once.
-		 * @param requests what is asked for, at least one
+		 * @param requests the requests, at least one
 		 * @param thread whose lease it becomes, for re-entry; {@code null} if no thread's
 		 * @param context the leases under which it is asked for
 		 */

@@ -15,9 +15,9 @@ import io.micrometer.core.instrument.Gauge;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gauges of the permits that the whole fleet uses, and of those that there are. Only of
- * semaphores whose key is their name: that is bounded as names are, and evaluated keys
- * and namespaces are not. Thread-safe.
+ * Gauges of all permits, and of the permits that the whole fleet uses. Only of semaphores
+ * whose key is their name: that is bounded as names are, and evaluated keys and
+ * namespaces are not. Thread-safe.
  */
 final class FleetPermits {
 
@@ -54,7 +54,7 @@ final class FleetPermits {
 	}
 
 	/**
-	 * Return what the store said last. Asks it again, without waiting for the answer,
+	 * Return the last answer of the store. Asks it again, without waiting for the answer,
 	 * which is for the next call.
 	 */
 	private static final class Reading {

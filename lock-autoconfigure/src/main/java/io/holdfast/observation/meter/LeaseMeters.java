@@ -12,9 +12,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what happens in engines: what is held and waited for now, what was lost,
- * renewals, hand-overs and failed commands. No tag has more values than there are names
- * of requests. Thread-safe.
+ * Counts events in engines: current holds and waits, losses, renewals, hand-overs and
+ * failed commands. No tag has more values than there are names of requests. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -38,7 +37,7 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 		this.registry = registry;
 		this.gauges = new Gauges(registry);
 		this.fleet = new FleetPermits(this.gauges);
-		// All there can be, from the beginning: what does not exist is not seen to rise.
+		// All possible ones, from the beginning: the rise of a missing meter is not seen.
 		for (Kind kind : new Kind[] { Kind.LOCK, Kind.SEMAPHORE }) {
 			for (RenewalOutcome outcome : RenewalOutcome.values()) {
 				renewals(kind, outcome);

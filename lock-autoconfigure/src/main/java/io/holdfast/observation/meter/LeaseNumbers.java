@@ -11,7 +11,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 
 /**
- * Meters of what is held, waited for and was lost of all that has one name. Thread-safe.
+ * Meters of the holds, waits and losses of one name. Thread-safe.
  */
 final class LeaseNumbers {
 
@@ -36,7 +36,7 @@ final class LeaseNumbers {
 			.register(gauges.registry);
 	}
 
-	/** Return what the names of the meters of a kind begin with. */
+	/** Return the prefix of the names of the meters of a kind. */
 	static String prefix(Kind kind) {
 		return (kind == Kind.SEMAPHORE) ? "holdfast.semaphore." : "holdfast.lock.";
 	}

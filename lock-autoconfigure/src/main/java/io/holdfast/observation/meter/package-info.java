@@ -1,5 +1,5 @@
 /**
- * Gauges and counters of what engines do.
+ * Gauges and counters of engines.
  */
 @NullMarked
 package io.holdfast.observation.meter;

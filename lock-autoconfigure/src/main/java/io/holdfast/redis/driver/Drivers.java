@@ -20,7 +20,7 @@ import org.springframework.util.ClassUtils;
  */
 public final class Drivers {
 
-	/** What to do where the application's connection factory is of no use. */
+	/** Cure where the application's connection factory is of no use. */
 	static final String CURE = "Define where Redis is by a bean of Holdfast's own:"
 			+ " @Bean LeaseEngine leaseEngine(LeaseEngineFactory engines)"
 			+ " { return engines.create(new LettuceConnectionFactory(host, port)); }"
@@ -46,7 +46,7 @@ public final class Drivers {
 		}
 	}
 
-	/** Return what is behind Spring's proxies of a connection factory. */
+	/** Return the connection factory behind Spring's proxies. */
 	static RedisConnectionFactory unwrap(RedisConnectionFactory factory) {
 		Object target = target(factory);
 		return (target instanceof RedisConnectionFactory inner && inner != factory) ? unwrap(inner) : factory;

@@ -48,8 +48,8 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
 
 	/**
-	 * What a server gets to answer the first words on a connection. Lettuce would wait
-	 * for as long as for a command, a minute by default, before it tries another.
+	 * Time for a server to answer the first words on a connection. Lettuce would wait for
+	 * as long as for a command, a minute by default, before it tries another.
 	 */
 	private static final Duration LONGEST_HANDSHAKE = Duration.ofSeconds(5);
 
@@ -153,7 +153,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			@Override
 			public void afterChannelInitialized(Channel channel) {
 				application.afterChannelInitialized(channel);
-				// What is encrypted counts, too.
+				// Encryption counts, too.
 				channel.pipeline()
 					.addFirst(new SilenceHandler(longestSilence), new FlushConsolidationHandler(MOST_FLUSHES, true));
 				EVENT_LOOP.set(channel.eventLoop());
@@ -171,8 +171,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Return a builder that shares resources, which are not shut down with what it
-	 * builds.
+	 * Return a builder that shares resources, which are not shut down with its clients.
 	 */
 	private static ClientResources.Builder sharing(ClientResources application) {
 		return application.mutate()
@@ -180,7 +179,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.eventExecutorGroup(application.eventExecutorGroup())
 			.timer(application.timer())
 			.commandLatencyRecorder(application.commandLatencyRecorder())
-			// The application publishes what both measure.
+			// The application publishes the measurements of both.
 			.commandLatencyPublisherOptions(DefaultEventPublisherOptions.disabled());
 	}
 
@@ -242,7 +241,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	/**
 	 * Return where Redis is, for messages.
-	 * @return host and port, or what stands for them; without user and password
+	 * @return host and port, or their like; without user and password
 	 */
 	public String address() {
 		return this.address;

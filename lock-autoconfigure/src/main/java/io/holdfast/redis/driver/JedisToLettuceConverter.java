@@ -38,7 +38,7 @@ public final class JedisToLettuceConverter {
 
 	/**
 	 * Convert the configuration: servers, user and password, database, client name,
-	 * timeouts and encryption. What a customizer does to Jedis itself is not known.
+	 * timeouts and encryption. A customizer's changes to Jedis itself are not known.
 	 * @param jedis the Jedis connections
 	 * @param ssl keys and certificates, or {@code null} for those of the JVM
 	 * @return connections that were not started

@@ -92,7 +92,7 @@ public final class LettuceWatchConnections {
 
 	/**
 	 * Open a connection that is closed when it breaks, instead of being opened again.
-	 * @param cure what to do where the factory knows several servers, and no master
+	 * @param cure the cure where the factory knows several servers, and no master
 	 */
 	public static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory, String cure) {
 		RedisClient client = (RedisClient) factory.getRequiredNativeClient();

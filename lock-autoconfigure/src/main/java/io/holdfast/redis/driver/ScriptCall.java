@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * not sent any more, or does nothing. So a caller that gives up a command and sends
  * another can be sure of their order.
  *
- * @param <T> what the reply is turned into
+ * @param <T> the type of the result
  */
 public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
@@ -89,8 +89,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 			this.sender.onWriting();
 		}
 		if (isDone()) {
-			// Only to a node of a cluster: there Lettuce writes what was given up. Redis
-			// does nothing for this.
+			// Only to a node of a cluster: there Lettuce writes commands that were given
+			// up. Redis does nothing for this.
 			write(CommandType.EVALSHA, new CommandArgs<>(ByteArrayCodec.INSTANCE).add("").add(0), buffer);
 			return;
 		}

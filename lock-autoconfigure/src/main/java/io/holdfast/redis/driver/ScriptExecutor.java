@@ -38,15 +38,15 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  * connects again by itself, unless the connection is closed by its factory.
  *
  * <p>
- * A reply is completed on the driver's event loop. In a cluster, what is sent from there
- * may overtake what another thread gave to the driver just before; that is no trouble,
+ * A reply is completed on the driver's event loop. In a cluster, a command from there may
+ * overtake one that another thread gave to the driver just before; that is no trouble,
  * since a command that was given up is not written any more, or without its script, and
  * the loop does nothing for a token before the command that brought the token in was
  * answered.
  *
  * <p>
- * Nothing is ever completed under the lock: what depends on a call may take locks of its
- * own, and call this again while it holds them.
+ * Nothing is ever completed under the lock: users of a call may take locks of their own,
+ * and call this again while they hold them.
  */
 public final class ScriptExecutor implements AutoCloseable {
 
@@ -74,7 +74,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	/** Until when the attempt is waited for; 0 until that has begun. */
 	private long attemptAwaitedUntil;
 
-	/** What is to be done when the attempt to connect has ended. */
+	/** The calls to send when the attempt to connect has ended. */
 	private @Nullable Runnable afterAttempt;
 
 	private volatile boolean closed;
@@ -94,7 +94,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	/** When the connection was lost, 0 while there is one. */
 	private volatile long lostAt;
 
-	/** Told before the driver sends again what was not answered. */
+	/** Told before the driver repeats unanswered commands. */
 	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
 
 		@Override
@@ -126,7 +126,7 @@ public final class ScriptExecutor implements AutoCloseable {
 		this.cluster = Drivers.isCluster(factory);
 	}
 
-	/** Return what makes the threads of the store. */
+	/** Return the factory of the store's threads. */
 	public DaemonThreads threads() {
 		return this.threads;
 	}
@@ -159,7 +159,7 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Send a script as {@link #execute(Script, byte[][], Object[], String, Function)}
-	 * does. The call fails with what is thrown when its KEYS are asked for.
+	 * does. The call fails with the exception of its KEYS.
 	 */
 	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
@@ -175,10 +175,10 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Send a script.
-	 * @param <T> what the reply is turned into
+	 * @param <T> the type of the result
 	 * @param keys its KEYS
 	 * @param args its ARGV, as {@link ScriptArguments} writes them
-	 * @param what the key in Redis that it is about, or what is tried, for messages
+	 * @param what the key in Redis, or the attempt, for messages
 	 * @param reply turns the reply into a result
 	 */
 	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
@@ -283,7 +283,7 @@ public final class ScriptExecutor implements AutoCloseable {
 				this.lock.unlock();
 			}
 			Throwable reason = trouble;
-			// What comes now waits behind these.
+			// New calls wait behind these.
 			next.forEach((open != null && more) ? open::send : (call) -> call.completeExceptionally(reason));
 		}
 		while (more);
@@ -372,8 +372,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Fail what was not sent yet, and all calls from now on. Blocks shortly for a running
-	 * attempt to connect.
+	 * Fail unsent calls, and all calls from now on. Blocks shortly for a running attempt
+	 * to connect.
 	 */
 	@Override
 	public void close() {

@@ -13,8 +13,8 @@ import org.springframework.core.NestedExceptionUtils;
  *
  * <p>
  * On one connection, commands are written in the order in which they were sent. Lettuce
- * queues the commands of other threads for its event loop, but writes at once what the
- * event loop itself dispatches. So the loop dispatches by a task, behind that queue.
+ * queues the commands of other threads for its event loop, but writes the commands of the
+ * event loop itself at once. So the loop dispatches by a task, behind that queue.
  */
 final class ScriptSender {
 
@@ -36,7 +36,8 @@ final class ScriptSender {
 
 	/**
 	 * Return whether the factory was stopped or reset. A connection that is merely down
-	 * is not closed: Lettuce opens it again and sends what was given to it in between.
+	 * is not closed: Lettuce opens it again and sends the commands given to it in
+	 * between.
 	 */
 	boolean isClosed() {
 		return this.connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();

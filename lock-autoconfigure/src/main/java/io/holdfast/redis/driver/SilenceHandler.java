@@ -15,14 +15,14 @@ import org.jspecify.annotations.Nullable;
  * Closes a connection on which nothing comes any more although something was asked for:
  * one that a firewall has forgotten, or one to a server that stands still while another
  * has taken over. Neither is noticed by TCP, as each may still be acknowledged. Lettuce
- * then connects again, and sends again what was not answered. Confined to the event loop
- * of the connection.
+ * then connects again, and repeats unanswered commands. Confined to the event loop of the
+ * connection.
  */
 final class SilenceHandler extends ChannelDuplexHandler {
 
 	private static final Log logger = LogFactory.getLog(SilenceHandler.class);
 
-	/** For what came while this JVM was paused to be read first. */
+	/** So that answers to a paused JVM are read first. */
 	private static final long READING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
 	private final long longestNanos;

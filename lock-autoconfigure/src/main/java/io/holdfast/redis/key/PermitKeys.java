@@ -6,8 +6,8 @@ import io.holdfast.engine.store.StoreCommandException;
  * The keys in Redis of one semaphore.
  *
  * @param holders the holders of permits
- * @param queue who waits for permits
- * @param state what is known of both
+ * @param queue the waiters
+ * @param state the state of both
  * @param limit its limit if an operator has set one
  * @since 0.1.0
  */
@@ -15,7 +15,7 @@ public record PermitKeys(String holders, String queue, String state, String limi
 
 	/**
 	 * Return the keys of a semaphore. No two semaphores have one in common.
-	 * @param semaphore what it is called in Redis, where nothing is at this key itself
+	 * @param semaphore its name in Redis; nothing is at this key itself
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
 	 * @throws StoreCommandException as {@link RedisKeys#beside} does

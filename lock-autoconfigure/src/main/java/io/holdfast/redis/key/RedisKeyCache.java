@@ -9,8 +9,8 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
- * Maps resources to Redis keys. Caches recently used ones, as what is acquired is mostly
- * released soon. Thread-safe.
+ * Maps resources to Redis keys. Caches recently used ones, as most leases are released
+ * soon. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ public final class RedisKeyCache {
 	}
 
 	/**
-	 * Return what a resource is called.
+	 * Return the name of a resource in Redis.
 	 * @param resource the resource
 	 * @return its name
 	 * @throws StoreCommandException if it may not be called so

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The keys in Redis of one lock.
  *
  * @param lock the lock key
- * @param queue who waits for it
+ * @param queue the waiters
  * @param fence its last fencing token
  * @param seen when its first waiter has asked, while others read
  * @since 0.1.0
@@ -44,8 +44,8 @@ public record RedisKeys(String lock, String queue, String fence, String seen) {
 	}
 
 	/**
-	 * Return what the companions of a key begin with. They share its slot in a cluster:
-	 * Redis hashes what is between the first <code>{</code> and the first <code>}</code>
+	 * Return the prefix of the companions of a key. They share its slot in a cluster:
+	 * Redis hashes the part between the first <code>{</code> and the first <code>}</code>
 	 * behind it, if there is anything, and the whole key otherwise.
 	 * @param key the key of a lock or semaphore
 	 * @param cluster whether Redis is a cluster
@@ -111,7 +111,7 @@ public record RedisKeys(String lock, String queue, String fence, String seen) {
 	/**
 	 * Return the reverse of {@link #beside}.
 	 * @param stored a key in Redis
-	 * @param companion the ending of what it may be
+	 * @param companion the ending of the companion
 	 * @return the key that it would be beside, or {@code null} if there can be none
 	 */
 	public static @Nullable String besideWhat(String stored, String companion) {
@@ -121,7 +121,7 @@ public record RedisKeys(String lock, String queue, String fence, String seen) {
 		String beside = stored.substring(0, stored.length() - companion.length());
 		boolean isTag = beside.startsWith("{") && beside.endsWith("}");
 		String inside = isTag ? beside.substring(1, beside.length() - 1) : beside;
-		// What has a tag of its own has its companions without further braces.
+		// A key with a tag of its own has its companions without further braces.
 		return (isTag && !hasHashTag(inside)) ? inside : beside;
 	}
 

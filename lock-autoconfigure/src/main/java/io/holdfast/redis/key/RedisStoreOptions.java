@@ -12,25 +12,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * The options of a {@link RedisLeaseStore}: how it uses Redis.
  *
- * @param lockPrefix what lock keys begin with; must be the same for all that exclude one
+ * @param lockPrefix the prefix of lock keys; must be the same for all that exclude one
  * another
- * @param semaphorePrefix what the keys of semaphores begin with; the same for all too,
- * but another
- * @param channelPrefix what wake-up channels begin with; the same for all too
+ * @param semaphorePrefix the prefix of the keys of semaphores; the same for all too, but
+ * another
+ * @param channelPrefix the prefix of wake-up channels; the same for all too
  * @param healMissingTtl how long a lock key may live that has no expiry, or {@code null}
  * to leave it alone
  * @param fenceRetention how long the last fencing token of a key is remembered
  * @param handoffTimeout how long a hand-off is granted at first
  * @param polling whether waiters ask at intervals instead of being woken up: for Redis
  * without Pub/Sub
- * @param fleetKey where instances say that they are there; what they report to each other
- * is for a moment at keys that begin with it
+ * @param fleetKey the key where instances say that they are there; keys that begin with
+ * it have their reports for a moment
  * @param longestLease for how long a server that is not the one which granted before
  * grants nothing new, while holders have their leases written there again: no lease of
  * any instance may be longer. {@code null} to do without, as a cluster must. As NFSv4
  * (RFC 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; the scripts see to it, so
  * that no command comes before it
- * @param replicas how many replicas are to have what is granted, or {@code null} for none
+ * @param replicas how many replicas are to have each grant, or {@code null} for none
  * @since 0.1.0
  */
 public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
@@ -39,9 +39,9 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 
 	/**
 	 * Options of a store that neither gives grace nor waits for replicas.
-	 * @param lockPrefix what lock keys begin with
-	 * @param semaphorePrefix what the keys of semaphores begin with
-	 * @param channelPrefix what wake-up channels begin with
+	 * @param lockPrefix the prefix of lock keys
+	 * @param semaphorePrefix the prefix of the keys of semaphores
+	 * @param channelPrefix the prefix of wake-up channels
 	 * @param healMissingTtl how long a lock key may live without an expiry
 	 * @param fenceRetention how long the last fencing token is remembered
 	 * @param handoffTimeout how long a hand-off is granted at first
@@ -100,7 +100,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * Refuse a lease that could outlast the fail-over grace.
+	 * Refuse lease times that could outlast the fail-over grace.
 	 * @param leaseMillis a lease that is asked for
 	 * @throws StoreCommandException if it is too long
 	 */
@@ -117,7 +117,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	/**
 	 * Refuse a key that begins as those of the other kind do, as with an empty prefix:
 	 * their companions may be the same.
-	 * @param resource what is to be used
+	 * @param resource the lock or semaphore
 	 * @throws StoreCommandException if its key begins with the longer prefix of the other
 	 * kind, or is one by which instances know each other
 	 */
@@ -141,8 +141,8 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * Return what something is called in Redis.
-	 * @param resource what
+	 * Return the name of a resource in Redis.
+	 * @param resource the lock or semaphore
 	 * @return its key with its prefix
 	 */
 	public String keyOf(Resource resource) {

@@ -1,5 +1,5 @@
 /**
- * The keys in Redis: their names, and what is configured for them.
+ * The keys in Redis: their names and settings.
  */
 @NullMarked
 package io.holdfast.redis.key;

@@ -36,7 +36,7 @@ class ChannelWatch {
 	/** Longer than drivers take by default to give up connecting. */
 	private static final long ATTEMPT_MILLIS = 15_000;
 
-	/** What drivers that connect again by themselves get before it is done for them. */
+	/** Time for drivers to connect again by themselves. */
 	private static final long RECONNECT_MILLIS = 1_000;
 
 	/** What Redis refuses, it refuses until its users or its version are changed. */
@@ -210,7 +210,7 @@ class ChannelWatch {
 		if (source != this.subscription) {
 			return;
 		}
-		// What it tells from now on does not count.
+		// Its events do not count from now on.
 		this.subscription = null;
 		this.inDoubt |= this.listening;
 		this.listening = false;
@@ -267,7 +267,7 @@ class ChannelWatch {
 			giveUp(source, null);
 			return;
 		}
-		// What could not be published says nothing about the subscription.
+		// A failed PUBLISH says nothing about the subscription.
 		call.cancel(true);
 		long pause = this.listener.pingMillis() - this.listener.pingMillis() / 3;
 		planNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
@@ -306,7 +306,7 @@ class ChannelWatch {
 
 	/**
 	 * Watch no more, in the thread or when that has ended.
-	 * @return what is still to be closed
+	 * @return the subscription, still to be closed
 	 */
 	@Nullable NotificationSubscription stop() {
 		if (this.timer != null) {
@@ -320,7 +320,7 @@ class ChannelWatch {
 	}
 
 	/**
-	 * Plan the one thing that comes next, instead of what was planned before.
+	 * Plan the next step, in place of the one planned before.
 	 */
 	private void planNext(Runnable action, long millis) {
 		if (this.timer != null) {

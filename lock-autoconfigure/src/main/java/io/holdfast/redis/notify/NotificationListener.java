@@ -18,8 +18,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps an instance subscribed to its wake-up channel, whatever happens to Redis, and in
- * a cluster to one more at each master that has such channels.
+ * Keeps an instance subscribed to its wake-up channel, also through failures of Redis,
+ * and in a cluster to one more at each master that has such channels.
  *
  * <p>
  * Not built on RedisMessageListenerContainer, which would block the start until it is
@@ -195,7 +195,7 @@ public final class NotificationListener implements AutoCloseable {
 	public void stop() {
 		CompletableFuture<List<NotificationSubscription>> ended = CompletableFuture.supplyAsync(this::end,
 				this.thread::execute);
-		// What was not begun when the thread is closed is not done any more.
+		// Steps that have not begun when the thread is closed are left out.
 		BlockingWait.join(CompletableFuture.anyOf(ended, this.thread.awaitEnd()));
 		close(ended.getNow(List.of()));
 	}

@@ -14,8 +14,8 @@ import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt to subscribe to a channel, on a connection of its own, and what comes of
- * it.
+ * One attempt to subscribe to a channel, on a connection of its own, and the
+ * subscription.
  */
 final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 		implements RedisConnectionStateListener {
@@ -42,9 +42,8 @@ final class NotificationSubscription extends RedisPubSubAdapter<byte[], byte[]>
 	 * Create an attempt, to be run.
 	 * @param connector opens the connection; blocks
 	 * @param sharded whether only one master of a cluster has the channel, and its
-	 * replicas: then the connection stays broken when it breaks. Otherwise all of Redis
-	 * has it, whichever node the connection is at, and the driver connects and subscribes
-	 * again
+	 * replicas: then the connection stays broken when it breaks. Otherwise all nodes have
+	 * it, also that of the connection, and the driver connects and subscribes again
 	 */
 	NotificationSubscription(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector, byte[] channel,
 			boolean sharded, ChannelWatch owner) {

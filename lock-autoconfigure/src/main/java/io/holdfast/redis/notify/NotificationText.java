@@ -18,14 +18,14 @@ final class NotificationText {
 	/** The next fence, and the tokens whose leases were released by force. */
 	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
 
-	/** What another instance wants to have answered, by the name of the answer. */
+	/** The question of another instance, by the name of the answer. */
 	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
 
 	private NotificationText() {
 	}
 
 	/**
-	 * Tell what a text says.
+	 * Tell the receiver of a text.
 	 * @return whether it was understood
 	 */
 	static boolean tell(String text, StoreNotifications notifications) {

@@ -72,13 +72,13 @@ final class NotificationThread {
 	}
 
 	/**
-	 * Run what may block for as long as a driver likes.
+	 * Run a call of a driver, which may block.
 	 */
 	void inBackground(Runnable action) {
 		this.threads.start(action, "holdfast-subscription");
 	}
 
-	/** Log what an action throws: a driver's thread, for one, must not end by it. */
+	/** Log an action's exception: a driver's thread, for one, must not end by it. */
 	static Runnable guarded(Runnable action) {
 		return () -> {
 			try {

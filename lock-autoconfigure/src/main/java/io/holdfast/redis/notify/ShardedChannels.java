@@ -24,8 +24,8 @@ import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
  * Channels of an instance at the masters of a cluster, one at each, in that master's
- * first slot. What is published there goes to no other master. All but {@link #at} is
- * called in the thread of the subscriptions.
+ * first slot. Messages there go to no other master. All but {@link #at} is called in the
+ * thread of the subscriptions.
  *
  * <p>
  * Whether an instance has such a channel need not be known to others: where a message has
@@ -59,7 +59,7 @@ public final class ShardedChannels {
 
 	/**
 	 * Create the channels, which are used once the instance has started.
-	 * @param keyPrefix what a key begins with that is never there
+	 * @param keyPrefix the prefix of a key that is never there
 	 */
 	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options, String keyPrefix) {
 		this.masters = masters;
@@ -70,7 +70,7 @@ public final class ShardedChannels {
 	/**
 	 * Return the scripts for the keys of a slot, by which grants are told to channels of
 	 * its master. Thread-safe.
-	 * @return the scripts, or {@code null} for those that tell all of the cluster
+	 * @return the scripts, or {@code null} for the ones that tell all of the cluster
 	 */
 	public @Nullable StoreScripts at(int slot) {
 		@Nullable StoreScripts[] known = this.scripts;
@@ -121,7 +121,7 @@ public final class ShardedChannels {
 		}
 	}
 
-	/** Return the slot of what begins so: by its tag, if it has one. */
+	/** Return the slot of keys with a prefix: by its tag, if it has one. */
 	private static int slotAt(Master master, String prefix, int chosen) {
 		return RedisKeys.hasHashTag(prefix) ? ClusterSlotHashUtil.calculateSlot(prefix) : chosen;
 	}
@@ -139,7 +139,7 @@ public final class ShardedChannels {
 		this.scripts = table;
 	}
 
-	/** Use none of them any more; return what is still to be closed. */
+	/** Use none of them any more; return the subscriptions, still to be closed. */
 	List<NotificationSubscription> end() {
 		this.scripts = new StoreScripts[0];
 		List<NotificationSubscription> open = new ArrayList<>();

@@ -8,10 +8,10 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what a driver's error means. Redis's own words decide, wherever they are in the
- * chain of causes, since each driver wraps them in another way. What they quote of a
- * command's arguments is left out: tokens, and the ids of instances that they begin with,
- * would let others release what is held.
+ * Tells the meaning of a driver's error. Redis's own words decide, wherever they are in
+ * the chain of causes, since each driver wraps them in another way. Quoted arguments of
+ * commands are left out: with tokens, and the ids of instances that they begin with,
+ * others could release leases.
  */
 public final class RedisFailures {
 
@@ -24,7 +24,7 @@ public final class RedisFailures {
 	/** Until all keys of a script have moved with their slot, or the node knows that. */
 	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
 
-	/** All that the scripts use, and what runs them. */
+	/** All commands of the scripts, and those that run them. */
 	private static final String COMMANDS = "eval evalsha get mget set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
 
@@ -36,20 +36,20 @@ public final class RedisFailures {
 
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
 
-	/** Also said by those who run Redis for others, and leave commands out. */
+	/** Also said by providers of Redis that leave commands out. */
 	private static final Pattern NO_COMMAND = Pattern
 		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from scripts?\\b"
 				+ "|\\bnot find scripting engine\\b");
 
-	/** Said by those who leave scripts out, as Valkey may from 9.1 on. */
+	/** Said by servers without scripts, as Valkey may be from 9.1 on. */
 	private static final Pattern NO_SCRIPTS = Pattern.compile(
 			"(?i)\\bunknown command\\W{1,3}eval|\\bcommand eval(sha)? not support|\\bnot find scripting engine\\b");
 
-	/** Said by those who read scripts before they run them. */
+	/** Said by servers that read scripts before they run them. */
 	private static final Pattern OTHER_SCRIPTS = Pattern
 		.compile("(?i)\\bbad lua script\\b|\\beval/evalsha (number of|command) keys\\b");
 
-	/** What is missing is a command, or the right to it, whatever the key. */
+	/** A command, or the right to it, is missing for all keys. */
 	private static final Pattern OF_COMMANDS = Pattern
 		.compile("permissions to run |can't run |" + NO_COMMAND.pattern());
 
@@ -74,7 +74,7 @@ public final class RedisFailures {
 		return find(error, READ_ONLY) != null;
 	}
 
-	/** Leave out of a text what it quotes of a command's arguments. */
+	/** Leave quoted arguments of a command out of a text. */
 	static String withoutArguments(String text) {
 		return ID.matcher(UNKNOWN_COMMAND.matcher(text).replaceFirst("$1")).replaceAll("<id>");
 	}
@@ -142,13 +142,13 @@ public final class RedisFailures {
 
 	/**
 	 * Return the failure to report.
-	 * @param what the key in Redis that it was about, or what was tried
+	 * @param what the key in Redis, or the attempt
 	 */
 	public static StoreCommandException of(Throwable error, String what) {
 		if (error instanceof StoreCommandException failure) {
 			return failure;
 		}
-		// What was read is no number that a script has written.
+		// The value is no number that a script has written.
 		return (error instanceof NumberFormatException) ? wrongType(error, what)
 				: failure(withoutArguments(error), what);
 	}
@@ -226,7 +226,7 @@ public final class RedisFailures {
 		return null;
 	}
 
-	/** Return what is behind an error, in the words of Redis or of the network. */
+	/** Return the cause of an error, in the words of Redis or of the network. */
 	public static String deepest(Throwable error) {
 		Throwable cause = error;
 		while (cause.getCause() != null) {

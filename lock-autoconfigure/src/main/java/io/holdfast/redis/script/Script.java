@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
- * A Lua script. Those that are the same for all instances are constants; those with an
- * instance's settings in their text are {@link StoreScripts}. Immutable.
+ * A Lua script. Scripts that are the same for all instances are constants; scripts with
+ * an instance's settings in their text are {@link StoreScripts}. Immutable.
  */
 public final class Script {
 

@@ -40,8 +40,8 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	}
 
 	/**
-	 * Return what a script takes that renews leases. All mostly are to last equally long,
-	 * which is said once then: there are many in a command.
+	 * Return the arguments of a script that renews leases. All mostly are to last equally
+	 * long, which is said once then: there are many in a command.
 	 * @param permits whether to say how many permits each has
 	 */
 	public static Object[] ofRenewals(List<Renewal> renewals, boolean permits) {

@@ -19,7 +19,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what scripts reply. Thread-safe.
+ * Reads the replies of scripts. Thread-safe.
  */
 public final class ScriptReplies {
 
@@ -50,7 +50,7 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that asked by a command of its own.
+	 * Return the outcome for a token that asked by a command of its own.
 	 * @param reply the script's reply; in the usual case the fence of its grant alone
 	 * @param leaseMillis the lease that it asked for
 	 */
@@ -62,7 +62,7 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that asks. Warns, once per key, of a key without
+	 * Return the outcome for a token that asks. Warns, once per key, of a key without
 	 * expiry.
 	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
 	 * never can be
@@ -88,7 +88,7 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that a release brings in.
+	 * Return the outcome for a token that a release brings in.
 	 * @param from where in it this begins
 	 * @return the reply; {@code null} for a grant that replicas are to confirm: it is to
 	 * ask by itself, as the release must not wait for them
@@ -152,10 +152,10 @@ public final class ScriptReplies {
 	}
 
 	/**
-	 * Return what became of a token that was ended.
+	 * Return the outcome for an ended token.
 	 * @param outcome 1 if it held anything, 0 if not, 2 if not and that says nothing, as
 	 * during a grace
-	 * @param next what became of the token that takes its place, or {@code null}
+	 * @param next the outcome for the token that takes its place, or {@code null}
 	 * @param repeated whether the command may have run before
 	 */
 	public static ReleaseReply released(@Nullable Object outcome, @Nullable AcquireReply next, boolean repeated) {

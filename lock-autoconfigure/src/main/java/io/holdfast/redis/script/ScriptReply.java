@@ -26,14 +26,13 @@ public final class ScriptReply<T> extends CommandOutput<byte[], byte[], T> {
 		super(ByteArrayCodec.INSTANCE, null);
 	}
 
-	/** Return what was read. */
+	/** Return the value. */
 	public List<@Nullable Object> elements() {
 		return this.elements;
 	}
 
 	/**
-	 * Forget what was read, as the command is written: perhaps again, to another
-	 * connection.
+	 * Forget the values, as the command is written: perhaps again, to another connection.
 	 */
 	public void clear() {
 		this.elements = List.of();

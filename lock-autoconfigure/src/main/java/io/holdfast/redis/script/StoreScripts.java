@@ -23,8 +23,7 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 		Script limit) {
 
 	/**
-	 * What the scripts of an instance without a fail-over grace have instead of
-	 * grace.lua.
+	 * In place of grace.lua in the scripts of an instance without a fail-over grace.
 	 */
 	private static final String NO_GRACE = "local grace, serverSince, keyCount = 0, 0, #KEYS\n";
 
@@ -35,7 +34,7 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 
 	/**
 	 * Put the scripts of a store together for one master of a cluster.
-	 * @param shard what the channels end with that are in a slot of that master
+	 * @param shard the ending of the channels in a slot of that master
 	 */
 	public static StoreScripts ofShard(RedisStoreOptions options, String shard) {
 		return of(options, true, shard);

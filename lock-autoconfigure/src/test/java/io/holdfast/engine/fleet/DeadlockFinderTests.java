@@ -44,7 +44,7 @@ class DeadlockFinderTests {
 		long threadId = Long.parseLong(thread.substring(1));
 		where.computeIfAbsent(thread.substring(0, 1), (k) -> new ArrayList<>())
 			.add(new Entry(thread.substring(0, 1), ++this.number, new Resource(kind, key), 1, null,
-					(threadId != 0) ? thread : null, threadId, 0, 0, 0));
+					(threadId != 0) ? thread : null, threadId, 0, 0, 0, null));
 	}
 
 	private List<InstanceReport> reports() {

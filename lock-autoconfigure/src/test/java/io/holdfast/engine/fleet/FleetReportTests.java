@@ -15,7 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class FleetReportTests {
 
 	private static Entry entry(long number, long thread, long fence) {
-		return new Entry("a", number, lock("k"), 1, null, "t" + thread, thread, 0, 0, fence);
+		return new Entry("a", number, lock("k"), 1, null, "t" + thread, thread, 0, 0, fence, null);
 	}
 
 	private static FleetReport holds(Entry entry) {

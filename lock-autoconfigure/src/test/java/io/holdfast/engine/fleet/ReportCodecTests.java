@@ -18,10 +18,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ReportCodecTests {
 
 	private static final Entry HOLD = new Entry("0123abcd", 7, new Resource(Kind.LOCK, "a b/é:1"), Resource.ALL, "name",
-			"http-nio-8080-exec-1", 42, 1000, 29_000, 1_795_307_281_862_785L);
+			"http-nio-8080-exec-1", 42, 1000, 29_000, 1_795_307_281_862_785L, "anna edits");
 
 	private static final Entry WAIT = new Entry("0123abcd", 8, new Resource(Kind.SEMAPHORE, "s"), 3, null, null, 0, 5,
-			0, 0);
+			0, 0, null);
 
 	@Test
 	@DisplayName("a report is read as it was written")
@@ -36,12 +36,13 @@ class ReportCodecTests {
 	@DisplayName("names of threads and requests may be anything, and do not break out of their fields")
 	void survivesNames() {
 		Entry odd = new Entry("0123abcd", 7, new Resource(Kind.LOCK, "k"), 1, "\u001e\u001fH\r\n",
-				"x".repeat(1000) + "\u001f", 42, 1, 1, 1);
+				"x".repeat(1000) + "\u001f", 42, 1, 1, 1, "a\u001eb");
 		InstanceReport read = ReportCodec
 			.read(ReportCodec.of(new InstanceReport("0123abcd", List.of(odd, HOLD), List.of(), false)));
 		assertThat(read.holds()).hasSize(2);
 		assertThat(read.holds().get(0).name()).isEqualTo("??H??");
 		assertThat(read.holds().get(0).thread()).isEqualTo("x".repeat(200));
+		assertThat(read.holds().get(0).note()).isEqualTo("a?b");
 		assertThat(read.holds().get(1)).isEqualTo(HOLD);
 	}
 
@@ -49,9 +50,18 @@ class ReportCodecTests {
 	@DisplayName("a hold without a thread may have a note in its place")
 	void readsNotes() {
 		Entry note = new Entry("0123abcd", 7, new Resource(Kind.LOCK, "k"), 1, null, "none (its caller has gone)", 0, 1,
-				1, 1);
+				1, 1, null);
 		InstanceReport report = new InstanceReport("0123abcd", List.of(note), List.of(), false);
 		assertThat(ReportCodec.read(ReportCodec.of(report))).isEqualTo(report);
+	}
+
+	@Test
+	@DisplayName("an earlier version tells no notes")
+	void readsEarlierVersions() {
+		String text = ReportCodec.of(new InstanceReport("0123abcd", List.of(HOLD), List.of(), false));
+		assertThat(ReportCodec.read(text.substring(0, text.lastIndexOf('\u001f'))).holds()).singleElement()
+			.extracting(Entry::note)
+			.isNull();
 	}
 
 	@Test

@@ -400,7 +400,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(1000);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LockNotAcquiredException.class)
-			.withMessageContaining("was not acquired after 1000 ms: still held by others");
+			.withMessageContaining("was not acquired after 1000 ms: still held by instance");
 	}
 
 	@Test

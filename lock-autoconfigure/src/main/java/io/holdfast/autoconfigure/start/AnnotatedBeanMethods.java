@@ -26,14 +26,14 @@ import org.springframework.util.ReflectionUtils.MethodFilter;
 /**
  * Search for methods of beans that need a lock or a permit. Creates no bean.
  */
-public final class AnnotatedMethods {
+public final class AnnotatedBeanMethods {
 
-	private static final Log logger = LogFactory.getLog(AnnotatedMethods.class);
+	private static final Log logger = LogFactory.getLog(AnnotatedBeanMethods.class);
 
 	private static final List<Class<? extends Annotation>> ANNOTATIONS = List.of(DistributedLock.class,
 			Semaphore.class);
 
-	private AnnotatedMethods() {
+	private AnnotatedBeanMethods() {
 	}
 
 	/**

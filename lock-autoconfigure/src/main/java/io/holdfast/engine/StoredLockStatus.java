@@ -1,0 +1,123 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+
+import io.holdfast.LockHolder;
+import io.holdfast.LockStatus;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of a key as the store told it, and the details that the holder's instance
+ * tells when they are asked for.
+ */
+final class StoredLockStatus implements LockStatus {
+
+	private final LeaseEngine engine;
+
+	private final String key;
+
+	private final Owner owner;
+
+	private final KeyState state;
+
+	private final int waitingInThisInstance;
+
+	/** Whether the holder's instance was asked for the details. Guarded by this. */
+	private boolean asked;
+
+	private @Nullable Entry details;
+
+	StoredLockStatus(LeaseEngine engine, String key, Owner owner, KeyState state, int waitingInThisInstance) {
+		this.engine = engine;
+		this.key = key;
+		this.owner = owner;
+		this.state = state;
+		this.waitingInThisInstance = waitingInThisInstance;
+	}
+
+	@Override
+	public String key() {
+		return this.key;
+	}
+
+	@Override
+	public Owner owner() {
+		return this.owner;
+	}
+
+	@Override
+	public @Nullable Duration remaining() {
+		return (this.owner != Owner.NONE && this.state.ttlMillis() >= 0) ? Duration.ofMillis(this.state.ttlMillis())
+				: null;
+	}
+
+	@Override
+	public long fencingToken() {
+		return this.state.fence();
+	}
+
+	@Override
+	public int readers() {
+		return this.state.readerCount();
+	}
+
+	@Override
+	public int waiting() {
+		return this.state.waiting();
+	}
+
+	@Override
+	public int waitingInThisInstance() {
+		return this.waitingInThisInstance;
+	}
+
+	/** Return the token of the instance that holds the key exclusively. */
+	private @Nullable String token() {
+		return (this.owner == Owner.THIS_INSTANCE || this.owner == Owner.OTHER_INSTANCE) ? this.state.owner() : null;
+	}
+
+	@Override
+	public @Nullable LockHolder holder() {
+		String token = token();
+		return (token != null) ? this.engine.context.holder(Tokens.instance(token)) : null;
+	}
+
+	@Override
+	public @Nullable String thread() {
+		Entry entry = details();
+		return (entry != null) ? entry.thread() : null;
+	}
+
+	@Override
+	public @Nullable String note() {
+		Entry entry = details();
+		return (entry != null) ? entry.note() : null;
+	}
+
+	private synchronized @Nullable Entry details() {
+		String token = token();
+		if (token != null && !this.asked) {
+			Place place = Place.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
+			FleetReport report = (this.owner == Owner.THIS_INSTANCE)
+					? FleetReport.of(this.engine.fleet().report(this.key)) : this.engine.fleet().reports(this.key);
+			this.details = report.find(place);
+			this.asked = true;
+		}
+		return this.details;
+	}
+
+	@Override
+	public String toString() {
+		return "LockStatus[key=" + this.key + ", owner=" + this.owner + ", remaining=" + remaining() + ", fencingToken="
+				+ fencingToken() + ", readers=" + readers() + ", waiting=" + waiting() + ", waitingInThisInstance="
+				+ waitingInThisInstance() + "]";
+	}
+
+}

@@ -1,0 +1,193 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+import io.holdfast.LockHolder;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockStatus;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The holder of a lock in the exception of a request that waited in vain.
+ */
+@WithRedis
+class LockHolderTests {
+
+	private final Fleet fleet;
+
+	private LockService warehouse;
+
+	private LockService shop;
+
+	LockHolderTests(TestRedis redis) {
+		this.fleet = new Fleet(redis);
+	}
+
+	@BeforeEach
+	void start() {
+		this.warehouse = this.fleet.start("spring.application.name=warehouse");
+		this.shop = this.fleet.start("spring.application.name=shop");
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		this.fleet.awaitNothingLeft();
+	}
+
+	private static LockNotAcquiredException refused(LockService locks, LockRequest request) {
+		return catchThrowableOfType(LockNotAcquiredException.class, () -> locks.acquire(request));
+	}
+
+	private static LockHolder holder(LockNotAcquiredException refusal) {
+		LockHolder holder = refusal.getHolder();
+		assertThat(holder).isNotNull();
+		return holder;
+	}
+
+	@ParameterizedTest(name = "A request of another application is told the holder: wait of {0} ms")
+	@ValueSource(longs = { 0, 300 })
+	void otherApplication(long wait) {
+		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
+		try (LockLease lease = this.warehouse.acquire("stock")) {
+			assertThat(lease.isHeld()).isTrue();
+			await("the register").until(() -> refused(this.shop, request).getHolder() != null);
+			LockNotAcquiredException refusal = refused(this.shop, request);
+			LockHolder holder = holder(refusal);
+			assertThat(holder.application()).isEqualTo("warehouse");
+			assertThat(holder.process()).isEqualTo(ProcessHandle.current().pid());
+			assertThat(holder.host()).isNotBlank();
+			assertThat(refusal).hasMessageEndingWith(" ms: still held by application 'warehouse'");
+			assertThat(this.shop.withLockAsync(request.mode(LockMode.READ), () -> {
+				throw new AssertionError("held by the warehouse");
+			}).handle((done, failure) -> failure).join()).isInstanceOfSatisfying(LockNotAcquiredException.class,
+					(failure) -> assertThat(failure.getHolder()).isEqualTo(holder));
+		}
+	}
+
+	@Test
+	@DisplayName("The status tells holder, time, thread and note of the exclusive owner, in its instance and others")
+	void status() {
+		LockRequest request = LockRequest.of("stock").note("inventory\n2026");
+		Instant before = Instant.now().minusSeconds(1);
+		try (LockLease lease = this.warehouse.acquire(request)) {
+			assertThat(lease.isHeld()).isTrue();
+			await("the register").until(() -> this.shop.status("stock").holder() != null);
+			for (LockService locks : List.of(this.shop, this.warehouse)) {
+				LockStatus status = locks.status("stock");
+				assertThat(status.holder()).isNotNull().extracting(LockHolder::application).isEqualTo("warehouse");
+				assertThat(status.since()).isBetween(before, Instant.now().plusSeconds(1));
+				assertThat(status.thread()).isEqualTo(Thread.currentThread().getName());
+			}
+			assertThat(this.shop.status("stock").note()).isEqualTo("inventory?2026");
+			assertThat(this.warehouse.status("stock").note()).isEqualTo("inventory\n2026");
+		}
+	}
+
+	@Test
+	@DisplayName("The status tells no details of a free key, of readers, of a dead holder and of another client")
+	void statusWithoutDetails() {
+		assertNoDetails(this.shop.status("stock"));
+		LockRequest request = LockRequest.of("stock").note("inventory");
+		try (LockLease lease = this.warehouse.acquire(request.mode(LockMode.READ))) {
+			assertThat(lease.isHeld()).isTrue();
+			assertNoDetails(this.shop.status("stock"));
+		}
+		String token = this.fleet.plainClient().tryLock("other", Duration.ofMinutes(1));
+		LockStatus status = this.shop.status("other");
+		assertThat(status.owner()).isEqualTo(LockStatus.Owner.FOREIGN);
+		assertNoDetails(status);
+		assertThat(this.fleet.plainClient().unlock("other", String.valueOf(token))).isTrue();
+		String dead = "0123456789abcdef0123456789abcdef:1";
+		this.fleet.template().opsForValue().set(this.fleet.lockKey("dead"), dead);
+		status = this.shop.status("dead");
+		assertThat(status.owner()).isEqualTo(LockStatus.Owner.OTHER_INSTANCE);
+		assertNoDetails(status);
+		this.fleet.template().delete(this.fleet.lockKey("dead"));
+	}
+
+	private static void assertNoDetails(LockStatus status) {
+		assertThat(status.holder()).isNull();
+		assertThat(status.since()).isNull();
+		assertThat(status.thread()).isNull();
+		assertThat(status.note()).isNull();
+	}
+
+	@Test
+	@DisplayName("A note that is blank or too long is refused")
+	void badNote() {
+		LockRequest request = LockRequest.of("stock");
+		for (String note : List.of("", " ", "x".repeat(201))) {
+			assertThatIllegalArgumentException().isThrownBy(() -> request.note(note))
+				.withMessageContainingAll("note of lock 'stock'", "up to 200 characters");
+		}
+		assertThat(request.note("x".repeat(200)).note()).hasSize(200);
+		assertThat(SemaphoreRequest.of("calls", 1).note("anna").note()).isEqualTo("anna");
+	}
+
+	@Test
+	@DisplayName("Another thread of the instance is told that the instance is the holder")
+	void sameInstance() throws Exception {
+		try (LockLease lease = this.shop.acquire("stock")) {
+			assertThat(lease.isHeld()).isTrue();
+			LockNotAcquiredException refusal = Call
+				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100))));
+			assertThat(refusal).hasMessageEndingWith("still held by application 'shop' (this instance)");
+			assertThat(holder(refusal).application()).isEqualTo("shop");
+		}
+	}
+
+	@Test
+	@DisplayName("Of an instance that has come since, the message tells the number")
+	void unknown() {
+		LockService late = this.fleet.start("spring.application.name=late");
+		try (LockLease lease = late.acquire("stock")) {
+			assertThat(lease.isHeld()).isTrue();
+			LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ZERO));
+			assertThat(refusal.getHolder()).isNull();
+			assertThat(refusal.getMessage()).matches(".* ms: still held by instance [0-9a-f]{8}");
+		}
+	}
+
+	@Test
+	@DisplayName("Readers are no holder")
+	void readers() {
+		try (LockLease lease = this.warehouse.acquire(LockRequest.of("stock").mode(LockMode.READ))) {
+			assertThat(lease.isHeld()).isTrue();
+			LockNotAcquiredException refusal = refused(this.shop,
+					LockRequest.of("stock").waitTime(Duration.ofMillis(100)));
+			assertThat(refusal.getHolder()).isNull();
+			assertThat(refusal).hasMessageEndingWith("still held by others");
+		}
+	}
+
+	@Test
+	@DisplayName("A client other than Holdfast is called that")
+	void foreign() {
+		String token = this.fleet.plainClient().tryLock("stock", Duration.ofMinutes(1));
+		assertThat(token).isNotNull();
+		LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100)));
+		assertThat(refusal.getHolder()).isNull();
+		assertThat(refusal).hasMessageEndingWith("still held by a client other than Holdfast");
+		assertThat(this.fleet.plainClient().unlock("stock", token)).isTrue();
+	}
+
+}
