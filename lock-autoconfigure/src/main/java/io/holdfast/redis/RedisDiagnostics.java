@@ -138,7 +138,7 @@ final class RedisDiagnostics {
 			}
 		}
 		if (this.options.longestLease() != null) {
-			beginnings.add(this.options.grace().serverKey());
+			beginnings.add(this.options.serverKey());
 		}
 		return beginnings;
 	}

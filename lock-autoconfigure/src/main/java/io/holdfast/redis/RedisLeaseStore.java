@@ -19,7 +19,6 @@ import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
@@ -66,8 +65,6 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private volatile @Nullable StoreNotifications notifications;
 
-	private final FailOverGrace grace;
-
 	private final ResourceCommands commands;
 
 	private final RedisDiagnostics examination;
@@ -108,7 +105,6 @@ public final class RedisLeaseStore implements LeaseStore {
 		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;
 		this.cluster = Drivers.isCluster(application);
-		this.grace = options.grace();
 		if (this.cluster && options.longestLease() != null) {
 			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where scripts cannot read"
 					+ " the key that remembers their server: set holdfast.redis.fail-over-grace to false");
@@ -248,7 +244,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
 		// Too long a lease is refused to its own request, not to a release.
-		AcquireCommand allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
+		AcquireCommand allowed = (next != null && this.options.allows(next.leaseMillis())) ? next : null;
 		return this.commands.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
 	}
 

@@ -19,7 +19,6 @@ import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptCall.ReplyReader;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeyCache;
 import io.holdfast.redis.key.RedisKeyCache.Name;
@@ -56,8 +55,6 @@ final class ResourceCommands {
 
 	private final RedisKeyCache names;
 
-	private final FailOverGrace grace;
-
 	/** By slot of the key. */
 	private final IntFunction<@Nullable StoreScripts> shards;
 
@@ -70,7 +67,6 @@ final class ResourceCommands {
 		this.replies = new ScriptReplies(options);
 		this.scripts = StoreScripts.of(options, cluster);
 		this.names = new RedisKeyCache(options, cluster);
-		this.grace = options.grace();
 	}
 
 	private static boolean isLock(Resource resource) {
@@ -192,7 +188,7 @@ final class ResourceCommands {
 	private byte[][] keys(List<Renewal> renewals) {
 		List<byte[]> keys = new ArrayList<>(3 * renewals.size());
 		for (Renewal renewal : renewals) {
-			this.grace.check(renewal.leaseMillis());
+			this.options.check(renewal.leaseMillis());
 			Resource resource = renewal.resource();
 			if (isLock(resource)) {
 				keys.add(RedisKeys.bytes(this.options.keyOf(resource)));
@@ -202,7 +198,7 @@ final class ResourceCommands {
 				Collections.addAll(keys, RedisKeys.bytes(permits.holders(), permits.queue(), permits.state()));
 			}
 		}
-		return this.grace.keys(keys.toArray(byte[][]::new));
+		return this.options.withServer(keys.toArray(byte[][]::new));
 	}
 
 	/** Send a script. The call has failed if the resource or the lease is refused. */
@@ -211,7 +207,7 @@ final class ResourceCommands {
 		Name name;
 		try {
 			name = this.names.of(resource);
-			this.grace.check(leaseMillis);
+			this.options.check(leaseMillis);
 		}
 		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);

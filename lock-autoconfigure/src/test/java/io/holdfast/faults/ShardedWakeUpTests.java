@@ -144,6 +144,12 @@ class ShardedWakeUpTests {
 		}
 	}
 
+	private static boolean hasRefused(RedisServer node) {
+		return cluster.on(node, (commands) -> commands.info("commandstats"))
+			.lines()
+			.anyMatch((line) -> line.startsWith("cmdstat_ssubscribe:") && !line.contains("rejected_calls=0"));
+	}
+
 	private Instance start() {
 		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=10m");
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
@@ -340,9 +346,13 @@ class ShardedWakeUpTests {
 	@Test
 	@DisplayName("An instance that knows of no such channels, and one that has them, wake each other up")
 	void mixed(CapturedOutput output) {
+		cluster.nodes().forEach((node) -> cluster.on(node, RedisCommands::configResetstat));
 		allow("-ssubscribe");
 		Instance old = start();
 		await("word of it").atMost(SOON).until(() -> output.toString().contains("Wake-ups go to all nodes"));
+		// The word is of the first one only.
+		await("refusals").atMost(SOON)
+			.until(() -> !isSharding() || cluster.nodes().stream().allMatch(ShardedWakeUpTests::hasRefused));
 		allow("+ssubscribe");
 		Instance current = start();
 		Instance another = start();

@@ -49,7 +49,7 @@ public final class RedisKeyCache {
 		byte[][] keys = (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
 				: PermitKeys.of(key, this.cluster).toBytes();
 		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(key) : 0;
-		Name name = new Name(resource, key, this.options.grace().keys(keys), slot);
+		Name name = new Name(resource, key, this.options.withServer(keys), slot);
 		this.known.set(place, name);
 		return name;
 	}

@@ -1,6 +1,7 @@
 package io.holdfast.redis.key;
 
 import java.time.Duration;
+import java.util.Arrays;
 
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -25,8 +26,10 @@ import org.jspecify.annotations.Nullable;
  * @param fleetKey the key where instances say that they are there; keys that begin with
  * it have their reports for a moment
  * @param longestLease for how long a server that is not the one which granted before
- * grants nothing new: no lease of any instance may be longer. {@code null} to do without,
- * as a cluster must
+ * grants nothing new, while holders have their leases written there again: no lease of
+ * any instance may be longer. {@code null} to do without, as a cluster must. As NFSv4
+ * (RFC 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; the scripts see to it, so
+ * that no command comes before it
  * @param replicas how many replicas are to have each grant, or {@code null} for none
  * @since 0.1.0
  */
@@ -64,9 +67,51 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 				Duration.ofSeconds(5), false, "holdfast:fleet");
 	}
 
-	/** Return the grace after fail-overs. */
-	public FailOverGrace grace() {
-		return new FailOverGrace(this.longestLease, this.fleetKey + ":server");
+	/**
+	 * Return where the server that granted last is remembered.
+	 * @return the key; of use with a fail-over grace only
+	 */
+	public String serverKey() {
+		return this.fleetKey + ":server";
+	}
+
+	/**
+	 * Return the KEYS of a script that grants or renews, with the key of the server if
+	 * there is a fail-over grace.
+	 * @param keys the KEYS without it
+	 * @return all KEYS
+	 */
+	public byte[][] withServer(byte[][] keys) {
+		if (this.longestLease == null) {
+			return keys;
+		}
+		byte[][] more = Arrays.copyOf(keys, keys.length + 1);
+		more[keys.length] = RedisKeys.bytes(serverKey());
+		return more;
+	}
+
+	/**
+	 * Return whether a lease is over when the fail-over grace is.
+	 * @param leaseMillis a lease that is asked for
+	 * @return whether it is, also without a grace
+	 */
+	public boolean allows(long leaseMillis) {
+		return this.longestLease == null || leaseMillis <= this.longestLease.toMillis();
+	}
+
+	/**
+	 * Refuse lease times that could outlast the fail-over grace.
+	 * @param leaseMillis a lease that is asked for
+	 * @throws StoreCommandException if it is too long
+	 */
+	public void check(long leaseMillis) {
+		if (this.longestLease != null && !allows(leaseMillis)) {
+			throw new StoreCommandException("A lease of " + leaseMillis
+					+ " ms is longer than holdfast.redis.longest-lease (" + this.longestLease.toMillis()
+					+ " ms), after which holdfast.redis.fail-over-grace counts every"
+					+ " lease as ended: ask for a shorter one, which is renewed as long as it is held, or set that"
+					+ " property, for all applications that share locks", false, null);
+		}
 	}
 
 	/**
