@@ -1191,7 +1191,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			last = waiter.event;
 			if (place != null) {
 				placed++;
-				assert place.waiter == waiter && this.places.contains(place) : waiter + " at " + place;
+				assert place.waiter == waiter : waiter + " at " + place;
 				assert prefix || waiter.aside : waiter + " has passed another one";
 			}
 			else if (prefix) {
@@ -1202,6 +1202,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		assert placed == this.places.size() : this.places + " are not those of " + this.waiters;
 		for (Place place : this.places) {
+			assert place.waiter != null && place.waiter.place == place && place.waiter.waiting : place;
 			assert !place.closed && this.queues.ofPlace(place.token()) == this : place + " is not known";
 		}
 		assert this.holds.isSound() : "permits of holds";
