@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * It owns the register of all holds of the instance, and one timer in all, for the
- * earliest thing to do; none while nothing is held. Queues give holds to it and
- * take them back. Thread-safe.
+ * earliest thing to do; none while nothing is held. Queues give holds to it and take them
+ * back. Thread-safe.
  */
 public final class LeaseRenewer {
 

@@ -22,8 +22,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a lock's queue over its modes: what a thread may hold beside what,
- * and who waits for whom.
+ * The rules of a lock's queue over its modes: what a thread may hold beside what, and who
+ * waits for whom.
  */
 class ReadWriteRulesTests extends ScriptedEngine {
 
