@@ -276,6 +276,10 @@ class CheckerTests extends CheckerTestCase {
 				"1 ASKED by=a id=2 mode=PERMITS key=k permits=1 limit=3 lease=300", "40 GRANTED id=1",
 				"50 RELEASING id=1", "20 GRANTED id=2", "50 RELEASING id=2" };
 		accepts(and(otherTerms, here));
+		String[] exclusive = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=200",
+				"1 ASKED by=a id=2 mode=EXCLUSIVE key=k lease=300", "40 GRANTED id=1 fence=128", "50 RELEASING id=1",
+				"20 GRANTED id=2 fence=64", "30 RELEASING id=2" };
+		refuses(10, and(exclusive, here));
 		String[] gaveUp = { two[0], two[1], "40 REFUSED id=1 why=TIMED_OUT", two[4], two[5] };
 		accepts(and(gaveUp, here));
 	}

@@ -29,6 +29,9 @@ final class Place {
 	/** The only waiter that the place may serve, or {@code null} if it is shared. */
 	final @Nullable Waiter only;
 
+	/** How long after a question the next one is due, in nanoseconds. */
+	final long halfClaim;
+
 	/** The event in which the place was opened. */
 	final long event;
 
@@ -88,6 +91,7 @@ final class Place {
 		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(),
 				request.leaseMillis(), request.claimMillis());
 		this.request = request;
+		this.halfClaim = TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) / 2;
 		this.instanceId = waiter.instanceId;
 		this.only = shared ? null : waiter;
 		this.waiter = waiter;
@@ -118,13 +122,13 @@ final class Place {
 	}
 
 	void answered(Question question) {
-		this.questions.remove(question);
+		this.questions.removeIf((open) -> open == question);
 		this.trouble = null;
 	}
 
 	/** Note that a question failed, which may have been executed all the same. */
 	void failed(Question question) {
-		this.questions.remove(question);
+		this.questions.removeIf((open) -> open == question);
 		this.doubtful |= this.named;
 	}
 
@@ -194,11 +198,6 @@ final class Place {
 			}
 		}
 		return false;
-	}
-
-	/** Return how long after a question the next one is due, in nanoseconds. */
-	long halfClaim() {
-		return TimeUnit.MILLISECONDS.toNanos(this.command.claimMillis()) / 2;
 	}
 
 	/** Note that the store has refused the token, and has not queued it. */

@@ -259,13 +259,11 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			endOverdue(now);
 			List<Waiter> missing = match((ended != null) ? ended.permits() : 0);
 			int next = 0;
-			boolean mayFollow = !missing.isEmpty() && this.context.isAdmitted();
 			if (ended != null) {
-				answer = release(ended, mayFollow ? missing.get(next++) : null, now);
+				answer = release(ended, mayFollow(missing, next) ? missing.get(next++) : null, now);
 			}
 			for (Place left : takeUnmatched()) {
-				Waiter follower = (mayFollow && left.named && next < missing.size()) ? missing.get(next++) : null;
-				release(left, follower, now);
+				release(left, (left.named && mayFollow(missing, next)) ? missing.get(next++) : null, now);
 			}
 			while (next < missing.size() && mayAsk(missing.get(next))) {
 				open(missing.get(next++), now);
@@ -285,6 +283,11 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		return answer;
 	}
 
+	/** Return whether a missing waiter may be brought in by a RELEASE. */
+	private boolean mayFollow(List<Waiter> missing, int next) {
+		return next < missing.size() && this.context.isAdmitted();
+	}
+
 	/** End the waits that are overdue, if any may be. */
 	private void endOverdue(long now) {
 		if (this.checkAt - now > 0) {
@@ -300,10 +303,10 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				endWait(waiter, why);
 			}
 			else {
-				next = Times.earlier(next, this.ends.lookAgainAt(waiter, placeOf(waiter), now));
+				next = earlier(next, this.ends.lookAgainAt(waiter, placeOf(waiter), now));
 			}
 		}
-		this.checkAt = Times.later(next, now + pause());
+		this.checkAt = later(next, now + pause());
 	}
 
 	/** Return the least time between two looks at all waiters, which are many perhaps. */
@@ -415,7 +418,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	}
 
 	private static boolean isExclusive(ResolvedRequest request) {
-		return request.resource().kind() == Kind.LOCK && !request.reads();
+		return request.resource().kind() == Kind.LOCK && request.permits() == Resource.ALL;
 	}
 
 	/** Return whether the place of a waiter serves any waiter that asks for the same. */
@@ -460,7 +463,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 				this.context.store.reconnects());
 		place.askAt = now;
 		// From now on an outage is its own.
-		this.checkAt = Times.earlier(this.checkAt, now + this.context.settings.outagePatience().toNanos());
+		this.checkAt = earlier(this.checkAt, now + this.context.settings.outagePatience().toNanos());
 		waiter.place = place;
 		this.places.add(place);
 		// Before anything names the token: a notification may be faster than this thread.
@@ -516,7 +519,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	/** Note a question, after which the next one is due within half a claim. */
 	private Question asked(Place place, CompletableFuture<?> answer, long now) {
-		place.askAt = now + this.context.shortenRandomly(place.halfClaim());
+		place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 		return place.ask(answer, now, ++this.lastAsked);
 	}
 
@@ -529,7 +532,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		boolean kept = place.isAnyOpen() && !this.context.isReached();
 		if (kept || place.comparing) {
 			// The store keeps the last command for its next connection.
-			place.askAt = now + this.context.shortenRandomly(place.halfClaim());
+			place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 			return;
 		}
 		CompletableFuture<?> admission = this.context.requestAdmission(now);
@@ -562,7 +565,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		long at = this.checkAt;
 		for (Place place : this.places) {
-			at = Times.earlier(at, place.askAt);
+			at = earlier(at, place.askAt);
 		}
 		if (this.timer != null && this.timerAt - at <= 0) {
 			// It may fire too early, which costs one settling.
@@ -572,6 +575,14 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		long number = ++this.timers;
 		this.timerAt = at;
 		this.timer = this.context.scheduler.schedule(() -> event(() -> onTimer(number)), at - now);
+	}
+
+	static long earlier(long left, long right) {
+		return (left - right < 0) ? left : right;
+	}
+
+	static long later(long left, long right) {
+		return (left - right < 0) ? right : left;
 	}
 
 	private void disarm() {
@@ -706,13 +717,12 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	/** Let a request stand in the queue. */
 	private void stand(Waiter waiter) {
 		waiter.tellBegin();
-		waiter.arrivedAt = this.context.scheduler.nanoTime();
 		waiter.event = this.event;
 		waiter.askedBefore = this.lastAsked;
 		waiter.waiting = true;
-		long check = Times.earlier(waiter.startedAt + waiter.request.waitNanos(),
+		long check = earlier(waiter.startedAt + waiter.request.waitNanos(),
 				waiter.startedAt + this.context.settings.outagePatience().toNanos());
-		this.checkAt = this.waiters.isEmpty() ? check : Times.earlier(this.checkAt, check);
+		this.checkAt = this.waiters.isEmpty() ? check : earlier(this.checkAt, check);
 		this.waiters.add(waiter);
 		this.queues.addWaiting(1);
 		waiter.aside = !waiter.request.waits() || isAboveLimit(waiter.request)
@@ -902,11 +912,11 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		if (!place.busy) {
 			// Its deadline needs to leave no time for a first answer any more.
-			this.checkAt = Times.earlier(this.checkAt, now);
+			this.checkAt = earlier(this.checkAt, now);
 		}
 		place.busy(question, busy.fence());
 		warnOfForeign(busy, now);
-		long delay = this.context.shortenRandomly(place.halfClaim());
+		long delay = this.context.shortenRandomly(place.halfClaim);
 		if (busy.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());
 		}
@@ -963,7 +973,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			place.trouble = error;
 			place.failedAt = now;
 			place.askAt = now + this.context.retryDelay();
-			this.checkAt = Times.earlier(this.checkAt, now);
+			this.checkAt = earlier(this.checkAt, now);
 		}
 		else {
 			Waiter waiter = waiterOf(place);
@@ -1073,8 +1083,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	private Waiter receiver(Place granted) {
 		if (granted.only == null) {
 			for (Place place : this.places) {
-				if (place.only == null && place.request.isLike(granted.request)
-						&& place.instanceId.equals(granted.instanceId)) {
+				if (place == granted || place.serves(waiterOf(granted))) {
 					return waiterOf(place);
 				}
 			}
@@ -1204,7 +1213,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 			last = waiter.event;
 			if (place != null) {
 				placed++;
-				assert place.waiter == waiter && this.places.contains(place) : waiter + " at " + place;
+				assert place.waiter == waiter : waiter + " at " + place;
 				assert prefix || waiter.aside : waiter + " has passed another one";
 			}
 			else if (prefix) {
@@ -1215,6 +1224,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		}
 		assert placed == this.places.size() : this.places + " are not those of " + this.waiters;
 		for (Place place : this.places) {
+			assert place.waiter != null && place.waiter.place == place && place.waiter.waiting : place;
 			assert !place.closed && this.queues.ofPlace(place.token()) == this : place + " is not known";
 		}
 		assert this.holds.isSound() : "permits of holds";

@@ -34,16 +34,16 @@ final class WaitEnds {
 			return null;
 		}
 		long unreached = this.context.store.unreachedNanos();
-		if (unreached > 0 && now - Times.later(waiter.startedAt, now - unreached) >= patience()) {
+		if (unreached > 0 && now - ResourceQueue.later(waiter.startedAt, now - unreached) >= patience()) {
 			return waiter.storeTrouble(unreached());
 		}
 		Throwable trouble = place.trouble;
 		if (trouble == null || EngineExceptions.isWorthWaiting(trouble)) {
 			return null;
 		}
-		long since = Times.later(waiter.arrivedAt, place.firstAskedAt);
+		long since = ResourceQueue.later(waiter.arrivedAt, place.firstAskedAt);
 		if (unreached > 0) {
-			since = Times.later(since, now - unreached);
+			since = ResourceQueue.later(since, now - unreached);
 		}
 		return (place.failedAt - since >= patience()) ? waiter.storeTrouble(trouble) : null;
 	}
@@ -51,12 +51,12 @@ final class WaitEnds {
 	/** Return a time before which a wait is not over, unless a failure comes. */
 	long lookAgainAt(Waiter waiter, @Nullable Place place, long now) {
 		long unreached = this.context.store.unreachedNanos();
-		long outageEndsAt = Times.later(waiter.startedAt, now - unreached) + patience();
+		long outageEndsAt = ResourceQueue.later(waiter.startedAt, now - unreached) + patience();
 		if (unreached == 0 || outageEndsAt - now <= 0) {
 			// The connection may be lost at any time from now on.
 			outageEndsAt = now + Math.max(patience(), this.context.settings.retryInterval().toNanos());
 		}
-		return Times.earlier(deadline(waiter, place), outageEndsAt);
+		return ResourceQueue.earlier(deadline(waiter, place), outageEndsAt);
 	}
 
 	/**

@@ -50,6 +50,9 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 
 	private final @Nullable WholeAcquisition whole;
 
+	/** Begin of this request. */
+	final long arrivedAt;
+
 	/** Start of the wait: of several keys, of the wait for the first. */
 	final long startedAt;
 
@@ -60,8 +63,6 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
 
 	// State in the queue
-
-	long arrivedAt;
 
 	/** The event in which it arrived. */
 	long event;
@@ -100,7 +101,8 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 		this.leaseContext = leaseContext;
 		this.whole = whole;
 		this.observation = observation;
-		this.startedAt = (whole != null) ? whole.startedAt() : this.context.scheduler.nanoTime();
+		this.arrivedAt = this.context.scheduler.nanoTime();
+		this.startedAt = (whole != null) ? whole.startedAt() : this.arrivedAt;
 		this.endsAt = this.startedAt + Math.max(request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
