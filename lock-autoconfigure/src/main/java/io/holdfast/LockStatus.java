@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of a key in the store, at one moment. Thread-safe; no method blocks but
- * {@link #thread()} and {@link #note()}.
+ * {@link #holder()}, {@link #thread()} and {@link #note()}.
  *
  * @since 0.1.0
  */
@@ -62,10 +62,11 @@ public interface LockStatus {
 	int waitingInThisInstance();
 
 	/**
-	 * Return the instance that holds the key exclusively. Its names are a minute old at
-	 * most.
+	 * Return the instance that holds the key exclusively. Blocks while the register in
+	 * Redis is read, if the instance is a new one.
 	 * @return the holder; {@code null} if there is none, if it is a client other than
-	 * Holdfast, or if its instance has not registered itself
+	 * Holdfast, or if its instance has not registered itself in the last three minutes
+	 * @throws LeaseStoreException if Redis fails
 	 */
 	@Nullable LockHolder holder();
 

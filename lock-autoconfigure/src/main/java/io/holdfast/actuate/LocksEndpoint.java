@@ -12,7 +12,7 @@ import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -136,7 +136,7 @@ public class LocksEndpoint {
 
 	/** Tell whose lock it was; its thread if its instance has reported it before. */
 	private String owner(ForcedResult result, FleetLook look, @Nullable FleetReport reports) {
-		Place owner = result.owner();
+		TokenState owner = result.owner();
 		if (owner == null) {
 			return result.describe("", null);
 		}

@@ -10,7 +10,7 @@ import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -77,7 +77,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 				(reports != null) ? reports.silent() : null);
 	}
 
-	private static @Nullable Entry find(@Nullable FleetReport reports, Place place) {
+	private static @Nullable Entry find(@Nullable FleetReport reports, TokenState place) {
 		return (reports != null) ? reports.find(place) : null;
 	}
 
@@ -111,7 +111,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 			@Nullable Integer permits, long ttlMillis, @Nullable String thread, @Nullable String name,
 			@Nullable Instant since, @Nullable String note) {
 
-		static Holder of(Place place, @Nullable Entry entry, Instant now) {
+		static Holder of(TokenState place, @Nullable Entry entry, Instant now) {
 			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
 			return new Holder(place.instance(), (mode != null) ? place.instance() == null : null, mode,
 					(mode != null) ? null : place.permits(), place.ttlMillis(), (entry != null) ? entry.thread() : null,
@@ -135,7 +135,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	public record WaiterDescriptor(@Nullable String instance, @Nullable LockMode mode, @Nullable Integer permits,
 			@Nullable String thread, @Nullable String name, @Nullable Instant since) {
 
-		static WaiterDescriptor of(Place place, @Nullable Entry entry, Instant now) {
+		static WaiterDescriptor of(TokenState place, @Nullable Entry entry, Instant now) {
 			if (entry != null) {
 				return of(entry, now);
 			}

@@ -20,7 +20,7 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.release.ForcedRelease;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -243,7 +243,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return new ForcedResult(true, false, 0, null, null);
 		}
 		Hold own = this.engine.renewer.find(owner);
-		return new ForcedResult(true, false, state.fence(), Place.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()),
+		return new ForcedResult(true, false, state.fence(),
+				TokenState.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()),
 				(own != null && own.thread != null) ? own.thread.getName() : null);
 	}
 

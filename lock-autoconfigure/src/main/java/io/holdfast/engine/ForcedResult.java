@@ -1,7 +1,7 @@
 package io.holdfast.engine;
 
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * instance, or {@code null}
  * @since 0.1.0
  */
-public record ForcedResult(boolean held, boolean released, long fence, @Nullable Place owner, @Nullable String thread) {
+public record ForcedResult(boolean held, boolean released, long fence, @Nullable TokenState owner,
+		@Nullable String thread) {
 
 	/**
 	 * Return the same with its end.

@@ -6,7 +6,7 @@ import io.holdfast.LockHolder;
 import io.holdfast.LockStatus;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -86,7 +86,11 @@ final class StoredLockStatus implements LockStatus {
 	@Override
 	public @Nullable LockHolder holder() {
 		String token = token();
-		return (token != null) ? this.engine.context.holder(Tokens.instance(token)) : null;
+		if (token == null) {
+			return null;
+		}
+		LockHolder known = this.engine.context.holder(Tokens.instance(token));
+		return (known != null) ? known : this.engine.fleet().holder(Tokens.shownInstance(token));
 	}
 
 	@Override
@@ -104,7 +108,7 @@ final class StoredLockStatus implements LockStatus {
 	private synchronized @Nullable Entry details() {
 		String token = token();
 		if (token != null && !this.asked) {
-			Place place = Place.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
+			TokenState place = TokenState.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
 			FleetReport report = (this.owner == Owner.THIS_INSTANCE)
 					? FleetReport.of(this.engine.fleet().report(this.key)) : this.engine.fleet().reports(this.key);
 			this.details = report.find(place);
@@ -117,7 +121,7 @@ final class StoredLockStatus implements LockStatus {
 	public String toString() {
 		return "LockStatus[key=" + this.key + ", owner=" + this.owner + ", remaining=" + remaining() + ", fencingToken="
 				+ fencingToken() + ", readers=" + readers() + ", waiting=" + waiting() + ", waitingInThisInstance="
-				+ waitingInThisInstance() + "]";
+				+ waitingInThisInstance() + ", since=" + since() + "]";
 	}
 
 }

@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -204,7 +204,7 @@ public final class MemoryLeases {
 				+ ((standing.waiting() > 0) ? ", waited for by " + standing.waiting() : "");
 	}
 
-	private static String describe(Place holder) {
+	private static String describe(TokenState holder) {
 		return ((holder.instance() != null) ? "instance " + holder.instance() : "another client") + " ("
 				+ ((holder.kind() == Kind.SEMAPHORE) ? holder.permits() + " permits, "
 						: (holder.permits() == 1) ? "to read, " : "")

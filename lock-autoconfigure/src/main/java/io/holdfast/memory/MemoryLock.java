@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -152,12 +152,14 @@ final class MemoryLock {
 	}
 
 	Standing look(int most) {
-		Stream<Place> holders = (this.owner != null) ? Stream.of(Place
-			.of(this.owner, Kind.LOCK, Resource.ALL, ttl())) : this.readers.first(most)
-				.map((reader) -> Place.of(reader.token(), Kind.LOCK, 1, this.server.millisUntil(reader.expiresAt())));
-		List<Place> waiters = this.queue.stream()
+		Stream<TokenState> holders = (this.owner != null)
+				? Stream.of(TokenState.of(this.owner, Kind.LOCK, Resource.ALL, ttl()))
+				: this.readers.first(most)
+					.map((reader) -> TokenState.of(reader.token(), Kind.LOCK, 1,
+							this.server.millisUntil(reader.expiresAt())));
+		List<TokenState> waiters = this.queue.stream()
 			.limit(most)
-			.map((queued) -> Place.of(queued.token(), Kind.LOCK, queued.reads() ? 1 : Resource.ALL, 0))
+			.map((queued) -> TokenState.of(queued.token(), Kind.LOCK, queued.reads() ? 1 : Resource.ALL, 0))
 			.toList();
 		return new Standing(this.resource, this.fence.last(), null, 0, 0,
 				(this.owner != null) ? 1 : this.readers.size(), holders.toList(), this.queue.size(), waiters);

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -160,13 +160,13 @@ final class MemoryPermits {
 
 	Standing look(int most) {
 		Kind kind = this.resource.kind();
-		List<Place> held = this.holders.first(most)
-			.map((one) -> Place.of(one.token(), kind, one.permits(), this.server.millisUntil(one.expiresAt())))
+		List<TokenState> held = this.holders.first(most)
+			.map((one) -> TokenState.of(one.token(), kind, one.permits(), this.server.millisUntil(one.expiresAt())))
 			.toList();
-		List<Place> queued = this.queue.values()
+		List<TokenState> queued = this.queue.values()
 			.stream()
 			.limit(most)
-			.map((one) -> Place.of(one.command().token(), kind, one.command().permits(), 0))
+			.map((one) -> TokenState.of(one.command().token(), kind, one.command().permits(), 0))
 			.toList();
 		return new Standing(this.resource, 0, this.limit, isIdle(this.server.now()) ? 0 : this.asked,
 				(int) this.holders.used(), this.holders.size(), held, this.queue.size(), queued);

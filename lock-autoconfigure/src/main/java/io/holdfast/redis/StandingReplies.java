@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
@@ -37,8 +37,8 @@ final class StandingReplies {
 
 	static Standing semaphore(Resource resource, List<?> reply) {
 		int named = number(reply, 5);
-		List<Place> holders = holders(reply, 6, named, Kind.SEMAPHORE);
-		List<Place> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
+		List<TokenState> holders = holders(reply, 6, named, Kind.SEMAPHORE);
+		List<TokenState> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
 		return new Standing(resource, 0, limit(reply), number(reply, 1), number(reply, 2), number(reply, 3), holders,
 				number(reply, 4), queue);
 	}
@@ -46,12 +46,13 @@ final class StandingReplies {
 	static Standing lock(Resource resource, List<?> reply) {
 		KeyState state = keyState(reply);
 		String owner = state.owner();
-		List<Place> holders = (owner != null) ? List.of(Place.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()))
+		List<TokenState> holders = (owner != null)
+				? List.of(TokenState.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()))
 				: state.readers()
 					.stream()
-					.map((reader) -> Place.of(reader.token(), Kind.LOCK, 1, reader.ttlMillis()))
+					.map((reader) -> TokenState.of(reader.token(), Kind.LOCK, 1, reader.ttlMillis()))
 					.toList();
-		List<Place> queue = queue(reply, 6 + 2 * number(reply, 5), reply.size(), Kind.LOCK);
+		List<TokenState> queue = queue(reply, 6 + 2 * number(reply, 5), reply.size(), Kind.LOCK);
 		return new Standing(resource, state.fence(), null, 0, 0, (owner != null) ? 1 : state.readerCount(), holders,
 				state.waiting(), queue);
 	}
@@ -84,7 +85,7 @@ final class StandingReplies {
 		return (int) ScriptReplies.number(reply.get(at));
 	}
 
-	private static List<Place> holders(List<?> reply, int from, int count, Kind kind) {
+	private static List<TokenState> holders(List<?> reply, int from, int count, Kind kind) {
 		return IntStream.range(0, count)
 			.map((i) -> from + 2 * i)
 			.boxed()
@@ -92,7 +93,7 @@ final class StandingReplies {
 			.toList();
 	}
 
-	private static List<Place> queue(List<?> reply, int from, int to, Kind kind) {
+	private static List<TokenState> queue(List<?> reply, int from, int to, Kind kind) {
 		return reply.subList(from, to)
 			.stream()
 			.map((entry) -> place(entry, kind, 0))
@@ -100,10 +101,10 @@ final class StandingReplies {
 			.toList();
 	}
 
-	private static Place place(Object entry, Kind kind, long ttlMillis) {
+	private static TokenState place(Object entry, Kind kind, long ttlMillis) {
 		PermitHolder holder = holder(entry, kind, ttlMillis);
-		return (holder != null) ? Place.of(holder.token(), kind, holder.permits(), ttlMillis)
-				: new Place(null, 0, kind, 0, ttlMillis);
+		return (holder != null) ? TokenState.of(holder.token(), kind, holder.permits(), ttlMillis)
+				: new TokenState(null, 0, kind, 0, ttlMillis);
 	}
 
 	/**

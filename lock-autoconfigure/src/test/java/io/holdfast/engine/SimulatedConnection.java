@@ -14,7 +14,7 @@ import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.WakeUp;
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
@@ -320,7 +320,7 @@ final class SimulatedConnection {
 		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
 		Standing now = this.simulation.operator.fleet().look(family, resource.key(), 100).join();
 		// The order of their ends is another one when one of them gets its time anew.
-		List<Place> holders = now.holders().stream().sorted(Comparator.comparing(Place::toString)).toList();
+		List<TokenState> holders = now.holders().stream().sorted(Comparator.comparing(TokenState::toString)).toList();
 		return new Standing(now.resource(), now.fence(), now.limit(), now.asked(), now.used(), now.holderCount(),
 				holders, now.waiting(), now.queue())
 			.toString();

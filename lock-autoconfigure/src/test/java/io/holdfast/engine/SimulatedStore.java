@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
@@ -253,7 +253,7 @@ final class SimulatedStore implements LeaseStore {
 		return waits && this.simulation.mutant == Mutant.FULL_FOR_WAITERS;
 	}
 
-	private static boolean isAmong(List<Place> places, Resource resource, String token) {
+	private static boolean isAmong(List<TokenState> places, Resource resource, String token) {
 		return places.stream()
 			.anyMatch((place) -> place.kind() == resource.kind() && Tokens.shownInstance(token).equals(place.instance())
 					&& place.number() == Tokens.number(token));

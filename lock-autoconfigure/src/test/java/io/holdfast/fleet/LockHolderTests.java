@@ -156,7 +156,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("Of an instance that has come since, the message tells the number")
+	@DisplayName("Of an instance that has come since, the message tells the number, and the status looks it up")
 	void unknown() {
 		LockService late = this.fleet.start("spring.application.name=late");
 		try (LockLease lease = late.acquire("stock")) {
@@ -164,6 +164,9 @@ class LockHolderTests {
 			LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ZERO));
 			assertThat(refusal.getHolder()).isNull();
 			assertThat(refusal.getMessage()).matches(".* ms: still held by instance [0-9a-f]{8}");
+			assertThat(this.shop.status("stock").holder()).isNotNull()
+				.extracting(LockHolder::application)
+				.isEqualTo("late");
 		}
 	}
 

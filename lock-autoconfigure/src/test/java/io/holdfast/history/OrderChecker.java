@@ -37,8 +37,8 @@ final class OrderChecker {
 	}
 
 	/**
-	 * Whether none of two is to be granted before the other one. Nobody who asks for all
-	 * of a lock passes another one that does, whatever the terms.
+	 * Whether none of two is to be granted before the other one. No waiter who asks for
+	 * all of a lock passes another one that does, whatever the terms.
 	 */
 	private static boolean areAlike(Request one, Request other) {
 		Event asked = one.asked;

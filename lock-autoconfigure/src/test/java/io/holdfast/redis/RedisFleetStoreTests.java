@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
@@ -129,7 +129,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
 		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 		assertThat(standing.holderCount()).isEqualTo(2);
-		assertThat(standing.holders()).extracting(Place::instance)
+		assertThat(standing.holders()).extracting(TokenState::instance)
 			.containsExactly(InstanceStore.shown(this.a.id), null);
 		assertThat(walk(Family.SEMAPHORES, 100)).containsExactly(KEY);
 		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).holders())
@@ -169,7 +169,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
 			assertThat(standing.holders()).as(beside)
-				.extracting(Place::instance)
+				.extracting(TokenState::instance)
 				.containsExactly(InstanceStore.shown(this.a.id));
 			this.redis.template().delete(List.of(beside, lockKey));
 		}
@@ -178,7 +178,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 			assertThat(standing.used()).as(beside).isEqualTo(2);
-			assertThat(standing.holders()).extracting(Place::instance).containsExactly(InstanceStore.shown(this.a.id));
+			assertThat(standing.holders()).extracting(TokenState::instance)
+				.containsExactly(InstanceStore.shown(this.a.id));
 			this.redis.template()
 				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.limit()));
 		}

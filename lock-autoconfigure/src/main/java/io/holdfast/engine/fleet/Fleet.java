@@ -21,6 +21,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.LockHolder;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.fleet.FleetCatalog.Line;
@@ -182,6 +183,29 @@ public final class Fleet {
 				this.context.send(Command.FLEET,
 						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
 				"The look for instances");
+	}
+
+	/**
+	 * Look an instance up that has registered itself lately.
+	 * @param instance the name of the instance, 8 hexadecimal digits
+	 * @return the instance; {@code null} if it is not registered, or if the register may
+	 * not be read
+	 */
+	public @Nullable LockHolder holder(String instance) {
+		try {
+			return members().stream()
+				.filter((member) -> member.instance().equals(instance))
+				.map((member) -> InstanceRegistration.holder(instance, member.info()))
+				.findFirst()
+				.orElse(null);
+		}
+		catch (LeaseStoreException ex) {
+			Throwable cause = ex.getCause();
+			if (cause == null || EngineExceptions.isTemporary(cause)) {
+				throw ex;
+			}
+			return null;
+		}
 	}
 
 	/**

@@ -16,7 +16,7 @@ import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
@@ -241,7 +241,7 @@ final class FleetCatalog {
 			long longestMillis) {
 
 		static Line of(Standing standing, @Nullable Line before) {
-			Place first = standing.holders().isEmpty() ? null : standing.holders().get(0);
+			TokenState first = standing.holders().isEmpty() ? null : standing.holders().get(0);
 			boolean foreign = standing.isForeign();
 			long fence = foreign ? 0 : standing.fence();
 			long holder = (first != null) ? first.number() : -1;

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockMode;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -46,11 +46,11 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param place the holder or waiter
 	 * @return the entry, or {@code null} if nothing was reported of it
 	 */
-	public @Nullable Entry find(Place place) {
+	public @Nullable Entry find(TokenState place) {
 		return Stream.concat(holds(), waits()).filter((entry) -> isAt(place, entry)).findFirst().orElse(null);
 	}
 
-	private static boolean isAt(Place place, Entry entry) {
+	private static boolean isAt(TokenState place, Entry entry) {
 		return entry.number() == place.number() && entry.instance().equals(place.instance());
 	}
 

@@ -133,7 +133,11 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	private @Nullable LockHolder holder(String instanceId) {
 		String shown = Tokens.shown(instanceId);
 		InstanceInfo known = instanceId.equals(this.context.instanceId()) ? this.info : this.names.get(shown);
-		return (known != null) ? new LockHolder(known.application(), known.host(), known.process(), shown) : null;
+		return (known != null) ? holder(shown, known) : null;
+	}
+
+	static LockHolder holder(String instance, InstanceInfo info) {
+		return new LockHolder(info.application(), info.host(), info.process(), instance);
 	}
 
 	private void compare() {

@@ -804,7 +804,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (error != null) {
 			onFailure(place, question, error);
 		}
-		else if (!isToBeRepeated(place, question, reply)) {
+		else if (!repeatBehindReleases(place, question, reply)) {
 			onReply(place, question, Objects.requireNonNull(reply), HandOver.ASKED_AGAIN);
 		}
 	}
@@ -856,7 +856,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	 * or a redirection it may have run before those. It stays open until they are
 	 * answered: without that, the wait ends as that for the store.
 	 */
-	private boolean isToBeRepeated(Place place, Question question, @Nullable AcquireReply reply) {
+	private boolean repeatBehindReleases(Place place, Question question, @Nullable AcquireReply reply) {
 		CompletableFuture<?> releases = (reply instanceof Busy && !place.request.waits() && !place.repeated)
 				? this.queues.releases.unanswered(this.resource) : null;
 		if (releases == null) {

@@ -116,7 +116,7 @@ public interface FleetStore {
 	 * @param queue the first of them, in their order
 	 */
 	record Standing(Resource resource, long fence, @Nullable Integer limit, int asked, int used, int holderCount,
-			List<Place> holders, int waiting, List<Place> queue) {
+			List<TokenState> holders, int waiting, List<TokenState> queue) {
 
 		/**
 		 * Return whether it is neither held nor waited for, and has no limit set.
@@ -148,7 +148,7 @@ public interface FleetStore {
 	 * @param ttlMillis how long it is held from now if it is not renewed, -1 for no end;
 	 * 0 for waiters
 	 */
-	record Place(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
+	record TokenState(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
 
 		/**
 		 * Return the place that a token has.
@@ -158,10 +158,10 @@ public interface FleetStore {
 		 * @param ttlMillis how long it is held
 		 * @return the place
 		 */
-		public static Place of(String token, Kind kind, int permits, long ttlMillis) {
+		public static TokenState of(String token, Kind kind, int permits, long ttlMillis) {
 			return Tokens.isToken(token)
-					? new Place(Tokens.shownInstance(token), Tokens.number(token), kind, permits, ttlMillis)
-					: new Place(null, 0, kind, permits, ttlMillis);
+					? new TokenState(Tokens.shownInstance(token), Tokens.number(token), kind, permits, ttlMillis)
+					: new TokenState(null, 0, kind, permits, ttlMillis);
 		}
 
 	}

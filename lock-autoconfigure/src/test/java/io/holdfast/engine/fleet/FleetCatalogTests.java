@@ -11,7 +11,7 @@ import io.holdfast.engine.fleet.FleetCatalog.Line;
 import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -53,7 +53,7 @@ class FleetCatalogTests {
 	}
 
 	private void put(String key, long fence, int waiting, long ttlMillis) {
-		Place holder = new Place("01234567", 1, Kind.LOCK, 1, ttlMillis);
+		TokenState holder = new TokenState("01234567", 1, Kind.LOCK, 1, ttlMillis);
 		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), fence, null, 0, 0, (fence > 0) ? 1 : 0,
 				(fence > 0) ? List.of(holder) : List.of(), waiting, List.of()));
 	}
@@ -61,7 +61,7 @@ class FleetCatalogTests {
 	/** With the fence of one before it. */
 	private void putForeign(String key, long fence, long ttlMillis) {
 		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), fence, null, 0, 0, 1,
-				List.of(new Place(null, 0, Kind.LOCK, 1, ttlMillis)), 0, List.of()));
+				List.of(new TokenState(null, 0, Kind.LOCK, 1, ttlMillis)), 0, List.of()));
 	}
 
 	private void putMany(int count) {

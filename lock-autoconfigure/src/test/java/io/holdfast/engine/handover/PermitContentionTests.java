@@ -11,7 +11,7 @@ import io.holdfast.engine.ScriptedPermits;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.queue.ResourceQueue;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceStore.Asked;
 import io.holdfast.engine.store.Resource.Kind;
@@ -82,7 +82,7 @@ class PermitContentionTests extends ScriptedPermits {
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
 		this.store.last("acquire 4").busy(30_000, 15);
 		waiting.get(0).cancel(false);
-		Place place = Place.of(ID + ":4", Kind.SEMAPHORE, 1, 0);
+		TokenState place = TokenState.of(ID + ":4", Kind.SEMAPHORE, 1, 0);
 		FleetReport report = this.engine.fleet().reports("k");
 		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
 		assertThat(report.inside(new Standing(SEMAPHORE, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place))))

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
-import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -79,7 +79,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		return keys;
 	}
 
-	private static List<String> places(List<Place> places, Instance... instances) {
+	private static List<String> places(List<TokenState> places, Instance... instances) {
 		return places.stream().map((place) -> {
 			String who = "?";
 			for (Instance instance : instances) {
@@ -144,7 +144,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing.fence()).isEqualTo(fence);
 		assertThat(places(standing.holders(), this.a, this.b)).containsExactlyInAnyOrder(this.a.token("1") + " LOCK 1",
 				this.b.token("2") + " LOCK 1");
-		assertThat(standing.holders()).extracting(Place::ttlMillis)
+		assertThat(standing.holders()).extracting(TokenState::ttlMillis)
 			.allSatisfy((ttl) -> assertThat(ttl).isBetween(LEASE - 5000, LEASE));
 		assertThat(places(standing.queue(), this.a, this.c))
 			.containsExactly(this.c.token("3") + " LOCK " + Resource.ALL, this.a.token("4") + " LOCK 1");
@@ -173,7 +173,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	void tellsOfForeignOwner() {
 		putForeign(KEY, "a secret", null);
 		Standing standing = look(Family.LOCKS, KEY);
-		assertThat(standing.holders()).containsExactly(new Place(null, 0, Kind.LOCK, Resource.ALL, -1));
+		assertThat(standing.holders()).containsExactly(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1));
 		assertThat(standing.toString()).doesNotContain("secret");
 		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
 	}
