@@ -48,7 +48,9 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	/** Observes the request, or the whole that it is a part of. */
 	private final @Nullable RequestObservation observation;
 
-	/** Whether it is one part of a request for several keys, which has the observation. */
+	/**
+	 * Whether it is one part of a request for several keys, which has the observation.
+	 */
 	private final boolean part;
 
 	/** Begin of this request. */
@@ -177,8 +179,8 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	 * @return false if the wait had ended
 	 */
 	boolean fail(RuntimeException why) {
-		return (this.observation != null && !this.part)
-				? this.observation.completeExceptionally(this.result, why) : this.result.completeExceptionally(why);
+		return (this.observation != null && !this.part) ? this.observation.completeExceptionally(this.result, why)
+				: this.result.completeExceptionally(why);
 	}
 
 	// As a wait
