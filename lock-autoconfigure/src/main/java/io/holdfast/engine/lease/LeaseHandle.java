@@ -137,9 +137,10 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		return this.openedAt + Hold.validity(this.request.leaseMillis());
 	}
 
+	/** A part of several keys is not to be entered before all of them are there. */
 	@Override
 	public final boolean isOwn() {
-		return this.own;
+		return this.own && !this.partial;
 	}
 
 	@Override

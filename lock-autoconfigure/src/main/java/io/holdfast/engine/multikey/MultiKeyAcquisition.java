@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
-public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WholeAcquisition {
+public final class MultiKeyAcquisition implements PendingAcquisition {
 
 	private final EngineContext context;
 
@@ -59,9 +59,6 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	/** Whether it is decided that it succeeds or fails. Guarded by this. */
 	private boolean settled;
 
-	/** Whether it had to wait for others, not only for the store. */
-	private volatile boolean metOthers;
-
 	/** The waiter for the key that it waits for now. */
 	private volatile @Nullable Waiter current;
 
@@ -82,20 +79,29 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 
 	/** Begin to wait for the first key. */
 	public MultiKeyAcquisition start() {
-		acquire(0);
+		acquire(0, false);
 		return this;
 	}
 
-	private void acquire(int index) {
-		ResolvedRequest request = this.requests.get(index);
-		Waiter waiter = this.queues.acquire(request, this.thread, this.leaseContext, this, this.observation);
+	private void acquire(int index, boolean metOthers) {
+		Waiter waiter = this.queues.acquire(this.requests.get(index), this.thread, this.leaseContext,
+				new Waiter.Whole(this.startedAt, metOthers), this.observation);
+		// Before its result is looked at, or a later part would be noted before it.
+		this.current = waiter;
+		if (isSettled()) {
+			// By a thread that did not see it yet.
+			waiter.interrupt(null);
+		}
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result().whenCompleteAsync((lease, error) -> {
 			if (error != null) {
 				fail(error);
 			}
-			else if (!isSettled()) {
+			else if (add(lease)) {
 				continueAt(index + 1, waiter, lease);
+			}
+			else {
+				lease.discardAsync();
 			}
 		}, this.context::execute);
 	}
@@ -104,9 +110,11 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 	private void continueAt(int next, Waiter waiter, LeaseHandle lease) {
 		try {
 			failOnLoss(lease);
-			this.metOthers = waiter.hasMetOthers();
+			if (isSettled()) {
+				return;
+			}
 			if (next < this.requests.size()) {
-				acquire(next);
+				acquire(next, waiter.hasMetOthers());
 			}
 			else {
 				complete();
@@ -118,27 +126,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 		}
 	}
 
-	@Override
-	public long startedAt() {
-		return this.startedAt;
-	}
-
-	@Override
-	public void waitFor(Waiter next) {
-		this.current = next;
-		if (isSettled()) {
-			// By a thread that did not see it yet.
-			next.interrupt(null);
-		}
-	}
-
-	@Override
-	public boolean hasMetOthers() {
-		return this.metOthers;
-	}
-
-	@Override
-	public synchronized boolean add(LeaseHandle lease) {
+	private synchronized boolean add(LeaseHandle lease) {
 		return !this.settled && this.leases.add(lease);
 	}
 
@@ -229,16 +217,10 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Who
 			.join(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null))));
 	}
 
-	/**
-	 * Fail unless it is settled. All that it has and waits for is given up before its
-	 * caller knows: the thread would enter by it if it asks again.
-	 */
+	/** Fail unless it is settled, and give up all that it has and waits for. */
 	private void fail(Throwable why) {
 		if (settle()) {
-			this.leases.forEach((lease) -> {
-				lease.endWaitForOthers(this.context.scheduler.nanoTime());
-				lease.discardAsync();
-			});
+			this.leases.forEach(LeaseHandle::discardAsync);
 			current().interrupt(null);
 			if (this.observation != null) {
 				this.observation.completeExceptionally(this.result, why);

@@ -60,12 +60,12 @@ public final class ResourceQueues {
 	 * @param request the request
 	 * @param thread the thread that asks, or {@code null} if it is asynchronous
 	 * @param context the leases under which it asks
-	 * @param whole the acquisition that the request is a part of, or {@code null}
+	 * @param whole the request for several keys that it is a part of, or {@code null}
 	 * @param observation observes the request, or {@code null}
 	 * @return the waiter
 	 */
 	public Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
-			Waiter.@Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
+			Waiter.@Nullable Whole whole, @Nullable RequestObservation observation) {
 		// First: a start that fails must not leave a queue behind.
 		String instanceId = this.context.ensureStarted();
 		ResourceQueue queue = this.queues.compute(request.resource(), (resource, existing) -> {
@@ -75,9 +75,6 @@ public final class ResourceQueues {
 		});
 		Waiter waiter = new Waiter(queue, instanceId, this.lastNumber.incrementAndGet(), request, thread, context,
 				whole, observation);
-		if (whole != null) {
-			whole.waitFor(waiter);
-		}
 		queue.arrive(waiter);
 		return waiter;
 	}

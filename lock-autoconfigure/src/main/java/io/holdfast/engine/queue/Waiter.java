@@ -48,7 +48,10 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	/** Observes the request, or the whole that it is a part of. */
 	private final @Nullable RequestObservation observation;
 
-	private final @Nullable WholeAcquisition whole;
+	/**
+	 * Whether it is one part of a request for several keys, which has the observation.
+	 */
+	private final boolean part;
 
 	/** Begin of this request. */
 	final long arrivedAt;
@@ -87,11 +90,11 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	/** Its lease, whether or not the caller is still there. */
 	@Nullable LeaseHandle lease;
 
-	/** Once granted: whether it had to wait for others. */
+	/** Whether it, or an earlier part, had to wait for others; of itself once granted. */
 	volatile boolean metOthers;
 
 	Waiter(ResourceQueue queue, String instanceId, long number, ResolvedRequest request, @Nullable Thread thread,
-			LeaseContext leaseContext, @Nullable WholeAcquisition whole, @Nullable RequestObservation observation) {
+			LeaseContext leaseContext, @Nullable Whole whole, @Nullable RequestObservation observation) {
 		this.queue = queue;
 		this.context = queue.context();
 		this.instanceId = instanceId;
@@ -99,7 +102,8 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 		this.request = request;
 		this.thread = thread;
 		this.leaseContext = leaseContext;
-		this.whole = whole;
+		this.part = whole != null;
+		this.metOthers = whole != null && whole.metOthers();
 		this.observation = observation;
 		this.arrivedAt = this.context.scheduler.nanoTime();
 		this.startedAt = (whole != null) ? whole.startedAt() : this.arrivedAt;
@@ -108,12 +112,12 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 
 	/** Return whether the granted request, or an earlier part, had to wait for others. */
 	public boolean hasMetOthers() {
-		return this.metOthers || this.whole != null && this.whole.hasMetOthers();
+		return this.metOthers;
 	}
 
 	/** Return whether others were before it, or it waited here before its place asked. */
 	boolean hasMetOthersAt(Place own) {
-		return own.busy || own.event > this.event || hasMetOthers();
+		return own.busy || own.event > this.event || this.metOthers;
 	}
 
 	/** Return the number of its place in the store or, without one, its own. */
@@ -173,11 +177,8 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	 * @return false if the wait had ended
 	 */
 	boolean complete(LeaseHandle lease) {
-		if (this.whole != null) {
-			// The outcome of a part is not that of the whole, which is observed.
-			return this.whole.add(lease) && this.result.complete(lease);
-		}
-		return (this.observation != null) ? this.observation.complete(this.result, lease) : this.result.complete(lease);
+		return (this.observation != null && !this.part) ? this.observation.complete(this.result, lease)
+				: this.result.complete(lease);
 	}
 
 	/**
@@ -185,8 +186,8 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 	 * @return false if the wait had ended
 	 */
 	boolean fail(RuntimeException why) {
-		return (this.whole == null && this.observation != null)
-				? this.observation.completeExceptionally(this.result, why) : this.result.completeExceptionally(why);
+		return (this.observation != null && !this.part) ? this.observation.completeExceptionally(this.result, why)
+				: this.result.completeExceptionally(why);
 	}
 
 	// As a wait
@@ -243,7 +244,7 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 
 	@Override
 	public boolean isPart() {
-		return this.whole != null;
+		return this.part;
 	}
 
 	@Override
@@ -251,27 +252,13 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 		return "Waiter[" + this.number + "]";
 	}
 
-	/** The acquisition that a waiter may be one part of. */
-	public interface WholeAcquisition {
-
-		/** Return when the wait for the first part began. */
-		long startedAt();
-
-		/** Return whether a part that was granted had to wait for others. */
-		boolean hasMetOthers();
-
-		/**
-		 * Wait for one more part, which its queue does not know of yet: the end of the
-		 * whole gives the part up before it can be granted anything.
-		 */
-		void waitFor(Waiter next);
-
-		/**
-		 * Add a part that was granted.
-		 * @return false if it came too late, and is to be given back
-		 */
-		boolean add(LeaseHandle lease);
-
+	/**
+	 * The request for several keys that a waiter is one part of.
+	 *
+	 * @param startedAt the start of the wait for the first part
+	 * @param metOthers whether an earlier part had to wait for others
+	 */
+	public record Whole(long startedAt, boolean metOthers) {
 	}
 
 }
