@@ -1,11 +1,14 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.function.Supplier;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
 import io.holdfast.LockStatus;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.Resource;
@@ -90,7 +93,7 @@ final class StoredLockStatus implements LockStatus {
 			return null;
 		}
 		LockHolder known = this.engine.context.holder(Tokens.instance(token));
-		return (known != null) ? known : this.engine.fleet().holder(Tokens.shownInstance(token));
+		return (known != null) ? known : ifAllowed(() -> this.engine.fleet().holder(Tokens.shownInstance(token)));
 	}
 
 	@Override
@@ -109,12 +112,26 @@ final class StoredLockStatus implements LockStatus {
 		String token = token();
 		if (token != null && !this.asked) {
 			TokenState place = TokenState.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
-			FleetReport report = (this.owner == Owner.THIS_INSTANCE)
-					? FleetReport.of(this.engine.fleet().report(this.key)) : this.engine.fleet().reports(this.key);
-			this.details = report.find(place);
+			this.details = (this.owner == Owner.THIS_INSTANCE)
+					? FleetReport.of(this.engine.fleet().report(this.key)).find(place)
+					: ifAllowed(() -> this.engine.fleet().reports(this.key).find(place));
 			this.asked = true;
 		}
 		return this.details;
+	}
+
+	/** Ask Redis, or return {@code null} if the user has no right to ask. */
+	private static <T> @Nullable T ifAllowed(Supplier<@Nullable T> question) {
+		try {
+			return question.get();
+		}
+		catch (LeaseStoreException ex) {
+			Throwable cause = ex.getCause();
+			if (cause == null || EngineExceptions.isTemporary(cause)) {
+				throw ex;
+			}
+			return null;
+		}
 	}
 
 	@Override

@@ -1,9 +1,13 @@
 package io.holdfast.faults;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockStatus;
 import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
@@ -25,6 +29,7 @@ import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -121,6 +126,23 @@ class FleetRightsTests {
 		assertThat(seen.fleet().problem()).contains("does not give the application's user a right");
 		assertThat(endpoint(instance).lock("a").holders()).hasSize(1);
 		assertThat(output).containsOnlyOnce(WARNING);
+	}
+
+	@Test
+	@DisplayName("without them a holder has no name, and refusals tell its number")
+	void unnamedHolder() {
+		Instance holder = start();
+		Instance other = start();
+		holder.locks().acquire(LockRequest.of("a").note("inventory"));
+		LockRequest request = LockRequest.of("a").waitTime(Duration.ZERO);
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> other.acquire(request))
+			.satisfies((refusal) -> assertThat(refusal.getHolder()).isNull())
+			.withMessageMatching(".* ms: still held by instance [0-9a-f]{8}");
+		LockStatus status = other.locks().status("a");
+		assertThat(status.owner()).isEqualTo(LockStatus.Owner.OTHER_INSTANCE);
+		assertThat(status.holder()).isNull();
+		assertThat(status.thread()).isNull();
+		assertThat(status.note()).isNull();
 	}
 
 }

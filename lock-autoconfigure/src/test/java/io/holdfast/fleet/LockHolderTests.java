@@ -12,6 +12,8 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -99,6 +101,9 @@ class LockHolderTests {
 			}
 			assertThat(this.shop.status("stock").note()).isEqualTo("inventory?2026");
 			assertThat(this.warehouse.status("stock").note()).isEqualTo("inventory\n2026");
+			assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders())
+				.extracting(ResourceDescriptor.Holder::note)
+				.containsExactly("inventory?2026");
 		}
 	}
 

@@ -188,24 +188,14 @@ public final class Fleet {
 	/**
 	 * Look an instance up that has registered itself lately.
 	 * @param instance the name of the instance, 8 hexadecimal digits
-	 * @return the instance; {@code null} if it is not registered, or if the register may
-	 * not be read
+	 * @return the instance, or {@code null} if it is not registered
 	 */
 	public @Nullable LockHolder holder(String instance) {
-		try {
-			return members().stream()
-				.filter((member) -> member.instance().equals(instance))
-				.map((member) -> InstanceRegistration.holder(instance, member.info()))
-				.findFirst()
-				.orElse(null);
-		}
-		catch (LeaseStoreException ex) {
-			Throwable cause = ex.getCause();
-			if (cause == null || EngineExceptions.isTemporary(cause)) {
-				throw ex;
-			}
-			return null;
-		}
+		return members().stream()
+			.filter((member) -> member.instance().equals(instance))
+			.map((member) -> InstanceRegistration.holder(instance, member.info()))
+			.findFirst()
+			.orElse(null);
 	}
 
 	/**
