@@ -137,8 +137,7 @@ final class Operator implements AutoCloseable {
 			}
 			case DEMOTE -> {
 				this.servers.demoteMaster();
-				// Spring's own connection would stay at the former master.
-				((LettuceConnectionFactory) this.template.getRequiredConnectionFactory()).resetConnection();
+				connectToMaster();
 				// Until the last connection was opened again, if it was lately.
 				troubleSince(from, REOPENING);
 				failedOver(from);
@@ -170,6 +169,20 @@ final class Operator implements AutoCloseable {
 			}
 			default -> throw new IllegalArgumentException("not of the server: " + fault);
 		}
+	}
+
+	/** Spring's own connection stays at the former master, also when it is reset. */
+	private void connectToMaster() {
+		LettuceConnectionFactory connections = (LettuceConnectionFactory) this.template.getRequiredConnectionFactory();
+		insist(() -> {
+			connections.stop();
+			connections.start();
+			String role = this.template.execute((RedisCallback<String>) (
+					connection) -> connection.serverCommands().info("replication").getProperty("role"));
+			if (!"master".equals(role)) {
+				throw new LeaseStoreException("*", "The operator is not connected to the master", null);
+			}
+		});
 	}
 
 	private void execute(String... words) {
