@@ -41,12 +41,14 @@ class IntroductionTests extends RedisTestCase {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("One line at the start tells where Redis is, and how waiters are woken")
+	@DisplayName("One line at the start tells where Redis is, how waiters are woken, and the name of the instance")
 	void tellsWhereRedisIs(CapturedOutput output) {
-		start("shop").close();
+		ConfigurableApplicationContext shop = start("shop");
+		String instance = fleet(shop).instance();
+		shop.close();
 		String active = "Holdfast is active: locks and permits are kept in Redis at " + this.redis.host() + ":"
 				+ this.redis.port() + "; waiters ";
-		assertThat(output.toString()).containsOnlyOnce(active + "are woken by messages");
+		assertThat(output.toString()).containsOnlyOnce(active + "are woken by messages; this is instance " + instance);
 		TestApplication
 			.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
 					List.of("holdfast.wake-up.mode=polling", "holdfast.redis.checks=false"))

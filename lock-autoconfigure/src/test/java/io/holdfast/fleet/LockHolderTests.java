@@ -161,7 +161,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("Of an instance that has come since, the message tells the number, and the status looks it up")
+	@DisplayName("Of an instance that has come since, the first message tells the number, the next ones the name; the status looks it up")
 	void unknown() {
 		LockService late = this.fleet.start("spring.application.name=late");
 		try (LockLease lease = late.acquire("stock")) {
@@ -172,6 +172,8 @@ class LockHolderTests {
 			assertThat(this.shop.status("stock").holder()).isNotNull()
 				.extracting(LockHolder::application)
 				.isEqualTo("late");
+			await("the name")
+				.until(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ZERO)).getHolder() != null);
 		}
 	}
 

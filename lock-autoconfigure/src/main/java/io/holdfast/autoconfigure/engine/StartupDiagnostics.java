@@ -47,7 +47,8 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 
 	private static String describe(LeaseEngine engine) {
 		return "Holdfast is active: locks and permits are kept in " + engine.place() + "; waiters "
-				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages");
+				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages") + "; this is instance "
+				+ engine.fleet().instance();
 	}
 
 	private static void examine(LeaseEngine engine) {

@@ -44,6 +44,9 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	/** More instances have no names. */
 	private static final int MOST_NAMES = 1_000;
 
+	/** The least time between two looks for the names of new instances. */
+	private static final long NAMES_PAUSE = TimeUnit.SECONDS.toNanos(1);
+
 	private static final long RETRY = TimeUnit.SECONDS.toNanos(10);
 
 	/** How long a shut-down waits for the store to forget this instance. */
@@ -59,6 +62,9 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	/** Copy of the register, by the shown names of instances: of the last refresh. */
 	private volatile Map<String, InstanceInfo> names = Map.of();
+
+	/** Whether a look for the names of new instances is due. */
+	private boolean refreshingNames;
 
 	private boolean joined;
 
@@ -133,7 +139,23 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	private @Nullable LockHolder holder(String instanceId) {
 		String shown = Tokens.shown(instanceId);
 		InstanceInfo known = instanceId.equals(this.context.instanceId()) ? this.info : this.names.get(shown);
+		if (known == null) {
+			refreshNamesSoon();
+		}
 		return (known != null) ? holder(shown, known) : null;
+	}
+
+	/** Have a new instance named the next time. */
+	private synchronized void refreshNamesSoon() {
+		if (this.joined && !this.refreshingNames) {
+			this.refreshingNames = true;
+			this.context.scheduler.schedule(() -> {
+				synchronized (this) {
+					this.refreshingNames = false;
+				}
+				refreshNames();
+			}, NAMES_PAUSE);
+		}
 	}
 
 	static LockHolder holder(String instance, InstanceInfo info) {
