@@ -1,5 +1,8 @@
 package io.holdfast.autoconfigure.engine;
 
+import java.util.LinkedHashMap;
+import java.util.stream.Collectors;
+
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.StoreDiagnostic;
 import org.apache.commons.logging.Log;
@@ -36,9 +39,9 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 		// Not that of a child.
 		if (event.getApplicationContext().getAutowireCapableBeanFactory() == this.context) {
 			LeaseEngineLifecycle.engines(this.context)
-				.map(StartupDiagnostics::describe)
-				.distinct()
-				.forEach(logger::info);
+				.collect(Collectors.groupingBy(StartupDiagnostics::describe, LinkedHashMap::new,
+						Collectors.mapping((engine) -> engine.fleet().instance(), Collectors.joining(", "))))
+				.forEach((description, instances) -> logger.info(description + "; this is instance " + instances));
 			if (this.wanted) {
 				LeaseEngineLifecycle.engines(this.context).forEach(StartupDiagnostics::examine);
 			}
@@ -47,8 +50,7 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 
 	private static String describe(LeaseEngine engine) {
 		return "Holdfast is active: locks and permits are kept in " + engine.place() + "; waiters "
-				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages") + "; this is instance "
-				+ engine.fleet().instance();
+				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages");
 	}
 
 	private static void examine(LeaseEngine engine) {
