@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * application's
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
- * @param note text for those who look at the holder, or {@code null}
+ * @param note text that is shown with the holder, or {@code null}
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
 		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable String namespace, boolean forCode,

@@ -109,9 +109,9 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Set a note for those who look at the holder: {@link LockStatus#note()}, the
-	 * Actuator endpoints and the console show it, such as {@code anna edits}. This
-	 * instance keeps it, and is asked for it.
+	 * Set a note that is shown with the holder: {@link LockStatus#note()}, the Actuator
+	 * endpoints and the console show it, such as {@code anna edits}. This instance keeps
+	 * it, and is asked for it.
 	 * @param note the text, of 1 to 200 characters; of control characters a {@code ?} is
 	 * shown
 	 * @return the changed request
@@ -210,7 +210,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return the note for those who look at the holder.
+	 * Return the note that is shown with the holder.
 	 * @return the note, or {@code null}
 	 */
 	public @Nullable String note() {

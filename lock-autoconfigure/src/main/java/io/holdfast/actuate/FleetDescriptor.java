@@ -15,11 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param semaphores a page of all semaphores that are held or waited for, or have a limit
  * that an operator has set; absent from locks
  * @param cycles of threads that wait for each other; absent from semaphores
- * @param silent the instances that did not tell what they wait for; absent from
- * semaphores
+ * @param silent the instances that did not tell their waiters; absent from semaphores
  * @param found of a search only: how much there is
  * @param cursor where the next page begins, absent if there is none
- * @param problem what was in the way of seeing all of it, absent if nothing was
+ * @param problem the reason for an incomplete view, absent if it is complete
  * @since 0.1.0
  */
 public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List<ResourceDescriptor> locks,
@@ -44,8 +43,8 @@ public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List
 	 * Threads that wait for each other in a circle: none of them goes on before one of
 	 * them gives up.
 	 *
-	 * @param waits who waits for whom, each for the holder who is the next one's waiter,
-	 * and the last for the first
+	 * @param waits the waits, each for the holder that is the waiter of the next one, and
+	 * the last for the first
 	 */
 	public record Deadlock(List<DeadlockWait> waits) {
 
@@ -65,7 +64,7 @@ public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List
 	 * @param instance whose thread waits
 	 * @param thread the thread that waits
 	 * @param key the lock that it waits for
-	 * @param holder who has that
+	 * @param holder the holder of that lock
 	 */
 	public record DeadlockWait(String instance, String thread, String key, Actor holder) {
 	}

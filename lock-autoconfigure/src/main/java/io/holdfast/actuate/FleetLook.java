@@ -161,7 +161,7 @@ final class FleetLook {
 				search.waiting(), search.complete(), Instant.now().minus(search.age()).truncatedTo(ChronoUnit.MILLIS));
 	}
 
-	/** By the store's clock, as the others, if it is among those that are known. */
+	/** By the clock of the store, as the others, if it is a known one. */
 	private InstanceDescriptor self(Instant started, List<InstanceDescriptor> members) {
 		String id = this.fleet.instance();
 		InstanceInfo info = this.fleet.info();

@@ -24,10 +24,9 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param fencingToken of a lock, its last fencing token; absent if none is remembered, or
  * if a foreign holder has it
  * @param granted of a lock, when it was granted, by the store's clock; to readers, the
- * first one of those that are known. Absent if no instance holds it, or if the store has
- * no such clock
- * @param late of a search for locks only: whether it was not renewed in time, by what was
- * seen of it; absent if it is not
+ * first known one. Absent if no instance holds it, or if the store has no such clock
+ * @param late of a search for locks only: whether it was not renewed in time, as far as
+ * was seen; absent if it is not
  * @param limit of a semaphore, how many permits it has: what an operator has set, or else
  * what the last request said; absent if neither is known
  * @param limitSet of a semaphore, whether an operator has set the limit

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
  * @param fenced whether databases refuse the transactions of a late holder
- * @param note text for those who look at the holder, or {@code null}
+ * @param note text that is shown with the holder, or {@code null}
  * @since 0.1.0
  */
 public record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
