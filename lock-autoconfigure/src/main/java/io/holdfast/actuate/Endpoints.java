@@ -98,7 +98,7 @@ final class Endpoints {
 	}
 
 	/**
-	 * Return what to search for, which is one of three ways to ask.
+	 * Return the search, one of three kinds of request.
 	 * @return the query, or {@code null} if nothing is searched for
 	 */
 	static @Nullable StandingQuery query(@Nullable String cursor, @Nullable String key, @Nullable String search,
@@ -127,7 +127,7 @@ final class Endpoints {
 		return ChronoUnit.MICROS.between(Instant.EPOCH, time);
 	}
 
-	/** Tell the log what a user had done. */
+	/** Log the change of a user. */
 	static void log(String what, SecurityContext by) {
 		logger.info(SingleLine.of(what + asked(by)));
 	}

@@ -27,18 +27,18 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * first known one. Absent if no instance holds it, or if the store has no such clock
  * @param late of a search for locks only: whether it was not renewed in time, as far as
  * was seen; absent if it is not
- * @param limit of a semaphore, how many permits it has: what an operator has set, or else
- * what the last request said; absent if neither is known
+ * @param limit of a semaphore, the number of its permits: that of the operator, or else
+ * that of the last request; absent if neither is known
  * @param limitSet of a semaphore, whether an operator has set the limit
  * @param used of a semaphore, how many permits are held
  * @param free of a semaphore, how many are not; absent if the limit is not known
  * @param holderCount how many hold it
  * @param holders some of them
- * @param queue the first of those who stand in its queue, in their order
+ * @param queue the first entries of its queue, in their order
  * @param queueLength how many stand there
  * @param waiters how many wait, there or inside of instances, as far as these told
- * @param inside of one key only: who waits inside of its instance for a turn
- * @param silent of one key only: the instances that did not say who of theirs this is
+ * @param inside of one key only: the waiters inside of their instances
+ * @param silent of one key only: the instances that did not answer
  * @since 0.1.0
  */
 public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted,
@@ -51,8 +51,8 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	private static final long EARLIEST_GRANT = 1_577_836_800_000_000L;
 
 	/**
-	 * Return what the store tells of a resource and, of one key, what instances report of
-	 * it.
+	 * Return the state of a resource in the store and, of one key, the instances' reports
+	 * of it.
 	 */
 	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told, boolean late,
 			Instant now) {

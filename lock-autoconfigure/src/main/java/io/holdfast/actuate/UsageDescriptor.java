@@ -13,11 +13,10 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * All locks, or all semaphores, as their endpoint shows them.
  *
  * @param instance the instance that answers
- * @param held what it holds, the oldest first; of a search, only what is on its page
- * @param waiting what it waits for, the oldest first; of a search, only what is on its
- * page
+ * @param held its holds, the oldest first; of a search, only those of its page
+ * @param waiting its waits, the oldest first; of a search, only those of its page
  * @param cut whether it holds or waits for more than is shown
- * @param fleet what all instances hold and wait for
+ * @param fleet holders and waiters of all instances
  * @since 0.1.0
  */
 public record UsageDescriptor(InstanceDescriptor instance, List<Request> held, List<Request> waiting, boolean cut,

@@ -296,7 +296,8 @@ public final class Fleet {
 	}
 
 	private Standings part(Family family, @Nullable String cursor, int wanted, int most) {
-		// Not inside of send(..), where what the caller did wrong would be a failure.
+		// Not inside of send(..), where a mistake of the caller would be a failure of the
+		// store.
 		CompletableFuture<Page> scan = this.context.store.fleet().scan(family, cursor, wanted);
 		Page page = answer(this.context.send(Command.INSPECT, () -> scan), "The look for " + what(family));
 		List<Find> finds = page.finds();

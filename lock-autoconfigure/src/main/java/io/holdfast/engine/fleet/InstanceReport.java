@@ -24,7 +24,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	/**
 	 * A hold, or a wait.
 	 *
-	 * @param instance by what its instance is known to others
+	 * @param instance the name of its instance
 	 * @param number which of its instance's requests it is
 	 * @param resource the lock or semaphore
 	 * @param permits how many permits

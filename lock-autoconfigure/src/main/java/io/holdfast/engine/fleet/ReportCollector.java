@@ -17,7 +17,7 @@ import io.holdfast.engine.store.InstanceStore.Asked;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One question to all instances for what they hold and wait for. Does not block.
+ * One question to all instances for their holds and waits. Does not block.
  */
 final class ReportCollector {
 
@@ -79,14 +79,14 @@ final class ReportCollector {
 
 	/**
 	 * Ask.
-	 * @return what was reported until all had answered, or the time was over
+	 * @return the reports until all had answered, or the time was over
 	 */
 	CompletableFuture<FleetReport> ask(String instanceId) {
 		return this.context.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
 			.thenCompose((asked) -> collect(asked, new LinkedHashMap<>(), FIRST_LOOK));
 	}
 
-	/** Wait for those who have not answered yet: an answer may have come twice. */
+	/** Wait for the missing answers: an answer may have come twice. */
 	private CompletableFuture<FleetReport> collect(Asked asked, Map<String, InstanceReport> answers, long pause) {
 		int silent = silent(asked, answers).size();
 		if (silent == 0) {

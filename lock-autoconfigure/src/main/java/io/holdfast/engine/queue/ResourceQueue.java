@@ -109,8 +109,8 @@ import org.jspecify.annotations.Nullable;
  * <h2>Why it is right</h2>
  *
  * <em>Exclusion.</em> A hold comes from a grant of the store to a place, or from another
- * hold that ends with the same step; it is valid for less than the store keeps it.
- * Nothing here can hold what the store has not granted.
+ * hold that ends with the same step; it is valid for less than the store keeps it. There
+ * is no hold here without a grant of the store.
  *
  * <p>
  * <em>Order.</em> Only the first waiter without a place gets one, shared places are
@@ -142,9 +142,9 @@ import org.jspecify.annotations.Nullable;
  * java.util.concurrent synchronizer framework</em>, SCP 58 (2005). Leases: C. Gray, D.
  * Cheriton, <em>Leases: an efficient fault-tolerant mechanism</em>, SOSP 1989. Tokens
  * that order the holders (sequencers): M. Burrows, <em>The Chubby lock service</em>, OSDI
- * 2006. To state what holds between events, and derive the steps from that: E. W.
- * Dijkstra, <em>A Discipline of Programming</em>, 1976. Turns within a node before the
- * lock moves on: D. Dice, V. Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
+ * 2006. To state the invariant, and derive the steps from it: E. W. Dijkstra, <em>A
+ * Discipline of Programming</em>, 1976. Turns within a node before the lock moves on: D.
+ * Dice, V. Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
  */
 public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost {
 
@@ -169,7 +169,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 
 	private final WaitEnds ends;
 
-	/** All who wait, in the order of their arrival. */
+	/** All waiters, in the order of their arrival. */
 	private final Set<Waiter> waiters = new LinkedHashSet<>();
 
 	/** Tokens in the store's queue, in the order of their opening. */
@@ -241,7 +241,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	}
 
 	/**
-	 * Establish what holds between events.
+	 * Establish the invariants.
 	 * @param ended a hold that is to be given back to the store, or {@code null}
 	 * @return the answer to the release of that hold, or {@code null}
 	 */
@@ -1002,7 +1002,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	/**
 	 * Take a grant that another script has made.
 	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
-	 * @param otherwise what to do if no place has the token any more
+	 * @param otherwise the action if no place has the token any more
 	 */
 	public void onNotified(String token, long fence, long ttlMillis, Runnable otherwise) {
 		atPlace(token, (place) -> onNotified(place, fence, ttlMillis), otherwise);
@@ -1019,7 +1019,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 		if (place.isOldNews(fence)) {
 			return;
 		}
-		// The grant came after whatever was answered BUSY, so it lasts from then at
+		// The grant came after the last answer BUSY, so it lasts from then at
 		// least.
 		long since = place.grantedSince();
 		long now = this.context.scheduler.nanoTime();
@@ -1034,7 +1034,7 @@ public final class ResourceQueue extends SerialExecutor implements Hold.HoldHost
 	/**
 	 * Note that a token was released by force, perhaps before its grant was known here.
 	 * @param nextFence above the fences of the grants that have ended
-	 * @param otherwise what to do if no place has the token any more
+	 * @param otherwise the action if no place has the token any more
 	 */
 	public void onForced(String token, long nextFence, Runnable otherwise) {
 		atPlace(token, (place) -> {

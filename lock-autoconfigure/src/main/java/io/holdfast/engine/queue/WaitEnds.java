@@ -7,8 +7,8 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules for the end of a wait in vain: when it is over, and who is to blame for that,
- * another holder or the store. They change nothing.
+ * The rules for the end of a wait in vain: its time, and its reason, which is another
+ * holder or the store. They change nothing.
  *
  * <p>
  * Each is about a waiter and its place: the place that serves it or, if none does, the

@@ -209,7 +209,7 @@ public final class Waiter implements PendingAcquisition, Hold.HoldRequester {
 
 	@Override
 	public void endOverdue() {
-		// As the late timer would: the queue knows who was in the way.
+		// As the late timer would: the queue knows the reason.
 		this.queue.endOverdue();
 		abandon(storeTrouble(null));
 	}
