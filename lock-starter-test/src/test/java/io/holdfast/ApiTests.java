@@ -56,12 +56,12 @@ class ApiTests {
 
 	/** What Holdfast calls itself, and users cannot. */
 	private static final Set<String> INTERNAL = Set.of(
-			"io.holdfast.engine.LeaseEngine needs io.holdfast.engine.context.Scheduler",
-			"io.holdfast.engine.fleet.Fleet needs io.holdfast.engine.context.EngineContext",
-			"io.holdfast.engine.fleet.InstanceRegistration needs io.holdfast.engine.context.EngineContext$Admission",
-			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.context.EngineContext",
-			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.lease.LeaseRenewer",
-			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.queue.Waiter");
+			"io.holdfast.engine.LeaseEngine needs io.holdfast.engine.Scheduler",
+			"io.holdfast.engine.fleet.Fleet needs io.holdfast.engine.EngineContext",
+			"io.holdfast.engine.fleet.InstanceRegistration needs io.holdfast.engine.EngineContext$Admission",
+			"io.holdfast.engine.Reporter needs io.holdfast.engine.EngineContext",
+			"io.holdfast.engine.Reporter needs io.holdfast.engine.LeaseRenewer",
+			"io.holdfast.engine.Reporter needs io.holdfast.engine.Waiter");
 
 	private static Set<String> matches(String text, Pattern pattern) {
 		return pattern.matcher(text)

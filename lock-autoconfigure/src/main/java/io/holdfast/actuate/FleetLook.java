@@ -11,14 +11,14 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.actuate.UsageDescriptor.Request;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.fleet.InstanceReport;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -47,13 +47,13 @@ final class FleetLook {
 
 	FleetLook(LeaseEngine engine, Family family) {
 		this.engine = engine;
-		this.fleet = engine.fleet();
+		this.fleet = Fleet.of(engine);
 		this.family = family;
 	}
 
 	/** Return the start of an instance, by its own clock. */
 	static Instant started(LeaseEngine engine) {
-		return Instant.now().minus(engine.fleet().age()).truncatedTo(ChronoUnit.MILLIS);
+		return Instant.now().minus(Fleet.of(engine).age()).truncatedTo(ChronoUnit.MILLIS);
 	}
 
 	private <T> @Nullable T part(Supplier<T> look) {

@@ -5,9 +5,9 @@ import java.time.Instant;
 
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.ForcedResult;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;

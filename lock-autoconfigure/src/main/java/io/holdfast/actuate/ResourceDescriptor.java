@@ -6,12 +6,12 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockMode;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.fleet.InstanceReport;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 

@@ -4,7 +4,7 @@ import java.time.Instant;
 import java.util.List;
 
 import io.holdfast.LockMode;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.InstanceReport.Entry;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;

@@ -8,8 +8,8 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.aop.ApplicationBean;
 import io.holdfast.aop.LeaseBeanPostProcessor;
-import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.aop.MethodObserver;
+import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.autoconfigure.engine.PropertyBounds;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;

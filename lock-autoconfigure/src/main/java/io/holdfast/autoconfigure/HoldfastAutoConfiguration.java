@@ -9,9 +9,9 @@ import io.holdfast.autoconfigure.engine.LeaseEngineLifecycle;
 import io.holdfast.autoconfigure.engine.StartupDiagnostics;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.LeakDetector;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.LeakDetector;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;

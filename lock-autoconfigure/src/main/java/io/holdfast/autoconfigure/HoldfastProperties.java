@@ -3,7 +3,7 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 
 import io.holdfast.autoconfigure.engine.PropertyBounds;
-import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.optimistic.OptimisticTransactions;

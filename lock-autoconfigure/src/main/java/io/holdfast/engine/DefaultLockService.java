@@ -1,33 +1,26 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 
 import io.holdfast.KeyNamespace;
+import io.holdfast.LockAdmin;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
-import io.holdfast.LockAdmin;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.observe.EngineObserver.Command;
-import io.holdfast.engine.release.ForcedRelease;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
-import io.holdfast.engine.view.BlockingAcquirer;
-import io.holdfast.engine.view.ThreadHolds;
-import io.holdfast.engine.view.ThreadLock;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;

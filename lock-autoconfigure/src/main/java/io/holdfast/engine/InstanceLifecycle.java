@@ -7,16 +7,9 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.queue.ResourceQueues;
-import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.StoreNotifications;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -38,8 +31,6 @@ final class InstanceLifecycle {
 
 	private final ResourceQueues queues;
 
-	private final Fleet fleet;
-
 	private final StoreNotifications notifications;
 
 	/** Held while the store is started or stopped. */
@@ -48,14 +39,12 @@ final class InstanceLifecycle {
 	/** How often it was resumed: a shut-down goes no further after that. */
 	private volatile int resumptions;
 
-	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues,
-			Fleet fleet) {
+	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;
 		this.queues = queues;
-		this.fleet = fleet;
-		this.notifications = new NotificationDispatcher(context, renewer, releases, queues, fleet);
+		this.notifications = new NotificationDispatcher(context, renewer, releases, queues);
 	}
 
 	/** Start the instance for the first time, unless that was done. */
@@ -67,9 +56,21 @@ final class InstanceLifecycle {
 			// If it is closed, only to refuse requests.
 			this.context.renewIdentity(this.context.isClosed() ? null : this.notifications);
 			if (!this.context.isClosed()) {
-				this.fleet.join();
+				joinFleet();
 			}
 		}
+	}
+
+	private void joinFleet() {
+		Membership membership = this.context.membership();
+		if (membership != null) {
+			membership.join();
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> leaveFleet() {
+		Membership membership = this.context.membership();
+		return (membership != null) ? membership.leave() : CompletableFuture.completedFuture(null);
 	}
 
 	/**
@@ -202,8 +203,7 @@ final class InstanceLifecycle {
 
 	private CompletableFuture<@Nullable Void> stopAfterReleases(int resumptionsBefore) {
 		// Leases granted since then.
-		return releaseHeld()
-			.thenCompose((done) -> CompletableFuture.allOf(this.releases.awaitAnswers(), this.fleet.leave()))
+		return releaseHeld().thenCompose((done) -> CompletableFuture.allOf(this.releases.awaitAnswers(), leaveFleet()))
 			// Not on the driver's thread, which the store may have to wait for.
 			.thenRunAsync(() -> stopStore(resumptionsBefore), this.context::execute);
 	}
@@ -228,7 +228,7 @@ final class InstanceLifecycle {
 			this.context.renewIdentity(this.notifications);
 			this.resumptions++;
 			// First, as later requests wait for that.
-			this.fleet.join();
+			joinFleet();
 			this.context.setClosed(false);
 		}
 	}
@@ -243,7 +243,7 @@ final class InstanceLifecycle {
 			String before = this.context.instanceId();
 			this.queues.all().forEach((queue) -> queue.execute(() -> queue.endWaits(before)));
 		}
-		this.fleet.leave();
+		leaveFleet();
 		this.context.store.stop();
 	}
 

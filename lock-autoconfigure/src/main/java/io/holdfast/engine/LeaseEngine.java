@@ -9,6 +9,7 @@ import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
@@ -18,32 +19,13 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.async.DaemonThreads;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Futures;
-import io.holdfast.engine.context.Scheduler;
-import io.holdfast.engine.context.ThreadScheduler;
-import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.fleet.Reporter;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.lease.HoldLosses;
-import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.lease.PendingAcquisition;
-import io.holdfast.engine.multikey.MultiKeyAcquisition;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.EngineObserver.Command;
-import io.holdfast.engine.observe.ObservedEngine;
-import io.holdfast.engine.observe.RequestObservation;
-import io.holdfast.engine.queue.ResourceQueues;
-import io.holdfast.engine.release.TokenReleases;
-import io.holdfast.engine.request.EngineSettings;
-import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
-import io.holdfast.engine.view.BlockingAcquirer;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +54,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	private final RefusalLog refusals;
 
-	private final Fleet fleet;
+	private final Reporter reporter;
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
@@ -125,8 +107,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
 		this.queues = new ResourceQueues(this.context, this.losses, this.renewer, this.releases);
 		this.refusals = new RefusalLog(this.context, this.renewer);
-		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.queues::waiters));
-		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues, this.fleet);
+		this.reporter = new Reporter(this.context, this.renewer, this.queues);
+		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues);
 		this.ownScheduler = ownScheduler;
 		this.threads = threads;
 	}
@@ -361,9 +343,27 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 					this.context::execute);
 	}
 
-	/** Return the view of all instances that share the store. */
-	public Fleet fleet() {
-		return this.fleet;
+	/**
+	 * Return the directory of the instances that share the store.
+	 * @param creator creates it, unless there is one
+	 */
+	public synchronized InstanceDirectory directory(Function<LeaseEngine, InstanceDirectory> creator) {
+		InstanceDirectory known = this.context.directory();
+		if (known == null) {
+			known = creator.apply(this);
+			this.context.setDirectory(known);
+		}
+		return known;
+	}
+
+	/** Return the parts that the fleet's side of this engine uses, too. */
+	public EngineContext context() {
+		return this.context;
+	}
+
+	/** Return the reporter of the holds and waits of this instance. */
+	public Reporter reporter() {
+		return this.reporter;
 	}
 
 }

@@ -1,13 +1,5 @@
 package io.holdfast.engine;
 
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.queue.ResourceQueue;
-import io.holdfast.engine.queue.ResourceQueues;
-import io.holdfast.engine.release.ForcedRelease;
-import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
@@ -26,15 +18,11 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	private final ResourceQueues queues;
 
-	private final Fleet fleet;
-
-	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues,
-			Fleet fleet) {
+	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;
 		this.queues = queues;
-		this.fleet = fleet;
 	}
 
 	@Override
@@ -101,7 +89,10 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	@Override
 	public void reportWanted(String report) {
-		this.fleet.answer(report);
+		InstanceDirectory directory = this.context.directory();
+		if (directory != null) {
+			directory.answer(report);
+		}
 	}
 
 	@Override

@@ -6,13 +6,7 @@ import java.util.stream.Collectors;
 
 import io.holdfast.LockHolder;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.lease.PendingAcquisition;
-import io.holdfast.engine.observe.EngineObserver.Command;
-import io.holdfast.engine.request.EngineExceptions;
-import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;

@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.Tokens;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -108,11 +109,15 @@ final class SemaphoreLimitComparison {
 
 	/** Return the possible callers: the store does not tell which of them it was. */
 	private String others() {
+		InstanceDirectory directory = this.engine.context.directory();
+		if (directory == null) {
+			return "";
+		}
 		try {
-			List<String> others = this.engine.fleet()
-				.members()
+			String own = Tokens.shown(this.engine.context.ensureStarted());
+			List<String> others = directory.members()
 				.stream()
-				.filter((member) -> !member.instance().equals(this.engine.fleet().instance()))
+				.filter((member) -> !member.instance().equals(own))
 				.map(SemaphoreLimitComparison::describe)
 				.toList();
 			int shown = Math.min(others.size(), MOST_NAMED);

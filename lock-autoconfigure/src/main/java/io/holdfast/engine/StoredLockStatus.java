@@ -1,14 +1,12 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
 import io.holdfast.LockStatus;
-import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
-import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.Resource;
@@ -93,7 +91,7 @@ final class StoredLockStatus implements LockStatus {
 			return null;
 		}
 		LockHolder known = this.engine.context.holder(Tokens.instance(token));
-		return (known != null) ? known : ifAllowed(() -> this.engine.fleet().holder(Tokens.shownInstance(token)));
+		return (known != null) ? known : ask((directory) -> directory.holder(Tokens.shownInstance(token)));
 	}
 
 	@Override
@@ -112,18 +110,26 @@ final class StoredLockStatus implements LockStatus {
 		String token = token();
 		if (token != null && !this.asked) {
 			TokenState place = TokenState.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
-			this.details = (this.owner == Owner.THIS_INSTANCE)
-					? FleetReport.of(this.engine.fleet().report(this.key)).find(place)
-					: ifAllowed(() -> this.engine.fleet().reports(this.key).find(place));
+			this.details = (this.owner == Owner.THIS_INSTANCE) ? ownReport().find(place)
+					: ask((directory) -> directory.find(this.key, place));
 			this.asked = true;
 		}
 		return this.details;
 	}
 
-	/** Ask Redis, or return {@code null} if the user has no right to ask. */
-	private static <T> @Nullable T ifAllowed(Supplier<@Nullable T> question) {
+	private InstanceReport ownReport() {
+		return this.engine.context.awaitAnswer(this.engine.reporter().report(this.key),
+				new Resource(Kind.LOCK, this.key), "The look at the holder");
+	}
+
+	/** Ask the fleet, or return {@code null} if the user has no right to ask. */
+	private <T> @Nullable T ask(Function<InstanceDirectory, @Nullable T> question) {
+		InstanceDirectory directory = this.engine.context.directory();
+		if (directory == null) {
+			return null;
+		}
 		try {
-			return question.get();
+			return question.apply(directory);
 		}
 		catch (LeaseStoreException ex) {
 			Throwable cause = ex.getCause();

@@ -4,7 +4,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 import io.holdfast.LockMode;
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
 import io.micrometer.common.KeyValue;

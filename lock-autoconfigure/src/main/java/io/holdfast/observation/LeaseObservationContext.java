@@ -2,7 +2,7 @@ package io.holdfast.observation;
 
 import java.util.List;
 
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.ObservedRequest;
 import io.micrometer.observation.Observation;
 import org.jspecify.annotations.Nullable;
 

@@ -3,8 +3,8 @@ package io.holdfast.observation;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.ObservedRequest;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;

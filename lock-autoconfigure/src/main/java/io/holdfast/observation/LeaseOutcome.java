@@ -4,7 +4,7 @@ import java.util.Locale;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.engine.observe.EngineObserver.HoldEnd;
+import io.holdfast.engine.EngineObserver.HoldEnd;
 
 /**
  * The outcome of a request, and of its lease.

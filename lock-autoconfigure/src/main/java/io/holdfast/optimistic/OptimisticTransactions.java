@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 
-import io.holdfast.async.DaemonThreads;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.OptimisticTransactionException;
+import io.holdfast.async.DaemonThreads;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.SessionConnections;
 import org.jspecify.annotations.Nullable;

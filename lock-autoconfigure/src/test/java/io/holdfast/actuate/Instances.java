@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 

@@ -13,8 +13,9 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.actuate.UsageDescriptor.Request;
 import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.fleet.InstanceReport;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.InstanceInfo;
@@ -98,8 +99,8 @@ class LocksEndpointTests {
 		caller.cancel(true);
 		assertThat(locks().held()).extracting(Request::key, Request::thread)
 			.containsExactly(tuple("stock:1", "none (its caller has gone)"));
-		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
-		assertThat(this.own.fleet().awaitMisfit(Duration.ofSeconds(10))).isNull();
+		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(Fleet.of(this.own).awaitMisfit(Duration.ofSeconds(10))).isNull();
 		assertThat(new LocksEndpoint(this.other).lock("stock:1").holders())
 			.extracting(ResourceDescriptor.Holder::thread)
 			.containsExactly("none (its caller has gone)");
@@ -125,14 +126,14 @@ class LocksEndpointTests {
 	@Test
 	@DisplayName("those who wait inside of an instance count as waiters in lists, searches and sums")
 	void countsWaitersInside() {
-		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
-		this.other.fleet().introduce(() -> new InstanceInfo("shop", "host", 2));
+		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.other).introduce(() -> new InstanceInfo("shop", "host", 2));
 		this.otherLocks.acquire("calm");
 		this.otherLocks.acquire("hot");
 		List<CompletableFuture<LockLease>> waits = List.of(waitFor(this.otherLocks, LockRequest.of("hot")),
 				waitFor(this.otherLocks, LockRequest.of("hot")), waitFor(this.ownLocks, LockRequest.of("hot")),
 				waitFor(this.ownLocks, LockRequest.of("hot")));
-		await("each other").until(() -> this.own.fleet().members().size() == 2);
+		await("each other").until(() -> Fleet.of(this.own).members().size() == 2);
 		assertThat(locks().fleet().locks()).extracting(ResourceDescriptor::key, ResourceDescriptor::waiters)
 			.containsExactlyInAnyOrder(tuple("calm", 0), tuple("hot", 4));
 		FleetDescriptor found = this.endpoint.locks(null, null, null, null, State.CONTENDED, null, null, null).fleet();
@@ -172,8 +173,8 @@ class LocksEndpointTests {
 		ResourceDescriptor one = this.endpoint.lock(key);
 		assertThat(one).isNotNull();
 		assertThat(one.holders()).extracting(ResourceDescriptor.Holder::thread).containsExactly(thread);
-		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
-		assertThat(this.own.fleet().awaitMisfit(Duration.ofSeconds(10))).isNull();
+		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(Fleet.of(this.own).awaitMisfit(Duration.ofSeconds(10))).isNull();
 		LocksEndpoint other = new LocksEndpoint(this.other);
 		assertThat(other.locks(null, null).fleet().silent()).isEmpty();
 		ResourceDescriptor seen = other.lock(key);
@@ -195,8 +196,8 @@ class LocksEndpointTests {
 		}
 		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("stock:3"));
 		this.instances.leases().takeIfFree("stock:9", "stranger", -1);
-		String ownId = this.own.fleet().instance();
-		String otherId = this.other.fleet().instance();
+		String ownId = Fleet.of(this.own).instance();
+		String otherId = Fleet.of(this.other).instance();
 		assertThat(ownId).matches("[0-9a-f]{8}").isNotEqualTo(otherId);
 		UsageDescriptor view = locks();
 		assertThat(view.instance().id()).isEqualTo(ownId);
@@ -312,8 +313,8 @@ class LocksEndpointTests {
 	@Test
 	@DisplayName("since when the instance that answers is there is told alike wherever it is told")
 	void tellsOneStart() {
-		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
-		await().until(() -> !this.own.fleet().members().isEmpty());
+		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
+		await().until(() -> !Fleet.of(this.own).members().isEmpty());
 		UsageDescriptor view = locks();
 		assertThat(view.fleet().instances()).extracting(InstanceDescriptor::started)
 			.containsExactly(view.instance().started());

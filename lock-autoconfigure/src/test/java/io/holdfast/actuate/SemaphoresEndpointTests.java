@@ -11,6 +11,7 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.actuate.UsageDescriptor.Request;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
@@ -86,8 +87,8 @@ class SemaphoresEndpointTests {
 					ResourceDescriptor::used, ResourceDescriptor::free, ResourceDescriptor::holderCount,
 					ResourceDescriptor::queueLength)
 			.containsExactly("call/out", 3, false, 3, 0, 2, 2);
-		String ownId = this.own.fleet().instance();
-		String otherId = this.other.fleet().instance();
+		String ownId = Fleet.of(this.own).instance();
+		String otherId = Fleet.of(this.other).instance();
 		assertThat(semaphore.holders())
 			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::permits)
 			.containsExactlyInAnyOrder(tuple(ownId, 2), tuple(otherId, 1));

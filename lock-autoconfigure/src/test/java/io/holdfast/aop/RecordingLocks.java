@@ -7,10 +7,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 
+import io.holdfast.LockAdmin;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
-import io.holdfast.LockAdmin;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;

@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreAdmin;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 

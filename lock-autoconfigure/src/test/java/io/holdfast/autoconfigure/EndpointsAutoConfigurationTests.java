@@ -3,8 +3,9 @@ package io.holdfast.autoconfigure;
 import io.holdfast.LockService;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.DisplayName;
@@ -70,7 +71,7 @@ class EndpointsAutoConfigurationTests {
 		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
 			LeaseEngine engine = context.getBean(LeaseEngine.class);
 			assertThat(context.getBean(LocksEndpoint.class).locks(null, null).instance().id())
-				.isEqualTo(engine.fleet().instance());
+				.isEqualTo(Fleet.of(engine).instance());
 		});
 	}
 

@@ -18,7 +18,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
-import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisTestCase;

@@ -36,7 +36,7 @@ class IntroductionTests extends RedisTestCase {
 	}
 
 	private static Fleet fleet(ConfigurableApplicationContext context) {
-		return context.getBean(LeaseEngine.class).fleet();
+		return Fleet.of(context.getBean(LeaseEngine.class));
 	}
 
 	@Test

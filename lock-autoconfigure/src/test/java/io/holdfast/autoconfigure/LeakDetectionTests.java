@@ -11,7 +11,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.engine.observe.LeakDetector;
+import io.holdfast.engine.LeakDetector;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
 import io.reactivex.rxjava3.core.Completable;

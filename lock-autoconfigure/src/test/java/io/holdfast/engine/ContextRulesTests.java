@@ -17,7 +17,6 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.request.EngineSettings;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

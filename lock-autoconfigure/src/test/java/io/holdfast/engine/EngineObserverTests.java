@@ -8,15 +8,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseContext;
+import io.holdfast.LockHolder;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.ObservedRequest;
-import io.holdfast.engine.observe.RecordingObserver;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -63,7 +59,21 @@ class EngineObserverTests extends ScriptedEngine {
 	void thereIsNoWarmUpWhileTheStoreHasNotAnswered() {
 		this.engine.resume();
 		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
-		this.engine.context.admitBy(new EngineContext.Admission() {
+		this.engine.context.setMembership(new Membership() {
+			@Override
+			public void join() {
+			}
+
+			@Override
+			public CompletableFuture<@Nullable Void> leave() {
+				return CompletableFuture.completedFuture(null);
+			}
+
+			@Override
+			public @Nullable LockHolder holder(String instanceId) {
+				return null;
+			}
+
 			@Override
 			public boolean isAdmitted(long now) {
 				return false;

@@ -18,7 +18,6 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -5,9 +5,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.ObservedRequest;
-import io.holdfast.engine.observe.RecordingObserver;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

@@ -14,7 +14,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.Resource;
@@ -51,7 +51,7 @@ class LifecycleRulesTests {
 
 	@Test
 	void nothingIsUsedBeforeTheStart() {
-		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
 		assertThat(this.starts).hasValue(0);
 		assertThat(this.store.wakeUps).isNull();
 		assertThat(this.store.plannedCount()).isZero();
@@ -278,7 +278,7 @@ class LifecycleRulesTests {
 
 	@Test
 	void whatTheInstanceBeforeKeptIsReleasedAlsoWhileTheNextOneStarts() {
-		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
 		this.engine.resume();
 		this.store.elapse(0);
 		this.store.last("join").done(null);
@@ -317,7 +317,7 @@ class LifecycleRulesTests {
 	void whatIsAskedForBeforeTheInstanceIsAdmittedIsSentInItsOrder() {
 		DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
 		SemaphoreRequest request = SemaphoreRequest.of("k", 1).waitTime(Duration.ofSeconds(10));
-		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
 		for (int i = 0; i < 3; i++) {
 			semaphores.acquireAsync(request);
 		}

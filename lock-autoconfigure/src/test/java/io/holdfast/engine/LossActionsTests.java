@@ -18,7 +18,6 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.AfterEach;

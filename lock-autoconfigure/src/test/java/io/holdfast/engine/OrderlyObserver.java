@@ -3,8 +3,6 @@ package io.holdfast.engine;
 import java.util.ArrayList;
 import java.util.List;
 
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.ObservedRequest;
 import org.jspecify.annotations.Nullable;
 
 /**

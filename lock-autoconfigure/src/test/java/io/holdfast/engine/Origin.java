@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.util.List;
 
 import io.holdfast.Lease;
-import io.holdfast.engine.lease.EngineLease;
 
 /**
  * Lets tests of other packages see where a lease comes from.

@@ -5,8 +5,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.engine.context.Scheduler;
-
 /**
  * A clock that goes on when a test says so, and runs then what is due.
  */

@@ -7,12 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.lease.PendingAcquisition;
-import io.holdfast.engine.queue.ResourceQueues;
-import io.holdfast.engine.request.EngineSettings;
-import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.HandOverLimits;
 import org.jspecify.annotations.Nullable;
 
@@ -50,6 +45,7 @@ public abstract class ScriptedEngine {
 	protected ScriptedEngine(EngineSettings settings) {
 		this.settings = settings;
 		this.engine = new LeaseEngine(this.store, settings, this.store, Runnable::run, () -> ID, () -> 1.0);
+		Fleet.of(this.engine);
 		this.engine.resume();
 		this.service = new DefaultLockService(this.engine);
 		this.semaphores = new DefaultSemaphoreService(this.engine);

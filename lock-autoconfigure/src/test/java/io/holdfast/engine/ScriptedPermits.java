@@ -7,7 +7,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;

@@ -8,8 +8,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.InstanceStore.Asked;
 import io.holdfast.engine.store.LeaseStore;
@@ -57,7 +57,7 @@ class SharedQuestionTests {
 	private List<Thread> start(List<FleetReport> answers) {
 		List<Thread> callers = new ArrayList<>();
 		for (int i = 0; i < CALLERS; i++) {
-			Thread caller = new Thread(() -> answers.add(this.engine.fleet().reports(null)));
+			Thread caller = new Thread(() -> answers.add(Fleet.of(this.engine).reports(null)));
 			caller.start();
 			callers.add(caller);
 		}
@@ -77,7 +77,7 @@ class SharedQuestionTests {
 		}
 		assertThat(this.asked).hasValue(1);
 		assertThat(answers).hasSize(CALLERS).allSatisfy((reports) -> assertThat(reports).isSameAs(answers.get(0)));
-		assertThat(this.engine.fleet().reports(null)).isNotSameAs(answers.get(0));
+		assertThat(Fleet.of(this.engine).reports(null)).isNotSameAs(answers.get(0));
 		assertThat(this.asked).hasValue(2);
 	}
 
@@ -90,7 +90,7 @@ class SharedQuestionTests {
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> first = this.answer;
 		this.answer = CompletableFuture.completedFuture(NONE);
-		assertThat(this.engine.fleet().reports("order:7").silent()).containsExactly("1a2b3c4d");
+		assertThat(Fleet.of(this.engine).reports("order:7").silent()).containsExactly("1a2b3c4d");
 		assertThat(this.asked).hasValue(2);
 		assertThat(answers).isEmpty();
 		first.complete(NONE);
@@ -115,7 +115,7 @@ class SharedQuestionTests {
 			caller.join();
 		}
 		assertThat(answers).isEmpty();
-		assertThat(this.engine.fleet().reports(null).silent()).containsExactly("1a2b3c4d");
+		assertThat(Fleet.of(this.engine).reports(null).silent()).containsExactly("1a2b3c4d");
 		assertThat(this.asked).hasValue(2);
 	}
 

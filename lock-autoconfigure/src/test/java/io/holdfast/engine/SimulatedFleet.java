@@ -11,11 +11,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Known;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.InstanceRegistration;
-import io.holdfast.engine.fleet.InstanceReport;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.Tokens;
@@ -48,7 +48,7 @@ final class SimulatedFleet {
 		if (this.simulation.plan.steps().contains(new Known(instance.number))) {
 			know(instance);
 			record(Event.of(this.simulation.now(), Type.KNOWN, instance.name));
-			instance.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", instance.number));
+			Fleet.of(instance.engine).introduce(() -> new InstanceInfo("shop", "host", instance.number));
 		}
 	}
 
@@ -90,7 +90,7 @@ final class SimulatedFleet {
 
 	private String ask(SimulatedInstance instance, String id) {
 		try {
-			instance.engine.fleet().reports(null).reports().forEach((report) -> reported(report, id));
+			Fleet.of(instance.engine).reports(null).reports().forEach((report) -> reported(report, id));
 			return "";
 		}
 		catch (LeaseStoreException ex) {

@@ -11,10 +11,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 
 import io.holdfast.engine.Step.Clock;
-import io.holdfast.engine.context.Scheduler;
-import io.holdfast.engine.lease.LeaseHandle;
-import io.holdfast.engine.queue.RequestNumbers;
-import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
@@ -119,6 +116,7 @@ final class SimulatedInstance implements Scheduler {
 				SETTINGS.localHandOver(new HandOverLimits(simulation.plan.setup().passes(), PASSING)), this,
 				(task) -> at(0, task), this::newId,
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
+		Fleet.of(this.engine);
 		this.engine.observe(this.observer);
 		if (copy > 0) {
 			beAs(before);

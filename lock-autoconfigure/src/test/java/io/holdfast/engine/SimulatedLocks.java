@@ -2,8 +2,6 @@ package io.holdfast.engine;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.view.BlockingAcquirer;
 
 /**
  * The locks of a {@link SimulatedInstance}: what views ask for is written down.

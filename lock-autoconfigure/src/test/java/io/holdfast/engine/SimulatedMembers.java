@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.ReportCodec;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;

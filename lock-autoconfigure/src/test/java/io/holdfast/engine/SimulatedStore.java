@@ -7,11 +7,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;

@@ -36,8 +36,6 @@ import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
-import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;

@@ -12,9 +12,6 @@ import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.ObservedRequest;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.jspecify.annotations.Nullable;

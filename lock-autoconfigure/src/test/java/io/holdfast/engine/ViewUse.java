@@ -14,8 +14,6 @@ import io.holdfast.engine.Step.Extra;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
-import io.holdfast.engine.lease.LeaseHandle;
-import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;

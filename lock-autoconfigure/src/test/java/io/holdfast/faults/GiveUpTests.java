@@ -12,8 +12,8 @@ import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;

@@ -6,9 +6,9 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.AfterEach;

@@ -8,6 +8,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -40,7 +41,7 @@ class OperatorLogTests extends ProxiedTestCase {
 		this.other = this.fleet.start();
 		this.instance.warmUp();
 		this.other.warmUp();
-		await("each other").atMost(SOON).until(() -> engine(this.instance).fleet().members().size() == 2);
+		await("each other").atMost(SOON).until(() -> Fleet.of(engine(this.instance)).members().size() == 2);
 		this.lines = new LogLines();
 	}
 
@@ -62,7 +63,7 @@ class OperatorLogTests extends ProxiedTestCase {
 	void tellsWhose() {
 		LockLease lease = this.other.acquire(LockRequest.of("a"));
 		locks().release("a", lease.fencingToken(), SecurityContext.NONE);
-		String whose = "instance " + engine(this.other).fleet().instance();
+		String whose = "instance " + Fleet.of(engine(this.other)).instance();
 		String fence = ", fencing token " + lease.fencingToken();
 		assertThat(this.lines.aboveDebug())
 			.contains("WARN Lock 'a' was released by force; its owner: OTHER_INSTANCE, " + whose + fence)
@@ -78,7 +79,7 @@ class OperatorLogTests extends ProxiedTestCase {
 		LockLease lease = this.instance.acquire(LockRequest.of("a"));
 		locks().release("a", null, SecurityContext.NONE);
 		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was released by force; its owner: THIS_INSTANCE, "
-				+ "instance " + engine(this.instance).fleet().instance() + ", thread '"
+				+ "instance " + Fleet.of(engine(this.instance)).instance() + ", thread '"
 				+ Thread.currentThread().getName() + "', fencing token " + lease.fencingToken());
 		this.fleet.observer().opsForValue().set(this.fleet.lockKey("a"), "stranger", Duration.ofMinutes(1));
 		locks().release("a", null, SecurityContext.NONE);

@@ -13,7 +13,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.engine.queue.ResourceQueue;
+import io.holdfast.engine.ResourceQueue;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.BeforeEach;

@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;

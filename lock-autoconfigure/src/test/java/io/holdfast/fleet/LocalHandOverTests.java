@@ -15,7 +15,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.store.Resource;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;

@@ -6,7 +6,7 @@ import java.util.List;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.EngineSettings;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

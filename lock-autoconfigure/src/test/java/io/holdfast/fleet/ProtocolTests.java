@@ -130,7 +130,9 @@ class ProtocolTests {
 			tell(version);
 			try (ConfigurableApplicationContext context = start()) {
 				context.getBean(LockService.class).acquire("key").close();
-				await("both").until(() -> context.getBean(LeaseEngine.class).fleet().members().size() == 2);
+				await("both").until(() -> io.holdfast.engine.fleet.Fleet.of(context.getBean(LeaseEngine.class))
+					.members()
+					.size() == 2);
 			}
 		}
 	}

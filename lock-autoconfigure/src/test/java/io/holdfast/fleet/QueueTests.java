@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;

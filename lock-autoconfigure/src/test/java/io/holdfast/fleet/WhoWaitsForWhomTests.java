@@ -9,12 +9,11 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.actuate.FleetDescriptor.Deadlock;
 import io.holdfast.actuate.FleetDescriptor;
+import io.holdfast.actuate.FleetDescriptor.Deadlock;
 import io.holdfast.actuate.InstanceDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
-import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -43,7 +42,7 @@ class WhoWaitsForWhomTests {
 		this.fleet = new Fleet(redis);
 		this.locks = this.fleet.start();
 		this.endpoint = new LocksEndpoint(this.fleet.engine(this.locks));
-		this.own = this.fleet.engine(this.locks).fleet().instance();
+		this.own = io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.locks)).instance();
 	}
 
 	private FleetDescriptor seen() {

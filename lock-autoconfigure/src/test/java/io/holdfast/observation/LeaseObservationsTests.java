@@ -11,7 +11,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.MemoryLeases;
 import io.micrometer.common.KeyValues;

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.EngineObserver;
 import io.holdfast.observation.HoldfastObservationDocumentation.FenceTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;

@@ -2,8 +2,8 @@ package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;

@@ -11,8 +11,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 import io.holdfast.async.DaemonThreads;
-import io.holdfast.engine.context.Scheduler;
-import io.holdfast.engine.context.ThreadScheduler;
+import io.holdfast.engine.Scheduler;
+import io.holdfast.engine.ThreadScheduler;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -8,6 +8,7 @@ import io.holdfast.LockLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.sample.Browser.Row;
 import io.holdfast.sample.Instances.Instance;
@@ -52,7 +53,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	void showsTheInstanceThatAnswers() {
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		page.until("both instances are shown", () -> "2".equals(page.text("#count-instances")));
-		String shown = first.context().getBean(LeaseEngine.class).fleet().instance();
+		String shown = Fleet.of(first.context().getBean(LeaseEngine.class)).instance();
 		Object id = redis.opsForHash()
 			.keys(FLEET)
 			.stream()

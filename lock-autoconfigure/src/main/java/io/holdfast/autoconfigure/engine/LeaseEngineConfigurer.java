@@ -20,9 +20,10 @@ import io.holdfast.async.DaemonThreads;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.LeakDetector;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.LeakDetector;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -131,7 +132,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			if (this.beans.isConfigurationFrozen()) {
 				observe(engine);
 			}
-			engine.fleet().introduce(this::info);
+			Fleet.of(engine).introduce(this::info);
 		}
 		else if (bean instanceof DefaultSemaphoreService semaphores) {
 			semaphores.compareLimits(COMPARISON_DELAY);

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.SmartLifecycle;
@@ -53,7 +54,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	 * Requests would be refused, too: but the application is to tell before any comes.
 	 */
 	private static void refuseMisfit(LeaseEngine engine) {
-		String misfit = engine.fleet().awaitMisfit(FIRST_ANSWER);
+		String misfit = Fleet.of(engine).awaitMisfit(FIRST_ANSWER);
 		if (misfit != null) {
 			throw new IllegalStateException(misfit);
 		}

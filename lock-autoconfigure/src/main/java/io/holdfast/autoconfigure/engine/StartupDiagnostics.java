@@ -4,6 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.stream.Collectors;
 
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.StoreDiagnostic;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -40,7 +41,7 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 		if (event.getApplicationContext().getAutowireCapableBeanFactory() == this.context) {
 			LeaseEngineLifecycle.engines(this.context)
 				.collect(Collectors.groupingBy(StartupDiagnostics::describe, LinkedHashMap::new,
-						Collectors.mapping((engine) -> engine.fleet().instance(), Collectors.joining(", "))))
+						Collectors.mapping((engine) -> Fleet.of(engine).instance(), Collectors.joining(", "))))
 				.forEach((description, instances) -> logger.info(description + "; this is instance " + instances));
 			if (this.wanted) {
 				LeaseEngineLifecycle.engines(this.context).forEach(StartupDiagnostics::examine);

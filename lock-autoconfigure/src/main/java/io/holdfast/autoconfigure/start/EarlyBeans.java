@@ -4,8 +4,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.InvalidDeclarationException;
+import io.holdfast.aop.LeaseBeanPostProcessor;
 
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;

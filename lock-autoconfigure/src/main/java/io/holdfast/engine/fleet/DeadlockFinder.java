@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
 import io.holdfast.engine.store.Resource.Kind;
 

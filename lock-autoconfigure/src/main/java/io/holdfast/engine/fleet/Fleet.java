@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -22,17 +21,23 @@ import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.EngineContext;
+import io.holdfast.engine.EngineExceptions;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.Futures;
+import io.holdfast.engine.InstanceDirectory;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.Reporter;
 import io.holdfast.engine.fleet.FleetCatalog.Line;
 import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.observe.EngineObserver.Command;
-import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.Tokens;
@@ -45,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class Fleet {
+public final class Fleet implements InstanceDirectory {
 
 	/** How many holders and how many of a queue are named in a list. */
 	public static final int MOST_IN_LIST = 100;
@@ -79,15 +84,23 @@ public final class Fleet {
 
 	private final Map<Family, FleetCatalog> catalogs = new EnumMap<>(Family.class);
 
-	/** Create the fleet as one instance sees it. */
-	public Fleet(EngineContext context, Reporter reporter) {
-		this.context = context;
-		this.startedAt = context.scheduler.nanoTime();
-		this.reporter = reporter;
+	private Fleet(LeaseEngine engine) {
+		this.context = engine.context();
+		this.startedAt = this.context.scheduler.nanoTime();
+		this.reporter = engine.reporter();
 		for (Family family : Family.values()) {
-			this.catalogs.put(family,
-					new FleetCatalog(context.scheduler::nanoTime, (cursor) -> part(family, cursor, KEYS_PER_STEP, 1)));
+			this.catalogs.put(family, new FleetCatalog(this.context.scheduler::nanoTime,
+					(cursor) -> part(family, cursor, KEYS_PER_STEP, 1)));
 		}
+	}
+
+	/**
+	 * Return the fleet as an instance sees it. The first call lets the instance answer
+	 * the questions of others.
+	 * @param engine the engine of the instance
+	 */
+	public static Fleet of(LeaseEngine engine) {
+		return (Fleet) engine.directory(Fleet::new);
 	}
 
 	/**
@@ -102,11 +115,6 @@ public final class Fleet {
 		if (this.context.isStarted()) {
 			known.join();
 		}
-	}
-
-	/** Have this instance known to the others, from now on. */
-	public void join() {
-		Optional.ofNullable(this.membership).ifPresent(InstanceRegistration::join);
 	}
 
 	/**
@@ -138,23 +146,18 @@ public final class Fleet {
 		}
 	}
 
-	/** Have this instance forgotten; the future is completed when the store knows. */
-	public CompletableFuture<@Nullable Void> leave() {
-		InstanceRegistration known = this.membership;
-		return (known != null) ? known.leave() : CompletableFuture.completedFuture(null);
-	}
-
-	/** Another instance wants this one's report. */
+	@Override
 	public void answer(String name) {
 		// An instance that floods this one with questions gets no more answers.
 		if (this.answering.incrementAndGet() > MOST_ANSWERS) {
 			this.answering.decrementAndGet();
 			return;
 		}
-		this.context.call(() -> EngineContext.sendUnobserved(() -> this.reporter.answer(name))
-			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
-					() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
-			.whenComplete((done, error) -> this.answering.decrementAndGet()));
+		this.context
+			.call(() -> EngineContext.sendUnobserved(() -> this.reporter.answer(ReportCollector.wantedKey(name)))
+				.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
+						() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
+				.whenComplete((done, error) -> this.answering.decrementAndGet()));
 	}
 
 	/**
@@ -178,6 +181,7 @@ public final class Fleet {
 	 * Return the instances that share the store, as far as they are known.
 	 * @return the instances, the latest sign of life first
 	 */
+	@Override
 	public List<Member> members() {
 		return answer(
 				this.context.send(Command.FLEET,
@@ -185,11 +189,7 @@ public final class Fleet {
 				"The look for instances");
 	}
 
-	/**
-	 * Look an instance up that has registered itself lately.
-	 * @param instance the name of the instance, 8 hexadecimal digits
-	 * @return the instance, or {@code null} if it is not registered
-	 */
+	@Override
 	public @Nullable LockHolder holder(String instance) {
 		return members().stream()
 			.filter((member) -> member.instance().equals(instance))
@@ -235,7 +235,7 @@ public final class Fleet {
 	 */
 	public FleetReport reports(@Nullable String key) {
 		String name = ReportCollector.name(key);
-		InstanceReport own = answer(this.reporter.answer(name), LOOK_HERE);
+		InstanceReport own = answer(this.reporter.answer(ReportCollector.wantedKey(name)), LOOK_HERE);
 		CompletableFuture<FleetReport> question = question(key, name, own);
 		try {
 			return Futures.await(this.context.scheduler, question,
@@ -248,6 +248,11 @@ public final class Fleet {
 				this.questions.remove(key, question);
 			}
 		}
+	}
+
+	@Override
+	public @Nullable Entry find(String key, TokenState holder) {
+		return reports(key).find(holder);
 	}
 
 	/** Many questions at a time would not be answered, and the living seem silent. */

@@ -3,16 +3,18 @@ package io.holdfast.engine.fleet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.LockMode;
-import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.Family;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -25,11 +27,6 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
-
-	/** Return the report of one instance. */
-	public static FleetReport of(InstanceReport report) {
-		return new FleetReport(List.of(report), List.of());
-	}
 
 	/** Return the holds of all instances. */
 	Stream<Entry> holds() {
@@ -47,11 +44,11 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @return the entry, or {@code null} if nothing was reported of it
 	 */
 	public @Nullable Entry find(TokenState place) {
-		return Stream.concat(holds(), waits()).filter((entry) -> isAt(place, entry)).findFirst().orElse(null);
-	}
-
-	private static boolean isAt(TokenState place, Entry entry) {
-		return entry.number() == place.number() && entry.instance().equals(place.instance());
+		return this.reports.stream()
+			.map((report) -> report.find(place))
+			.filter(Objects::nonNull)
+			.findFirst()
+			.orElse(null);
 	}
 
 	/**
@@ -61,7 +58,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 */
 	public Stream<Entry> inside(Standing standing) {
 		return waits().filter((wait) -> wait.resource().equals(standing.resource()))
-			.filter((wait) -> standing.queue().stream().noneMatch((place) -> isAt(place, wait)));
+			.filter((wait) -> standing.queue().stream().noneMatch(wait::isOf));
 	}
 
 	/**

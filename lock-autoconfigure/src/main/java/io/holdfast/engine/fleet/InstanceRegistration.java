@@ -13,9 +13,10 @@ import java.util.stream.Collectors;
 import io.holdfast.LockHolder;
 import io.holdfast.async.CallResult;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.observe.EngineObserver.Command;
-import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.EngineContext;
+import io.holdfast.engine.EngineExceptions;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.Membership;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.StoreCommandException;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class InstanceRegistration implements EngineContext.Admission {
+public final class InstanceRegistration implements Membership {
 
 	private static final Log logger = LogFactory.getLog(InstanceRegistration.class);
 
@@ -101,8 +102,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		this.context = context;
 		this.age = age;
 		this.source = source;
-		context.admitBy(this);
-		context.nameHoldersBy(this::holder);
+		context.setMembership(this);
 	}
 
 	/**
@@ -136,7 +136,8 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		return request;
 	}
 
-	private @Nullable LockHolder holder(String instanceId) {
+	@Override
+	public @Nullable LockHolder holder(String instanceId) {
 		String shown = Tokens.shown(instanceId);
 		InstanceInfo known = instanceId.equals(this.context.instanceId()) ? this.info : this.names.get(shown);
 		if (known == null) {
@@ -178,7 +179,8 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	}
 
 	/** Be there, from now on. */
-	synchronized void join() {
+	@Override
+	public synchronized void join() {
 		this.joined = true;
 		compare();
 	}
@@ -300,7 +302,8 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	 * Be there no longer.
 	 * @return completed when the store has forgotten this instance, or after a short time
 	 */
-	synchronized CompletableFuture<@Nullable Void> leave() {
+	@Override
+	public synchronized CompletableFuture<@Nullable Void> leave() {
 		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
 		if (!this.joined) {
 			left.complete(null);

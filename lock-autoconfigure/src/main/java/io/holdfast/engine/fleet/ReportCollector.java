@@ -10,8 +10,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.EngineContext;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.InstanceStore.Asked;
 import org.jspecify.annotations.Nullable;

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-import io.holdfast.engine.observe.ObservedEngine;
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.ObservedEngine;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.core.instrument.Clock;

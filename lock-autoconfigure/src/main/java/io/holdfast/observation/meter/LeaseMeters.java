@@ -4,8 +4,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-import io.holdfast.engine.observe.EngineObserver;
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;

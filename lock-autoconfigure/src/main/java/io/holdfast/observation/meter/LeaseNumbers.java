@@ -3,9 +3,9 @@ package io.holdfast.observation.meter;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.holdfast.engine.observe.EngineObserver.HoldEnd;
-import io.holdfast.engine.observe.EngineObserver.RequestObserver;
-import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.EngineObserver.RequestObserver;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;

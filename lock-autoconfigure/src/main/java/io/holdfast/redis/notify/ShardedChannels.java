@@ -9,8 +9,8 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
-import io.holdfast.redis.driver.ClusterMasters.Master;
 import io.holdfast.redis.driver.ClusterMasters;
+import io.holdfast.redis.driver.ClusterMasters.Master;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.StoreScripts;

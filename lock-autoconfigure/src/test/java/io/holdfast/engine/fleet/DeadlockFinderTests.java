@@ -7,7 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;

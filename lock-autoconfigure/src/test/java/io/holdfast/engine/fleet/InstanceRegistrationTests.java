@@ -17,10 +17,10 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -57,7 +57,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	private static final Resource LIMITED = new Resource(Kind.SEMAPHORE, "limited");
 
 	private void introduce() {
-		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
 		this.store.elapse(0);
 	}
 
@@ -72,7 +72,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("an instance says that it is there at once, and again every minute")
 	void joinsAndRefreshes() {
-		assertThat(this.engine.fleet().info()).isNull();
+		assertThat(Fleet.of(this.engine).info()).isNull();
 		introduce();
 		assertThat(this.store.sent()).containsExactly("join shop after 0");
 		answer();
@@ -83,14 +83,14 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		answer();
 		this.store.elapse(REFRESH);
 		assertThat(this.store.sent()).containsExactly("join shop after " + 2 * REFRESH);
-		assertThat(this.engine.fleet().info()).isEqualTo(new InstanceInfo("shop", "host", 1));
+		assertThat(Fleet.of(this.engine).info()).isEqualTo(new InstanceInfo("shop", "host", 1));
 	}
 
 	@Test
 	@DisplayName("an error while it finds out what to tell is trouble as any other, and it is tried again")
 	void triesAgainAfterAnError() {
 		AtomicBoolean failed = new AtomicBoolean();
-		this.engine.fleet().introduce(() -> {
+		Fleet.of(this.engine).introduce(() -> {
 			if (failed.compareAndSet(false, true)) {
 				ScriptedStore.fail();
 			}
@@ -174,7 +174,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run,
 				() -> "0123456789abcdef0123456789abcde" + ids.incrementAndGet(), () -> 1.0);
 		engine.resume();
-		engine.fleet().introduce(() -> new InstanceInfo("cart", "host", 1));
+		Fleet.of(engine).introduce(() -> new InstanceInfo("cart", "host", 1));
 		this.store.elapse(0);
 		return engine;
 	}
@@ -233,7 +233,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("who does not know itself is no trouble for anybody, and gets leases")
 	void survivesItsSource(CapturedOutput output) {
-		this.engine.fleet().introduce(() -> {
+		Fleet.of(this.engine).introduce(() -> {
 			throw new IllegalStateException("no name");
 		});
 		this.store.elapse(0);
@@ -342,14 +342,14 @@ class InstanceRegistrationTests extends ScriptedEngine {
 			.withMessageContaining(MISFIT);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
 		assertThat(this.engine.condition().refusal()).isEqualTo(MISFIT);
-		assertThat(this.engine.fleet().awaitMisfit(Duration.ZERO)).isEqualTo(MISFIT);
+		assertThat(Fleet.of(this.engine).awaitMisfit(Duration.ZERO)).isEqualTo(MISFIT);
 		this.store.elapse(RETRY);
 		this.store.last("join").done(MISFIT);
 		this.store.elapse(RETRY);
 		assertThat(this.store.sent()).containsOnly("join shop after 0", "join shop after " + RETRY,
 				"join shop after " + 2 * RETRY);
 		answer();
-		assertThat(this.engine.fleet().awaitMisfit(Duration.ZERO)).isNull();
+		assertThat(Fleet.of(this.engine).awaitMisfit(Duration.ZERO)).isNull();
 		this.service.acquireAsync(REQUEST);
 		assertThat(this.store.sent()).singleElement().asString().startsWith("acquire");
 		assertThat(output).containsOnlyOnce(MISFIT);

@@ -2,7 +2,8 @@ package io.holdfast.engine.fleet;
 
 import java.util.List;
 
-import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;

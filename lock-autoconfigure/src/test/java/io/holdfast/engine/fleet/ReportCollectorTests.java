@@ -1,14 +1,11 @@
 package io.holdfast.engine.fleet;
 
-import java.util.ArrayDeque;
-import java.util.Collections;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.ScriptedStore;
-import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.InstanceStore.Asked;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -123,20 +120,12 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a report that cannot be put together is no reason to give no more answers")
+	@DisplayName("a question that cannot be read is no reason to give no more answers")
 	void answersAfterAnError() {
-		Queue<Runnable> errors = new ArrayDeque<>(Collections.nCopies(8, ScriptedStore::fail));
-		Fleet fleet = new Fleet(context(), new Reporter(context(), renewer(), () -> {
-			if (!errors.isEmpty()) {
-				errors.remove().run();
-			}
-			return CompletableFuture.completedFuture(List.of());
-		}));
 		for (int i = 0; i < 8; i++) {
-			fleet.answer(ID);
+			this.store.wakeUps.reportWanted("no hexadecimal digits");
 		}
-		assertThat(errors).isEmpty();
-		fleet.answer(ID);
+		this.store.wakeUps.reportWanted(ID);
 		assertThat(this.store.sent()).containsExactly("answer " + ID);
 	}
 

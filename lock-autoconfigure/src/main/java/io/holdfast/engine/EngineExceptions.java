@@ -1,0 +1,149 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockHolder;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.async.CallResult;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Creates the exceptions of requests and releases that fail.
+ *
+ * @since 0.1.0
+ */
+public final class EngineExceptions {
+
+	private EngineExceptions() {
+	}
+
+	/** Return the exception for a wait that ends without a lease. */
+	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
+			@Nullable Throwable cause) {
+		return notAcquired(request, (request.limit() > 0) ? request.limit() : -1, reason, waitedNanos, cause);
+	}
+
+	/**
+	 * Return the exception for a wait that timed out.
+	 * @param heldBy the holder of a lock for its message
+	 * @param holder the holder of a lock, or {@code null} if it is not known
+	 */
+	public static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
+			@Nullable LockHolder holder) {
+		return (request.resource().kind() == Kind.SEMAPHORE) ? notAcquired(request, Reason.TIMED_OUT, waitedNanos, null)
+				: new LockNotAcquiredException(request.resource().key(), Reason.TIMED_OUT,
+						Duration.ofNanos(waitedNanos), null, heldBy, holder);
+	}
+
+	/** Return the exception for a request for more permits than there are. */
+	public static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
+		boolean unknown = limit == 0 && request.limit() == 0;
+		return notAcquired(request, unknown ? -1 : limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
+	}
+
+	private static NotAcquiredException notAcquired(ResolvedRequest request, int limit, Reason reason, long waitedNanos,
+			@Nullable Throwable cause) {
+		String key = request.resource().key();
+		Duration waited = Duration.ofNanos(waitedNanos);
+		return (request.resource().kind() == Kind.SEMAPHORE)
+				? new PermitNotAcquiredException(key, request.permits(), limit, reason, waited, cause)
+				: new LockNotAcquiredException(key, reason, waited, cause);
+	}
+
+	/** Return the exception for a request under a lease that is lost. */
+	public static LeaseLostException lostBefore(Resource resource) {
+		return new LeaseLostException(resource.key(), upper(resource)
+				+ " was not acquired again: this thread has a lease of it that was lost; release that lease first");
+	}
+
+	/** Return the exception for a part that was lost while others were waited for. */
+	public static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
+		return new LeaseLostException(resource.key(), "The lease of " + description
+				+ " was lost while other keys of the same request were waited for, because " + why);
+	}
+
+	/** Return the exception for a wait that the store has ended. */
+	public static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
+		Throwable cause = (error != null) ? CallResult.cause(error) : null;
+		return new LeaseStoreException(resource.key(),
+				upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis() + " ms: "
+						+ ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
+				cause);
+	}
+
+	/** Return the exception for a release without an answer. */
+	public static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
+		Throwable cause = CallResult.cause(error);
+		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
+				+ text(cause)
+				+ ". The release is repeated in the background; the lease ends with its lease time at the latest",
+				cause);
+	}
+
+	/**
+	 * Return the exception for a release whose least time the store has not confirmed.
+	 */
+	public static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
+		Throwable cause = CallResult.cause(error);
+		return new LeaseStoreException(resource.key(), "The minHold of " + resource + " is not confirmed yet: "
+				+ text(cause)
+				+ ". The command is repeated in the background; if that fails too, others are kept out until the lease ends",
+				cause);
+	}
+
+	/** Return the exception for a command on a resource that failed. */
+	public static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
+		Throwable cause = CallResult.cause(error);
+		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
+	}
+
+	/**
+	 * Return the exception for a command that failed, and may have changed a resource.
+	 */
+	public static LeaseStoreException changeTrouble(Resource resource, String what, Throwable error) {
+		LeaseStoreException trouble = storeTrouble(resource, what, error);
+		return isTemporary(error) ? new LeaseStoreException(resource.key(),
+				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
+	}
+
+	/** Return the exception for a failure without a key. */
+	public static LeaseStoreException storeTrouble(String what, Throwable error) {
+		Throwable cause = CallResult.cause(error);
+		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
+	}
+
+	/** Return whether the same command may succeed later by itself. */
+	public static boolean isTemporary(Throwable error) {
+		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isTemporary();
+	}
+
+	/** Return whether there was no answer in time, which may come yet. */
+	public static boolean isSilence(Throwable error) {
+		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isSilence();
+	}
+
+	/** Return whether the store will be able to serve the same command by itself. */
+	public static boolean isWorthWaiting(Throwable error) {
+		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
+	}
+
+	/** Return an error in words. */
+	public static String text(Throwable error) {
+		Throwable cause = CallResult.cause(error);
+		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
+	}
+
+	private static String upper(Resource resource) {
+		String text = resource.toString();
+		return Character.toUpperCase(text.charAt(0)) + text.substring(1);
+	}
+
+}

@@ -1,0 +1,169 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.async.SingleLine;
+import io.holdfast.engine.store.Resource.Kind;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Warns of each lease that is held for longer than a time, and names the place where it
+ * was acquired: a lease that is never closed is renewed until the shut-down. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class LeakDetector implements EngineObserver, AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(LeakDetector.class);
+
+	/** The code between a user and the engine. */
+	private static final Pattern BETWEEN = Pattern
+		.compile("(java|jdk|javax|kotlin|kotlinx|reactor|io\\.reactivex|io\\.smallrye\\.mutiny|org\\.springframework"
+				+ "|org\\.aopalliance)\\..*|.*\\$\\$.*"
+				+ "|io\\.holdfast\\.(engine|aop|reactive)\\..*|io\\.holdfast\\.\\w*(Service|Calls?)");
+
+	private static final String CALLER_GONE = ". Its caller has gone (it cancelled, or timed out), and the method goes"
+			+ " on: the lease ends when the future of the method is completed, or with its maxHold if it has one";
+
+	private final Duration threshold;
+
+	private final DaemonThreads threads = new DaemonThreads();
+
+	private final ScheduledThreadPoolExecutor timer;
+
+	/**
+	 * Create the detector.
+	 * @param threshold for how long a lease may be held without a warning; zero for no
+	 * warnings
+	 */
+	public LeakDetector(Duration threshold) {
+		this.threshold = threshold;
+		this.timer = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-leaks"));
+		this.timer.setRemoveOnCancelPolicy(true);
+	}
+
+	/**
+	 * Set the context class loader of the thread of this detector.
+	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 */
+	public void setClassLoader(@Nullable ClassLoader classLoader) {
+		this.threads.setClassLoader(classLoader);
+	}
+
+	@Override
+	public @Nullable Object capture() {
+		return this.threshold.isZero() ? null : new AcquirePlace();
+	}
+
+	@Override
+	public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		return (captured instanceof AcquirePlace place) ? new WatchedLease(request, place) : null;
+	}
+
+	@Override
+	public void close() {
+		this.timer.shutdownNow();
+	}
+
+	/** A lease, from its grant to its end. */
+	private final class WatchedLease implements RequestObserver {
+
+		private final ObservedRequest request;
+
+		private final AcquirePlace place;
+
+		private volatile @Nullable Future<?> warning;
+
+		private volatile boolean warned;
+
+		private final AtomicBoolean callerGone = new AtomicBoolean();
+
+		WatchedLease(ObservedRequest request, AcquirePlace place) {
+			this.request = request;
+			this.place = place;
+		}
+
+		@Override
+		public void granted(List<Long> fences) {
+			Duration threshold = LeakDetector.this.threshold;
+			if (!LeakDetector.this.timer.isShutdown()) {
+				this.warning = LeakDetector.this.timer.schedule(this::warn, threshold.toNanos(), TimeUnit.NANOSECONDS);
+			}
+		}
+
+		private void warn() {
+			this.warned = true;
+			logger.warn(
+					describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
+							+ " ms (holdfast.leak-detection-threshold). It was acquired by thread "
+							+ SingleLine.of(this.place.thread) + " at " + this.place.user()
+							+ (this.callerGone.get() ? CALLER_GONE
+									: ". If its work takes as long as that, raise the threshold; if it, or a lease"
+											+ " nested in it, is never released, use try-with-resources or withLock"),
+					this.place);
+		}
+
+		@Override
+		public void callerGone() {
+			if (!this.callerGone.getAndSet(true) && this.warned && !LeakDetector.this.timer.isShutdown()) {
+				// The caller may be an event loop, which logging would block.
+				LeakDetector.this.timer.execute(() -> logger.warn(describe() + " is held for longer than "
+						+ LeakDetector.this.threshold.toMillis() + " ms" + CALLER_GONE));
+			}
+		}
+
+		@Override
+		public void ended(HoldEnd end) {
+			Future<?> pending = this.warning;
+			if (pending != null) {
+				pending.cancel(false);
+			}
+			if (this.warned) {
+				logger.info(describe() + ", which was still held after " + LeakDetector.this.threshold.toMillis()
+						+ " ms, has ended now");
+			}
+		}
+
+		private String describe() {
+			String name = this.request.name();
+			return ((this.request.kind() == Kind.SEMAPHORE) ? "A permit of semaphore '" : "Lock '") + SingleLine
+				.of(String.join(", ", this.request.keys()) + "'" + ((name != null) ? " (" + name + ")" : ""));
+		}
+
+	}
+
+	/** The place of an acquire, as a stack trace. */
+	private static final class AcquirePlace extends Exception {
+
+		private static final long serialVersionUID = 1L;
+
+		private final String thread = Thread.currentThread().getName();
+
+		AcquirePlace() {
+			super("The lease was acquired here");
+		}
+
+		/**
+		 * Return the innermost call that is neither Holdfast's nor of the code around it.
+		 */
+		String user() {
+			return Stream.of(getStackTrace())
+				.filter((frame) -> !BETWEEN.matcher(frame.getClassName()).matches())
+				.findFirst()
+				.map(StackTraceElement::toString)
+				.orElse("an unknown place");
+		}
+
+	}
+
+}

@@ -1,0 +1,432 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.async.BlockingWait;
+import io.holdfast.async.FencedLease;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease as its user has it: one of those open on a {@link Hold}.
+ */
+abstract class LeaseHandle implements EngineLease, LeaseTerms {
+
+	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
+
+	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
+
+	final EngineContext context;
+
+	final LeaseRenewer renewer;
+
+	final Hold hold;
+
+	/** What its release came to, once it has begun; {@code null} before. */
+	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
+
+	/** Whether the thread of the hold asked for it. */
+	private final boolean own;
+
+	/** What it was asked for by: its terms may be others than those of its hold. */
+	private final ResolvedRequest request;
+
+	/**
+	 * Whether the minHold of the hold is that of its work: not of a nested lease, unless
+	 * it repeats work that has failed, as in a transaction that keeps the lock.
+	 */
+	private final boolean hasMinHold;
+
+	/** When it was granted or, of several together, when the last of them was. */
+	private volatile long openedAt;
+
+	/**
+	 * Whether other keys of its request are still waited for: it is renewed until then.
+	 */
+	private volatile boolean partial;
+
+	/** Longest time of renewals since the opening, 0 without renewal. */
+	private volatile long renewedNanos;
+
+	/** The observation of the hold, unless this lease is nested. */
+	private final @Nullable RequestObservation observation;
+
+	private volatile boolean callerGone;
+
+	private LeaseHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
+		this.context = hold.queue.context();
+		this.renewer = renewer;
+		this.hold = hold;
+		this.own = requester.thread != null && requester.thread == hold.thread;
+		this.request = requester.request;
+		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
+		this.observation = (requester.observation == hold.observation) ? hold.observation : null;
+		this.openedAt = now;
+		this.partial = requester.part;
+		this.renewedNanos = this.partial ? ResolvedRequest.FOREVER : ownRenewedNanos();
+	}
+
+	/** Return a handle on a hold: of a lock, or of permits. */
+	static LeaseHandle of(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
+		return (hold.request.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer, now)
+				: new LockHandle(hold, requester, renewer, now);
+	}
+
+	// Its terms
+
+	/** Note that no other keys are waited for any more: the time of its user begins. */
+	final void endWaitForOthers(long now) {
+		if (this.partial) {
+			this.hold.leases.change(this, () -> {
+				this.openedAt = now;
+				this.partial = false;
+				this.renewedNanos = ownRenewedNanos();
+			});
+		}
+		this.hold.endWaitForOthers(now);
+	}
+
+	@Override
+	public final boolean isRenewed() {
+		return this.renewedNanos > 0;
+	}
+
+	@Override
+	public final boolean isRenewed(long now) {
+		long renewed = this.renewedNanos;
+		return renewed > 0 && now - this.openedAt < renewed;
+	}
+
+	@Override
+	public final long renewedNanos() {
+		return this.renewedNanos;
+	}
+
+	private long ownRenewedNanos() {
+		return this.request.renewal() ? this.request.maxHoldNanos() : 0;
+	}
+
+	@Override
+	public final long leaseMillis() {
+		return this.request.leaseMillis();
+	}
+
+	@Override
+	public final long leftMillis(long now) {
+		return this.request.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
+	}
+
+	@Override
+	public final long validIfGranted() {
+		return this.openedAt + Hold.validity(this.request.leaseMillis());
+	}
+
+	/** A part of several keys is not to be entered before all of them are there. */
+	@Override
+	public final boolean isOwn() {
+		return this.own && !this.partial;
+	}
+
+	@Override
+	public final boolean isForCode() {
+		return this.request.forCode() && !this.partial;
+	}
+
+	final boolean isRequestedFenced() {
+		return this.request.fenced();
+	}
+
+	@Override
+	public List<Hold> openHolds() {
+		return isReleased() ? List.of() : List.of(this.hold);
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> discardAsync() {
+		return onCallbackThread(startRelease(false));
+	}
+
+	@Override
+	public String key() {
+		return this.hold.resource().key();
+	}
+
+	@Override
+	public boolean isHeld() {
+		return !isReleased() && this.hold.isHeld(this.context.scheduler.nanoTime());
+	}
+
+	@Override
+	public final boolean isReleased() {
+		return this.releaseResult.get() != null;
+	}
+
+	@Override
+	public Duration remaining() {
+		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.scheduler.nanoTime()))
+				: Duration.ZERO;
+	}
+
+	@Override
+	public void ensureHeld() {
+		if (!isHeld()) {
+			throw new LeaseLostException(key(), "The lease of " + this.hold.description() + " is not held any more: it "
+					+ (isReleasedOnly() ? "was released" : "was lost, because " + whyNotHeld()));
+		}
+	}
+
+	/** Return whether it was released, and is not known to have been lost before. */
+	private boolean isReleasedOnly() {
+		CompletableFuture<ReleaseResult> end = this.releaseResult.get();
+		if (end == null) {
+			return false;
+		}
+		// Not by the hold if that can be helped, which others may have open for longer.
+		return (end.isDone() && !end.isCompletedExceptionally()) ? BlockingWait.join(end) != ReleaseResult.LOST
+				: !this.hold.isLost();
+	}
+
+	/** Return why it is not held, in words. */
+	final String whyNotHeld() {
+		return this.hold.whyNotHeld(this.context.scheduler.nanoTime());
+	}
+
+	@Override
+	public void extend(Duration leaseTime) {
+		checkRenewal(leaseTime, this.hold.resource());
+		ensureHeld();
+		this.context.awaitAnswer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
+				"The renewal");
+		ensureHeld();
+	}
+
+	/** Refuse a lease time that a renewal by hand cannot have. */
+	static void checkRenewal(Duration leaseTime, Resource resource) {
+		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
+			throw new IllegalArgumentException(
+					"leaseTime of " + resource + " is " + leaseTime + ", which is not from 1 ms to 365 days");
+		}
+	}
+
+	@Override
+	public void onLost(Runnable action) {
+		if (!this.hold.onLost(this, action) && !isReleased()) {
+			this.context.callOnLoss(action);
+		}
+	}
+
+	@Override
+	public void markCallerGone() {
+		this.callerGone = true;
+		if (this.observation != null) {
+			this.observation.callerGone();
+		}
+	}
+
+	@Override
+	public final boolean isCallerGone() {
+		return this.callerGone;
+	}
+
+	/** Have its release take effect at once, as {@link LockLease#waiveMinHold()} says. */
+	public final void waiveMinHold() {
+		if (this.hasMinHold) {
+			this.hold.waiveMinHold();
+		}
+	}
+
+	@Override
+	public ReleaseResult release() {
+		return awaitRelease(startBlockingRelease());
+	}
+
+	@Override
+	public void close() {
+		if (!isReleased()) {
+			this.context.awaitSent(sendRelease(), this.hold.resource());
+		}
+	}
+
+	/** Begin to release it for a thread that waits, and tells the observers itself. */
+	final CompletableFuture<ReleaseResult> startBlockingRelease() {
+		return observed(this::startRelease);
+	}
+
+	@Override
+	public final CompletableFuture<?> sendRelease() {
+		return observed(this::startUnawaitedRelease);
+	}
+
+	@Override
+	public final CompletableFuture<?> sendReleaseAsync() {
+		return startUnawaitedRelease().whenCompleteAsync((sent, error) -> tellObservers(), this.context::executeCode);
+	}
+
+	private CompletableFuture<@Nullable Void> startUnawaitedRelease() {
+		CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+		if (!this.releaseResult.compareAndSet(null, answer)) {
+			return CompletableFuture.completedFuture(null);
+		}
+		CompletableFuture<@Nullable Void> goOn = new CompletableFuture<>();
+		this.hold.queue.execute(() -> {
+			try {
+				this.hold.queue.releaseLease(this.hold, this, true, answer);
+			}
+			finally {
+				this.context.unawaitedReleases.add(answer, goOn);
+			}
+		});
+		return goOn;
+	}
+
+	final <T> CompletableFuture<T> observed(Supplier<CompletableFuture<T>> release) {
+		RequestObservation observing = this.hold.observation;
+		if (observing == null) {
+			return release.get();
+		}
+		observing.beginCall();
+		try {
+			return release.get();
+		}
+		finally {
+			observing.endCall();
+		}
+	}
+
+	/** Wait for the result of a release. */
+	final ReleaseResult awaitRelease(CompletableFuture<ReleaseResult> end) {
+		return Futures.await(this.context.scheduler, end, this.context.releasePatience(), this::trouble);
+	}
+
+	final RuntimeException trouble(Throwable error) {
+		return (error instanceof LeaseStoreException known) ? known
+				: EngineExceptions.releaseTrouble(this.hold.resource(), error);
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> releaseAsync() {
+		return onCallbackThread(startRelease());
+	}
+
+	/** Return a result whose dependents may block. */
+	final CompletableFuture<ReleaseResult> onCallbackThread(CompletableFuture<ReleaseResult> end) {
+		return end.whenCompleteAsync((result, error) -> tellObservers(), this.context::executeCode);
+	}
+
+	/** Tell the observers what has happened, on the current thread, which may block. */
+	final void tellObservers() {
+		RequestObservation observing = this.hold.observation;
+		if (observing != null) {
+			observing.tell(false);
+		}
+	}
+
+	/**
+	 * Begin to release it. Does not block.
+	 * @return completed by the result, on the thread that has it: dependents must not
+	 * block
+	 */
+	final CompletableFuture<ReleaseResult> startRelease() {
+		return startRelease(true);
+	}
+
+	private CompletableFuture<ReleaseResult> startRelease(boolean used) {
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (!this.releaseResult.compareAndSet(null, result)) {
+			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+		}
+		this.hold.queue.execute(() -> this.hold.queue.releaseLease(this.hold, this, used, result));
+		return result;
+	}
+
+	/** Release it within an event of its queue, as it reached no user. */
+	final void discard() {
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (this.releaseResult.compareAndSet(null, result)) {
+			this.hold.queue.releaseLease(this.hold, this, false, result);
+		}
+	}
+
+	@Override
+	public String toString() {
+		return getClass().getSimpleName() + "Lease[" + this.hold.description() + ", "
+				+ (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+	}
+
+	/** The lease of a lock, exclusive or not. */
+	private static final class LockHandle extends LeaseHandle implements LockLease, FencedLease {
+
+		private volatile @Nullable String refusal;
+
+		private volatile boolean passed;
+
+		LockHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
+			super(hold, requester, renewer, now);
+		}
+
+		@Override
+		public long fencingToken() {
+			return this.hold.fence;
+		}
+
+		@Override
+		public boolean isFenced() {
+			return isRequestedFenced();
+		}
+
+		@Override
+		public String fenceName(String key) {
+			return this.context.fenceName(key);
+		}
+
+		@Override
+		public void refuse(String key, String why, String message) {
+			if (this.refusal == null) {
+				this.refusal = message;
+			}
+			this.renewer.lose(this.hold, why);
+		}
+
+		@Override
+		public @Nullable String refusal() {
+			return this.refusal;
+		}
+
+		@Override
+		public void passed() {
+			this.passed = true;
+		}
+
+		@Override
+		public boolean hasPassed() {
+			return this.passed;
+		}
+
+	}
+
+	/** The lease of permits. */
+	private static final class PermitHandle extends LeaseHandle implements PermitLease {
+
+		PermitHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
+			super(hold, requester, renewer, now);
+		}
+
+		@Override
+		public int permits() {
+			return this.hold.permits();
+		}
+
+	}
+
+}

@@ -1,0 +1,379 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.EngineObserver.RenewalOutcome;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Renews what this instance holds, in batches, at about a third of each lease, and
+ * notices what was lost. One of the seven concepts of the engine.
+ *
+ * <p>
+ * It owns the register of all holds of the instance, and one timer in all, for the
+ * earliest thing to do; none while nothing is held. Queues give holds to it and take them
+ * back. Thread-safe.
+ */
+public final class LeaseRenewer {
+
+	/** Few enough for a script that keeps others waiting for less than a millisecond. */
+	private static final int BATCH = 430;
+
+	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
+
+	private final EngineContext context;
+
+	private final HoldLosses losses;
+
+	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
+
+	private final RenewalQueue upcoming = new RenewalQueue(this.holds, BATCH);
+
+	/** A shut-down waits for the last hold to end. */
+	private @Nullable CompletableFuture<@Nullable Void> drained;
+
+	private @Nullable Future<?> timer;
+
+	private volatile long wakeAt;
+
+	private volatile boolean armed;
+
+	/** Create the renewer of an instance. */
+	public LeaseRenewer(EngineContext context, HoldLosses losses) {
+		this.context = context;
+		this.losses = losses;
+	}
+
+	/** Renew a hold from now on. */
+	public void startRenewing(Hold hold) {
+		this.holds.put(hold.token, hold);
+		wakeFor(hold.renewal.at());
+	}
+
+	/** Note that leases of a hold were opened or closed. */
+	public void onLeasesChanged(Hold hold) {
+		wakeFor(hold.dueAt(this.context.scheduler.nanoTime()));
+	}
+
+	/** Renew a hold in place of the one whose token it has taken over. */
+	public void replace(Hold before, Hold next) {
+		this.holds.put(before.token, next);
+		wakeFor(next);
+	}
+
+	/** Renew a hold no more. */
+	public void stopRenewing(Hold hold) {
+		this.holds.remove(hold.token, hold);
+		synchronized (this) {
+			if (this.drained != null && this.holds.isEmpty()) {
+				this.drained.complete(null);
+			}
+		}
+	}
+
+	/**
+	 * End a hold by loss, unless it has ended.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @return whether it had not ended
+	 */
+	public boolean lose(Hold hold, String why) {
+		return lose(hold, why, "Another owner may hold it now");
+	}
+
+	/**
+	 * End a hold by loss, unless it has ended.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @param consequence the meaning for others, in words
+	 * @return whether it had not ended
+	 */
+	public boolean lose(Hold hold, String why, String consequence) {
+		List<Runnable> actions = hold.lose(why);
+		if (actions == null) {
+			return false;
+		}
+		stopRenewing(hold);
+		this.losses.reportLost(hold, why, consequence, actions);
+		return true;
+	}
+
+	/** Return the hold of a token, or {@code null} if there is none. */
+	public @Nullable Hold find(String token) {
+		return this.holds.get(token);
+	}
+
+	/**
+	 * Wait until nothing is held any more. Does not block.
+	 * @return completed by the release or loss of the last hold
+	 */
+	public synchronized CompletableFuture<@Nullable Void> awaitDrained() {
+		if (this.drained == null || this.drained.isDone()) {
+			this.drained = new CompletableFuture<>();
+		}
+		if (this.holds.isEmpty()) {
+			this.drained.complete(null);
+		}
+		return this.drained;
+	}
+
+	/** Return the holds that have not ended. */
+	public List<Hold> holds() {
+		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
+	}
+
+	/** Wake up when a hold is due, or sooner if it is not renewed. */
+	private void wakeFor(Hold hold) {
+		wakeFor(hold.renewal.atOrBefore(hold.validUntil()));
+	}
+
+	private void wakeFor(long due) {
+		this.upcoming.onChanged(due);
+		wakeBy(due);
+	}
+
+	private void wakeBy(long due) {
+		if (this.armed && this.wakeAt - due <= 0) {
+			return;
+		}
+		synchronized (this) {
+			if (this.armed && this.wakeAt - due <= 0) {
+				return;
+			}
+			Future<?> next = this.context.scheduler.schedule(this::wake, due - this.context.scheduler.nanoTime());
+			if (this.timer != null) {
+				this.timer.cancel(false);
+			}
+			this.timer = next;
+			this.wakeAt = due;
+			this.armed = true;
+		}
+	}
+
+	private void wake() {
+		synchronized (this) {
+			this.armed = false;
+		}
+		long now = this.context.scheduler.nanoTime();
+		try {
+			renewDue(now);
+			this.upcoming.nextAt(now).ifPresent(this::wakeBy);
+		}
+		catch (RuntimeException | Error ex) {
+			// One error must not end all renewals. The next look finds the holds again.
+			wakeFor(now + this.context.retryDelay());
+			logger.error("The renewal of leases failed, and is tried again", ex);
+		}
+	}
+
+	private void renewDue(long now) {
+		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyExpired(now)));
+		boolean silent = false;
+		for (Hold hold : due) {
+			if (hold.renewal.onSent()) {
+				silent = true;
+				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
+			}
+			// It is sent again then if it is not answered.
+			hold.renewal.schedule(now + patience(hold, now));
+		}
+		if (silent) {
+			this.context.observers.failed(Command.RENEW);
+		}
+		batches(due).forEach((batch) -> this.upcoming.onSent(batch, renew(batch, now), now));
+		this.upcoming.discardEnded();
+	}
+
+	/**
+	 * Return when to send a renewal again that is not answered: soon enough to keep the
+	 * lease, but not many times.
+	 */
+	private long patience(Hold hold, long now) {
+		long soon = Math.max((hold.validUntil() - now) / 2, this.context.settings.retryInterval().toNanos());
+		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
+	}
+
+	/** Return what may be renewed by one command each. */
+	private List<List<Hold>> batches(List<Hold> holds) {
+		if (holds.size() == 1) {
+			return List.of(holds);
+		}
+		Map<Integer, List<Hold>> parts = new HashMap<>();
+		int last = 0;
+		List<Hold> same = null;
+		for (Hold hold : holds) {
+			int part = this.context.store.partOf(hold.resource());
+			if (same == null || part != last) {
+				// Seldom: mostly all are in one part.
+				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>(holds.size()));
+				last = part;
+			}
+			same.add(hold);
+		}
+		List<List<Hold>> batches = new ArrayList<>();
+		for (List<Hold> part : parts.values()) {
+			for (int from = 0; from < part.size(); from += BATCH) {
+				batches.add(part.subList(from, Math.min(from + BATCH, part.size())));
+			}
+		}
+		return batches;
+	}
+
+	/**
+	 * Renew by hand those of some holds that are held.
+	 * @param holds what to renew
+	 * @param millis for how long
+	 * @return completed when all was answered; fails if the store did
+	 */
+	public CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
+		long sentAt = this.context.scheduler.nanoTime();
+		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(millis, sentAt)).toList();
+		return CompletableFuture.allOf(batches(held).stream().map((batch) -> {
+			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
+			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
+				for (int i = 0; i < batch.size(); i++) {
+					batch.get(i).endExtension(millis);
+					onRenewed(batch.get(i), owned.get(i), sentAt, millis);
+				}
+			});
+		}).toArray(CompletableFuture[]::new));
+	}
+
+	private CompletableFuture<?> renew(List<Hold> batch, long sentAt) {
+		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
+		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals))
+			.whenComplete((owned, error) -> {
+				for (int i = 0; i < batch.size(); i++) {
+					if (error == null) {
+						onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
+					}
+					else {
+						onRenewalFailed(batch.get(i), error);
+					}
+				}
+			});
+	}
+
+	/** Note the answer to a renewal. */
+	void onRenewed(Hold renewed, boolean owned, long sentAt, long millis) {
+		Hold hold = current(renewed);
+		if (hold.hasEnded()) {
+			// Its release may have been faster, or an earlier answer.
+			if (!owned) {
+				onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
+			}
+			return;
+		}
+		if (!owned) {
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
+			onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
+			return;
+		}
+		hold.renewal.onAnswered();
+		long now = this.context.scheduler.nanoTime();
+		if (millis >= hold.renewalMillis(sentAt)) {
+			// Not after a shorter one by hand: it must not put off what keeps the lease.
+			// A quarter of the jitter: they are spread already by their first renewals.
+			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
+			hold.renewal.onRenewedInFull(sentAt + 3 * part + this.context.shortenRandomly(part));
+		}
+		if (hold.extend(sentAt + Hold.validity(millis), now)) {
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
+		}
+		else {
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
+			lose(hold, "its renewal was answered too late");
+		}
+	}
+
+	/**
+	 * Lose the hold of a token that has nothing in the store any more.
+	 * @param token the token
+	 * @param why in words
+	 */
+	public void onTokenLost(String token, String why) {
+		onTokenLost(token, Long.MAX_VALUE, why);
+	}
+
+	/**
+	 * Lose the hold of a token that has nothing in the store any more of its grants up to
+	 * some time.
+	 * @param token the token
+	 * @param nextFence above the fences of these grants
+	 * @param why in words
+	 */
+	public void onTokenLost(String token, long nextFence, String why) {
+		Hold hold = this.holds.get(token);
+		if (hold == null || hold.fence >= nextFence) {
+			return;
+		}
+		lose(hold, why);
+		hold.queue.execute(() -> {
+			// It may have been handed over just before.
+			Hold next = this.holds.get(token);
+			if (next != null && next.fence < nextFence) {
+				lose(next, why);
+			}
+		});
+	}
+
+	/**
+	 * Lose the holds of tokens of one resource which the store is about to take away, and
+	 * send the command for that. Nothing is handed over here in between.
+	 * @param tokens the tokens, of any instance
+	 * @param why in words
+	 * @param command sends the command
+	 */
+	public void loseBefore(List<String> tokens, String why, Runnable command) {
+		Hold any = tokens.stream().map(this.holds::get).filter(Objects::nonNull).findFirst().orElse(null);
+		if (any == null) {
+			command.run();
+			return;
+		}
+		any.queue.execute(() -> {
+			try {
+				for (String token : tokens) {
+					Hold hold = this.holds.get(token);
+					if (hold != null) {
+						lose(hold, why);
+					}
+				}
+			}
+			finally {
+				command.run();
+			}
+		});
+	}
+
+	/** Return the hold that goes on with its token by now. */
+	private Hold current(Hold hold) {
+		return hold.hasEnded() ? this.holds.getOrDefault(hold.token, hold) : hold;
+	}
+
+	private void onRenewalFailed(Hold renewed, Throwable error) {
+		Hold hold = current(renewed);
+		long now = this.context.scheduler.nanoTime();
+		if (hold.isHeld(now)) {
+			hold.renewal.onFailed();
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
+			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
+			long soon = Math.min(this.context.retryDelay(),
+					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
+			hold.renewal.schedule(now + soon);
+			wakeFor(hold);
+		}
+	}
+
+}

@@ -1,0 +1,233 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.async.BlockingWait;
+import io.holdfast.async.PromptAction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One wait for several locks, one after the other in the order that all keep, so that no
+ * two can wait for each other: all or none of them, until one deadline. Thread-safe.
+ *
+ * <p>
+ * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
+ * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
+ */
+final class MultiKeyAcquisition implements PendingAcquisition {
+
+	private final EngineContext context;
+
+	private final ResourceQueues queues;
+
+	private final LeaseRenewer renewer;
+
+	private final List<ResolvedRequest> requests;
+
+	private final @Nullable Thread thread;
+
+	private final LeaseContext leaseContext;
+
+	/** Observes it, or {@code null}. */
+	private final @Nullable RequestObservation observation;
+
+	private final long startedAt;
+
+	private final CompletableFuture<MultiKeyLease> result = new CompletableFuture<>();
+
+	/** The leases granted so far. Guarded by this, and not changed once it is settled. */
+	private final List<LeaseHandle> leases;
+
+	/** Whether it is decided that it succeeds or fails. Guarded by this. */
+	private boolean settled;
+
+	/** The waiter for the key that it waits for now. */
+	private volatile @Nullable Waiter current;
+
+	/** Create the acquisition of several keys for one caller. */
+	MultiKeyAcquisition(EngineContext context, ResourceQueues queues, LeaseRenewer renewer,
+			List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext leaseContext,
+			@Nullable RequestObservation observation) {
+		this.context = context;
+		this.queues = queues;
+		this.renewer = renewer;
+		this.requests = requests;
+		this.thread = thread;
+		this.leaseContext = leaseContext;
+		this.observation = observation;
+		this.startedAt = context.scheduler.nanoTime();
+		this.leases = new ArrayList<>(requests.size());
+	}
+
+	/** Begin to wait for the first key. */
+	MultiKeyAcquisition start() {
+		acquire(0, false);
+		return this;
+	}
+
+	private void acquire(int index, boolean metOthers) {
+		Waiter waiter = this.queues.acquire(this.requests.get(index), this.thread, this.leaseContext,
+				new Waiter.Whole(this.startedAt, metOthers), this.observation);
+		// Before its result is looked at, or a later part would be noted before it.
+		this.current = waiter;
+		if (isSettled()) {
+			// By a thread that did not see it yet.
+			waiter.interrupt(null);
+		}
+		// On another thread: a store that answers at once would end the stack.
+		waiter.result().whenCompleteAsync((lease, error) -> {
+			if (error != null) {
+				fail(error);
+			}
+			else if (add(lease)) {
+				continueAt(index + 1, waiter, lease);
+			}
+			else {
+				lease.discardAsync();
+			}
+		}, this.context::execute);
+	}
+
+	/** Go on after a waiter was granted its lease: with the next key, or complete. */
+	private void continueAt(int next, Waiter waiter, LeaseHandle lease) {
+		try {
+			failOnLoss(lease);
+			if (isSettled()) {
+				return;
+			}
+			if (next < this.requests.size()) {
+				acquire(next, waiter.hasMetOthers());
+			}
+			else {
+				complete();
+			}
+		}
+		catch (RuntimeException | Error ex) {
+			// No lease must stay without a caller.
+			fail(ex);
+		}
+	}
+
+	private synchronized boolean add(LeaseHandle lease) {
+		return !this.settled && this.leases.add(lease);
+	}
+
+	private synchronized boolean isSettled() {
+		return this.settled;
+	}
+
+	/** Settle it, and return whether that was not done before. */
+	private synchronized boolean settle() {
+		boolean first = !this.settled;
+		this.settled = true;
+		return first;
+	}
+
+	/**
+	 * Fail when a lease is lost: the others would be of no use.
+	 */
+	private void failOnLoss(LeaseHandle lease) {
+		if (lease.hold.isPartial()) {
+			PromptAction failure = () -> fail(lostWhileWaiting(lease.hold));
+			lease.onLost(failure);
+		}
+	}
+
+	/**
+	 * Renew what was acquired first, as it has aged by now. Where nothing renews it from
+	 * now on, this does; but if the store does not, what is left has to do.
+	 */
+	private void complete() {
+		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
+		long now = this.context.scheduler.nanoTime();
+		lease.endWaitForOthers(now);
+		if (this.requests.get(0).renewal()) {
+			deliver(lease);
+		}
+		else {
+			CompletableFuture<Void> renewal = lease.renewAsync(this.requests.get(0).leaseMillis());
+			Future<?> timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
+					Math.min(endsAt() - now, this.context.commandTimeoutNanos()));
+			renewal.whenComplete((renewed, error) -> {
+				timer.cancel(false);
+				deliver(lease);
+			});
+		}
+	}
+
+	private void deliver(MultiKeyLease lease) {
+		Optional<LeaseHandle> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
+		if (lost.isPresent()) {
+			fail(lostWhileWaiting(lost.get().hold));
+		}
+		else if (settle()) {
+			if (this.observation != null) {
+				this.observation.complete(this.result, lease);
+			}
+			else {
+				this.result.complete(lease);
+			}
+		}
+	}
+
+	@Override
+	public CompletableFuture<MultiKeyLease> result() {
+		return this.result;
+	}
+
+	@Override
+	public @Nullable RequestObservation observation() {
+		return this.observation;
+	}
+
+	@Override
+	public long endsAt() {
+		// All parts have its start and its wait time.
+		return current().endsAt();
+	}
+
+	@Override
+	public void interrupt(@Nullable InterruptedException cause) {
+		fail(current().notAcquired(Reason.INTERRUPTED, cause));
+	}
+
+	@Override
+	public void endOverdue() {
+		Waiter overdue = current();
+		overdue.endOverdue();
+		fail(BlockingWait
+			.join(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null))));
+	}
+
+	/** Fail unless it is settled, and give up all that it has and waits for. */
+	private void fail(Throwable why) {
+		if (settle()) {
+			this.leases.forEach(LeaseHandle::discardAsync);
+			current().interrupt(null);
+			if (this.observation != null) {
+				this.observation.completeExceptionally(this.result, why);
+			}
+			else {
+				this.result.completeExceptionally(why);
+			}
+		}
+	}
+
+	private Waiter current() {
+		return Objects.requireNonNull(this.current, "not started");
+	}
+
+	private LeaseLostException lostWhileWaiting(Hold hold) {
+		return EngineExceptions.lostWhileWaiting(hold.resource(), hold.description(),
+				hold.whyNotHeld(this.context.scheduler.nanoTime()));
+	}
+
+}

@@ -1,0 +1,121 @@
+package io.holdfast.engine;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+import io.holdfast.engine.InstanceReport.Entry;
+import io.holdfast.engine.store.Tokens;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes the report of its instance when it is asked for, so that it costs nothing
+ * otherwise. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public final class Reporter {
+
+	private static final Comparator<Entry> OLDEST_FIRST = Comparator.comparingLong(Entry::millis)
+		.reversed()
+		.thenComparingLong(Entry::number);
+
+	private static final String CALLER_GONE = " (its caller has gone)";
+
+	private final EngineContext context;
+
+	private final LeaseRenewer renewer;
+
+	private final ResourceQueues queues;
+
+	Reporter(EngineContext context, LeaseRenewer renewer, ResourceQueues queues) {
+		this.context = context;
+		this.renewer = renewer;
+		this.queues = queues;
+	}
+
+	/**
+	 * Look at all holds and waits.
+	 * @param key the key of the only ones that are wanted, or {@code null}
+	 * @return the report; its parts are of slightly different moments
+	 */
+	public CompletableFuture<InstanceReport> report(@Nullable String key) {
+		return report(key, OLDEST_FIRST);
+	}
+
+	/**
+	 * Look at all holds and waits, for a question of any instance.
+	 * @param wanted the keys whose holds and waits come first, so that a report which is
+	 * cut has them
+	 * @return the report; its parts are of slightly different moments
+	 */
+	public CompletableFuture<InstanceReport> answer(Predicate<String> wanted) {
+		Comparator<Entry> wantedFirst = Comparator.comparing((entry) -> !wanted.test(entry.resource().key()));
+		return report(null, wantedFirst.thenComparing(OLDEST_FIRST));
+	}
+
+	private CompletableFuture<InstanceReport> report(@Nullable String key, Comparator<Entry> order) {
+		return this.queues.waiters().thenApply((waiters) -> {
+			List<Entry> holds = entries(key);
+			List<Entry> waits = waiters.stream()
+				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
+				.map(this::entry)
+				.filter((wait) -> isOf(key, wait))
+				.toList();
+			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
+			return new InstanceReport(instance(), first(holds, order), first(waits, order), cut);
+		});
+	}
+
+	/**
+	 * Look at all holds, without asking a queue.
+	 * @return a report that says that there may be more
+	 */
+	public InstanceReport holds() {
+		return new InstanceReport(instance(), first(entries(null), OLDEST_FIRST), List.of(), true);
+	}
+
+	private String instance() {
+		return Tokens.shown(this.context.ensureStarted());
+	}
+
+	private static boolean isOf(@Nullable String key, Entry entry) {
+		return key == null || entry.resource().key().equals(key);
+	}
+
+	private List<Entry> entries(@Nullable String key) {
+		long now = this.context.scheduler.nanoTime();
+		return this.renewer.holds()
+			.stream()
+			.filter((hold) -> hold.isHeld(now))
+			.map((hold) -> entry(hold, now))
+			.filter((hold) -> isOf(key, hold))
+			.toList();
+	}
+
+	private static List<Entry> first(List<Entry> entries, Comparator<Entry> order) {
+		return entries.stream().sorted(order).limit(InstanceReport.MOST).toList();
+	}
+
+	private Entry entry(Hold hold, long now) {
+		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread,
+				hold.leases.isCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
+				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
+	}
+
+	private Entry entry(Waiter waiter) {
+		return entry(waiter.numberInStore(), waiter.request, waiter.request.permits(), waiter.thread, "",
+				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
+	}
+
+	private Entry entry(long number, ResolvedRequest request, int permits, @Nullable Thread thread, String remark,
+			long millis, long ttlMillis, long fence) {
+		String name = (thread != null) ? thread.getName() : remark.isEmpty() ? null : "none";
+		return new Entry(instance(), number, request.resource(), permits, request.name(),
+				(name != null) ? name + remark : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis, fence,
+				request.note());
+	}
+
+}

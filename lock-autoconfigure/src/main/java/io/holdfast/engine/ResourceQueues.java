@@ -1,0 +1,144 @@
+package io.holdfast.engine;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The queues of an instance, each for as long as it has a waiter or a hold. A request
+ * enters by {@link #acquire}, a notification finds its queue by the token. Thread-safe.
+ */
+final class ResourceQueues {
+
+	final EngineContext context;
+
+	final HoldLosses losses;
+
+	final LeaseRenewer renewer;
+
+	final TokenReleases releases;
+
+	final WaitEnds ends;
+
+	private final Map<Resource, ResourceQueue> queues = new ConcurrentHashMap<>();
+
+	/** The queues of the places, by token. */
+	private final Map<String, ResourceQueue> places = new ConcurrentHashMap<>();
+
+	/** Number of waiters in all queues. */
+	private final AtomicInteger waiting = new AtomicInteger();
+
+	/** Number of the last request or place. */
+	final AtomicLong lastNumber = new AtomicLong();
+
+	/** Create the queues of an instance. */
+	ResourceQueues(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
+		this.context = context;
+		this.losses = losses;
+		this.renewer = renewer;
+		this.releases = releases;
+		this.ends = new WaitEnds(context, releases);
+	}
+
+	/**
+	 * Begin to wait for a resource.
+	 * @param request the request
+	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param context the leases under which it asks
+	 * @param whole the request for several keys that it is a part of, or {@code null}
+	 * @param observation observes the request, or {@code null}
+	 * @return the waiter
+	 */
+	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
+			@Nullable RequestObservation observation) {
+		// First: a start that fails must not leave a queue behind.
+		String instanceId = this.context.ensureStarted();
+		ResourceQueue queue = this.queues.compute(request.resource(), (resource, existing) -> {
+			ResourceQueue used = (existing != null) ? existing : new ResourceQueue(this, resource);
+			used.announced++;
+			return used;
+		});
+		Waiter waiter = new Waiter(queue, instanceId, this.lastNumber.incrementAndGet(), request, thread, context,
+				whole, observation);
+		queue.arrive(waiter);
+		return waiter;
+	}
+
+	/**
+	 * Forget a queue that has nothing, unless a request is on its way to it.
+	 * @param arrived the number of requests that have arrived there
+	 */
+	void forget(ResourceQueue queue, long arrived) {
+		this.queues.computeIfPresent(queue.resource,
+				(resource, known) -> (known == queue && queue.announced == arrived) ? null : known);
+	}
+
+	void addPlace(String token, ResourceQueue queue) {
+		this.places.put(token, queue);
+	}
+
+	void removePlace(String token) {
+		this.places.remove(token);
+	}
+
+	void addWaiting(int more) {
+		this.waiting.addAndGet(more);
+	}
+
+	/** Return the queue that has a place of a token, or {@code null}. */
+	@Nullable ResourceQueue ofPlace(String token) {
+		return this.places.get(token);
+	}
+
+	/** Return the queue of a resource, or {@code null} if nothing needs one. */
+	@Nullable ResourceQueue find(Resource resource) {
+		return this.queues.get(resource);
+	}
+
+	/** Return the queues that there are. */
+	Stream<ResourceQueue> all() {
+		return this.queues.values().stream();
+	}
+
+	/** Return the waiters of all queues, when each queue has answered. */
+	CompletableFuture<List<Waiter>> waiters() {
+		return waiters(all());
+	}
+
+	/**
+	 * Return how many requests wait for some resources, when each queue has answered.
+	 * Requests that try once are not counted.
+	 */
+	CompletableFuture<Integer> waiting(Resource... resources) {
+		return waiters(Stream.of(resources).map(this::find).filter(Objects::nonNull))
+			.thenApply((waiters) -> (int) waiters.stream()
+				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
+				.count());
+	}
+
+	private static CompletableFuture<List<Waiter>> waiters(Stream<ResourceQueue> queues) {
+		List<CompletableFuture<List<Waiter>>> answers = queues.map(ResourceQueue::waiters).toList();
+		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
+	}
+
+	/** Return how many requests wait in all queues. */
+	int waiting() {
+		return this.waiting.get();
+	}
+
+	/** Return whether nothing is held or waited for, as far as the queues know. */
+	boolean isEmpty() {
+		return this.queues.isEmpty() && this.places.isEmpty();
+	}
+
+}

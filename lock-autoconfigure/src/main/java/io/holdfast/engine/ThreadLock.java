@@ -1,0 +1,158 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.function.Function;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockStatus;
+import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
+import io.holdfast.async.SingleLine;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A key as a lock that threads own: it keeps, for each thread, the leases that an unlock
+ * has to release.
+ */
+final class ThreadLock implements LockView {
+
+	private static final Log logger = LogFactory.getLog(ThreadLock.class);
+
+	private final LockRequest request;
+
+	/** The request of calls without a time: waits as configured, or without limit. */
+	private final LockRequest patient;
+
+	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
+
+	private final Function<String, LockStatus> status;
+
+	private final ThreadHolds holds;
+
+	/** Create the view of a lock. */
+	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
+			Function<String, LockStatus> status, ThreadHolds holds) {
+		this.request = request;
+		this.patient = (request.waitTime() != null) ? request : request.waitForever();
+		this.acquirer = acquirer;
+		this.status = status;
+		this.holds = holds;
+	}
+
+	@Override
+	public void lock() {
+		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.patient));
+	}
+
+	@Override
+	public void lockInterruptibly() throws InterruptedException {
+		this.holds.push(this.request, this.acquirer.await(this.patient));
+	}
+
+	@Override
+	public boolean tryLock() {
+		try {
+			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(BlockingAcquirer.once(this.request)));
+			return true;
+		}
+		catch (LockNotAcquiredException ex) {
+			// It does not wait, so a lease of its own thread in the way is no error.
+			return ex.getReason() != Reason.SELF_BLOCKED && BlockingAcquirer.falseIfTimedOut(ex);
+		}
+	}
+
+	@Override
+	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+		return this.acquirer.tryAwait(this.request, time, unit, (lease) -> this.holds.push(this.request, lease));
+	}
+
+	@Override
+	public void unlock() {
+		LockLease lease = this.holds.pop(this.request);
+		if (lease == null) {
+			throw notOwner();
+		}
+		// A loss is known here, whether or not the store can be asked.
+		boolean held = lease.isHeld();
+		String over = "lost";
+		try {
+			ReleaseResult result = lease.release();
+			held &= result != ReleaseResult.LOST;
+			over = (result == ReleaseResult.ALREADY_RELEASED) ? "released by itself" : over;
+		}
+		catch (LeaseStoreException ex) {
+			logger.warn(ex.getMessage());
+		}
+		if (!held) {
+			throw new IllegalMonitorStateException("Thread '" + SingleLine.of(Thread.currentThread().getName())
+					+ "' does not hold " + this + " any more: its lease was " + over);
+		}
+	}
+
+	@Override
+	public Condition newCondition() {
+		throw new UnsupportedOperationException("A distributed lock has no conditions");
+	}
+
+	@Override
+	public boolean isLocked() {
+		return this.status.apply(this.request.key()).isLocked();
+	}
+
+	@Override
+	public boolean isHeldByCurrentThread() {
+		LockLease lease = this.holds.peek(this.request);
+		return lease != null && lease.isHeld();
+	}
+
+	@Override
+	public int getHoldCount() {
+		return this.holds.count(this.request);
+	}
+
+	@Override
+	public LockLease lease() {
+		LockLease lease = this.holds.peek(this.request);
+		if (lease == null) {
+			throw notOwner();
+		}
+		return lease;
+	}
+
+	private IllegalMonitorStateException notOwner() {
+		return new IllegalMonitorStateException(
+				"Thread '" + SingleLine.of(Thread.currentThread().getName()) + "' does not hold " + this);
+	}
+
+	@Override
+	public @Nullable Duration remaining() {
+		LockStatus status = this.status.apply(this.request.key());
+		return status.isLocked() ? status.remaining() : Duration.ZERO;
+	}
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof ThreadLock that && this.request.equals(that.request) && this.holds == that.holds;
+	}
+
+	@Override
+	public int hashCode() {
+		return this.request.hashCode();
+	}
+
+	@Override
+	public String toString() {
+		String mode = (this.request.mode() == LockMode.EXCLUSIVE) ? "" : this.request.mode() + " ";
+		return mode + "lock '" + SingleLine.of(this.request.key()) + "'";
+	}
+
+}

@@ -1,0 +1,283 @@
+package io.holdfast.engine;
+
+import java.util.Collection;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ends of tokens in the store: the releases that have no answer yet, and the tokens
+ * that are to keep others out for a while. Thread-safe.
+ */
+final class TokenReleases implements ReleaseOwner {
+
+	private final EngineContext context;
+
+	private final HoldLosses losses;
+
+	private final Predicate<String> inUse;
+
+	/** Releases that are on their way, by token. */
+	private final Map<String, SentRelease> releasing = new ConcurrentHashMap<>();
+
+	/** Without an answer: a shut-down must not close the store before them. */
+	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
+
+	/** Tokens that are over here, but keep others out for a while. */
+	private final Set<String> retained = ConcurrentHashMap.newKeySet();
+
+	/** Tokens that a command which is under way ends. */
+	private final Set<String> ending = ConcurrentHashMap.newKeySet();
+
+	/** Whether the store is about to be closed. */
+	private volatile boolean closing;
+
+	/**
+	 * Create the releases of an instance.
+	 * @param losses reports what a release found to be lost
+	 * @param inUse tells whether a token of this instance contends or holds
+	 */
+	TokenReleases(EngineContext context, HoldLosses losses, Predicate<String> inUse) {
+		this.context = context;
+		this.losses = losses;
+		this.inUse = inUse;
+	}
+
+	/**
+	 * Release a token.
+	 * @param ended the token, by what was asked with it
+	 * @param doubtSince since which reconnect a command that named the token may run
+	 * late, or {@link Hold#NO_DOUBT}
+	 * @param next what the same command asks for, or {@code null}
+	 * @return completed by the answer to the first command; fails if that fails or is
+	 * late, after which the release is repeated
+	 */
+	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, long doubtSince,
+			@Nullable AcquireCommand next) {
+		return new ReleaseCommand(this.context, this, resource, ended, doubtSince).start(next);
+	}
+
+	/** Release the token of a hold that is over here. */
+	void release(Hold hold) {
+		release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
+	}
+
+	/**
+	 * Release a token that the store tells of, unless it is in use here or its release is
+	 * under way: a command may have run late, behind the one that ended the token.
+	 */
+	void releaseIfOver(Resource resource, AcquireCommand ended) {
+		String token = ended.token();
+		if (isOver(token) && !this.releasing.containsKey(token)) {
+			release(resource, ended, Hold.NO_DOUBT, null);
+		}
+	}
+
+	/**
+	 * Release a token that nothing here needs any more, once a release of it that is
+	 * under way is answered. In a cluster the second command may overtake the first,
+	 * which then would find nothing, as if its holder had lost the lease.
+	 */
+	void releaseAfterOther(Resource resource, AcquireCommand ended) {
+		SentRelease other = this.releasing.get(ended.token());
+		CompletableFuture<?> underWay = (other != null) ? other.outcome() : CompletableFuture.completedFuture(null);
+		underWay.whenComplete((reply, error) -> release(resource, ended, Hold.NO_DOUBT, null));
+	}
+
+	/**
+	 * Return whether a token is one of this instance that nothing here needs any more.
+	 */
+	boolean isOver(String token) {
+		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token)
+				&& !this.ending.contains(token);
+	}
+
+	/** Return whether a token is over here, but is not to be released yet. */
+	boolean isRetained(String token) {
+		return this.retained.contains(token);
+	}
+
+	/**
+	 * Note that tokens are about to be lost, and that a command will end them: a wake-up
+	 * in between is not answered with RELEASE.
+	 */
+	void beginEnding(Collection<String> tokens) {
+		this.ending.addAll(tokens);
+	}
+
+	/** Note that the command that ends tokens is over, or will not be sent. */
+	void finishEnding(Collection<String> tokens) {
+		this.ending.removeAll(Set.copyOf(tokens));
+	}
+
+	/** Return whether a hold that was lost ends in the store by itself. */
+	boolean isLeftToStore(Hold lost) {
+		return this.closing || lost.isEndedByShutDown() || isRetained(lost.token);
+	}
+
+	/** Send no more releases of lost holds, as the store is about to be closed. */
+	void beginClosing() {
+		this.closing = true;
+	}
+
+	/** Return whether no token is to be released later. */
+	boolean isEmpty() {
+		return this.retained.isEmpty();
+	}
+
+	/**
+	 * Keep others out of what its holder has released, for a while.
+	 * @param result completed by the store's answer; fails if that fails or is late
+	 */
+	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
+		long endsAt = this.context.scheduler.nanoTime() + nanos;
+		this.retained.add(hold.token);
+		// First, or another thread may send the release of a very short one before it.
+		sendRetain(hold, endsAt, result);
+		this.context.scheduler.schedule(() -> {
+			this.retained.remove(hold.token);
+			release(hold);
+		}, endsAt - this.context.scheduler.nanoTime());
+	}
+
+	/**
+	 * Leave the end of a hold that was lost to the store, as code goes on under it.
+	 * @param until the end, which may be after that of its lease
+	 */
+	void leave(Hold hold, long until) {
+		this.retained.add(hold.token);
+		if (until - hold.validUntil() > 0) {
+			sendRetain(hold, until, new CompletableFuture<>());
+		}
+		this.context.scheduler.schedule(() -> this.retained.remove(hold.token),
+				until - this.context.scheduler.nanoTime());
+	}
+
+	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result) {
+		awaitAnswer(result);
+		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
+	}
+
+	private void awaitAnswer(CompletableFuture<?> outcome) {
+		if (!outcome.isDone()) {
+			this.retaining.add(outcome);
+			outcome.whenComplete((reply, error) -> this.retaining.remove(outcome));
+		}
+	}
+
+	/**
+	 * Wait for the releases that are on their way; for those that are repeated after a
+	 * temporary failure, as long as a command may take. Does not block.
+	 * @return completed by the last of them, whether or not they succeeded
+	 */
+	CompletableFuture<@Nullable Void> awaitAnswers() {
+		Stream<CompletableFuture<?>> unanswered = Stream.concat(this.releasing.values().stream().map(this::answer),
+				this.retaining.stream());
+		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
+	}
+
+	private CompletableFuture<?> answer(SentRelease release) {
+		if (!release.outcome().isCompletedExceptionally() || !EngineExceptions.isTemporary(release.failure())) {
+			return release.outcome();
+		}
+		CompletableFuture<@Nullable Void> answer = release.over().copy();
+		Future<?> patience = this.context.scheduler.schedule(() -> answer.complete(null),
+				this.context.commandTimeoutNanos());
+		answer.whenComplete((over, error) -> patience.cancel(false));
+		return answer;
+	}
+
+	/**
+	 * Return the releases for the key of a resource that have no answer. Looks through
+	 * all releases, of which few are under way at a time.
+	 * @return completed by the last answer, perhaps to a repeated command, or when the
+	 * store has forgotten the token; {@code null} if there are none
+	 */
+	@Nullable CompletableFuture<?> unanswered(Resource resource) {
+		CompletableFuture<?>[] unanswered = this.releasing.values()
+			.stream()
+			.filter((release) -> release.resource().equals(resource))
+			.map(SentRelease::over)
+			.toArray(CompletableFuture<?>[]::new);
+		return (unanswered.length > 0) ? CompletableFuture.allOf(unanswered) : null;
+	}
+
+	/**
+	 * Wait for the first answers to the releases for a resource that are under way. Does
+	 * not block.
+	 * @return completed by the last of them, whether or not they succeeded
+	 */
+	CompletableFuture<?> firstAnswers(Resource resource) {
+		CompletableFuture<?>[] outcomes = this.releasing.values()
+			.stream()
+			.filter((release) -> release.resource().equals(resource))
+			.map(SentRelease::outcome)
+			.toArray(CompletableFuture<?>[]::new);
+		return CompletableFuture.allOf(outcomes).exceptionally((error) -> null);
+	}
+
+	/**
+	 * Return the failure of a hold's release for the key of a resource, while the release
+	 * is still to be repeated; {@code null} if there is none.
+	 */
+	@Nullable Throwable failure(Resource resource) {
+		return this.releasing.values()
+			.stream()
+			.filter((release) -> release.held() && release.resource().equals(resource)
+					&& release.outcome().isCompletedExceptionally())
+			.map(SentRelease::failure)
+			.findFirst()
+			.orElse(null);
+	}
+
+	/** Leave the tokens that keep others out to the store, where they end in time. */
+	void clear() {
+		this.retained.clear();
+	}
+
+	@Override
+	public void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
+		SentRelease release = new SentRelease(resource, this.inUse.test(token), outcome, new CompletableFuture<>());
+		SentRelease before = this.releasing.put(token, release);
+		if (before != null) {
+			release.over().thenAccept(before.over()::complete);
+		}
+	}
+
+	@Override
+	public void onReleaseOver(String token) {
+		SentRelease release = this.releasing.remove(token);
+		if (release != null) {
+			release.over().complete(null);
+		}
+	}
+
+	/**
+	 * A release that is on its way.
+	 *
+	 * @param held whether the token held: a waiter's is not in use any more
+	 * @param outcome completed when the first command was answered, or will not be in
+	 * time
+	 * @param over completed when any command was answered, or no more are sent
+	 */
+	private record SentRelease(Resource resource, boolean held, CompletableFuture<?> outcome,
+			CompletableFuture<@Nullable Void> over) {
+
+		/** Return why the first command failed; it has to have failed. */
+		Throwable failure() {
+			return this.outcome.<Throwable>handle((reply, error) -> error).join();
+		}
+
+	}
+
+}

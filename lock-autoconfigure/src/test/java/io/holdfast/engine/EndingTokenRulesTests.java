@@ -1,0 +1,103 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import io.holdfast.LockLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.store.HandOverLimits;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Wake-ups for a token that is lost here, before the command that ends it is sent.
+ */
+class EndingTokenRulesTests extends ScriptedEngine {
+
+	private static final String TOKEN = ID + ":1";
+
+	EndingTokenRulesTests() {
+		super(STRICT.localHandOver(new HandOverLimits(16, Duration.ofMinutes(1))));
+	}
+
+	/** The loss is logged before the command that ends the token is sent. */
+	private void whenLost(Runnable message, Runnable action) {
+		AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+
+			@Override
+			protected void append(ILoggingEvent event) {
+				if (event.getFormattedMessage().contains("was lost")) {
+					message.run();
+				}
+			}
+
+		};
+		Logger logger = (Logger) LoggerFactory.getLogger("io.holdfast");
+		appender.start();
+		logger.addAppender(appender);
+		try {
+			action.run();
+		}
+		finally {
+			logger.detachAppender(appender);
+		}
+	}
+
+	@Test
+	@DisplayName("A forced release is not overtaken by a release, as a late wake-up comes in that moment")
+	void forced() {
+		LockLease lease = granted(REQUEST, 100);
+		this.store.sent();
+		this.store.answerAtOnce("inspect", (command) -> command.owned(TOKEN));
+		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
+		whenLost(this::wakeUp, () -> this.service.forceRelease("k"));
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("inspect", "force 1");
+	}
+
+	@Test
+	@DisplayName("A late wake-up does not release a lease that a shut-down leaves to running code")
+	void shutDown() {
+		LockLease lease = granted(REQUEST.forCode(), 100);
+		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
+		this.store.sent();
+		whenLost(this::wakeUp, () -> this.store.elapse(1000));
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).noneMatch((line) -> line.startsWith("release"));
+	}
+
+	@Test
+	@DisplayName("A late wake-up does not release a lease that a shut-down keeps for its minHold")
+	void minHold() {
+		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 100);
+		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
+		this.store.sent();
+		whenLost(this::wakeUp, () -> this.store.elapse(1000));
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).noneMatch((line) -> line.startsWith("release"));
+	}
+
+	@Test
+	@DisplayName("The release of a lease that a shut-down has released sends nothing more, and tells of the loss")
+	void releasedAfterShutDown() {
+		LockLease lease = granted(REQUEST, 100);
+		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsOnlyOnce("release 1");
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.store.sent()).doesNotContain("release 1");
+	}
+
+	private void wakeUp() {
+		this.store.wakeUps.granted(lock("k"), TOKEN, 100, 5_000);
+	}
+
+}

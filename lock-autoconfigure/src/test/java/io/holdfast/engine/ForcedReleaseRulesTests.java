@@ -1,0 +1,148 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.ScriptedStore.Command;
+import io.holdfast.engine.store.HandOverLimits;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What an instance does when one of its leases is released by force, by itself or by
+ * another instance.
+ */
+class ForcedReleaseRulesTests extends ScriptedEngine {
+
+	private static final String TOKEN = ID + ":1";
+
+	private static final LockRequest ATTEMPT = REQUEST.waitTime(Duration.ZERO);
+
+	ForcedReleaseRulesTests() {
+		super(STRICT.localHandOver(new HandOverLimits(16, Duration.ofMinutes(1))));
+	}
+
+	private CompletableFuture<LockLease> waiting() {
+		CompletableFuture<LockLease> waiter = this.service.acquireAsync(REQUEST);
+		assertThat(waiter).isNotDone();
+		this.store.sent();
+		return waiter;
+	}
+
+	@Test
+	void whatAnotherInstanceReleasedByForceIsNotHandedOver() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = waiting();
+		this.store.wakeUps.ended(TOKEN, 164);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("acquire 2");
+		CompletableFuture<ReleaseResult> released = lease.releaseAsync().toCompletableFuture();
+		this.store.last("release 1").released(false);
+		assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(second).isNotDone();
+		this.store.last("acquire 2").granted(300, 30_000);
+		assertThat(second.join().fencingToken()).isEqualTo(300);
+	}
+
+	@Test
+	void theHolderOfNowLosesWhatWasHandedOver() {
+		LockLease first = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = waiting();
+		assertThat(first.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second.join().fencingToken()).isEqualTo(101);
+		this.store.wakeUps.ended(TOKEN, 164);
+		assertThat(second.join().isHeld()).isFalse();
+	}
+
+	@Test
+	void aLateMessageDoesNotConcernALaterGrant() {
+		LockLease lease = granted(REQUEST, 164);
+		this.store.wakeUps.ended(TOKEN, 164);
+		assertThat(lease.isHeld()).isTrue();
+		this.store.wakeUps.ended(ID + ":2", 500);
+		assertThat(lease.isHeld()).isTrue();
+		this.store.wakeUps.ended(TOKEN, 165);
+		assertThat(lease.isHeld()).isFalse();
+	}
+
+	@Test
+	void aWaiterThatHasNotLearntOfItsGrantAsksAgain() {
+		CompletableFuture<LockLease> waiter = this.service.acquireAsync(REQUEST);
+		ended(waiter);
+		this.store.last("acquire 1").granted(164, 30_000);
+		assertThat(waiter.join().fencingToken()).isEqualTo(164);
+		assertThat(waiter.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void anAttemptThatHasNotLearntOfItsGrantAsksAgain() {
+		CompletableFuture<Optional<LockLease>> attempt = this.service.tryAcquireAsync(ATTEMPT);
+		ended(attempt);
+		this.store.last("acquire 1").busy(20_000, 164);
+		assertThat(attempt.join()).isEmpty();
+	}
+
+	/** The message is faster than the answer of the command that was granted. */
+	private void ended(CompletableFuture<?> request) {
+		Command first = this.store.last("acquire 1");
+		assertThat(this.store.sent()).hasSize(1);
+		this.store.wakeUps.ended(TOKEN, 164);
+		assertThat(this.store.sent()).as("asked again").hasSize(1);
+		first.granted(100, 30_000);
+		assertThat(request).isNotDone();
+	}
+
+	@Test
+	void aLateWakeUpOfAGrantThatWasReleasedByForceDoesNotCount() {
+		CompletableFuture<LockLease> waiter = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(20_000, 36);
+		this.store.wakeUps.ended(TOKEN, 164);
+		this.store.wakeUps.granted(lock("k"), TOKEN, 100, 5_000);
+		assertThat(waiter).isNotDone();
+		this.store.wakeUps.granted(lock("k"), TOKEN, 164, 5_000);
+		assertThat(waiter.join().fencingToken()).isEqualTo(164);
+	}
+
+	@Test
+	void whatThisInstanceReleasesByForceIsLostBeforeTheStoreKnows() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = waiting();
+		List<Boolean> held = new ArrayList<>();
+		this.store.answerAtOnce("inspect", (command) -> command.owned(TOKEN));
+		this.store.answerAtOnce("force 1", (command) -> {
+			held.add(lease.isHeld());
+			command.forced(true);
+		});
+		assertThat(this.service.forceRelease("k")).isTrue();
+		assertThat(held).containsExactly(false);
+		assertThat(this.store.sent()).containsExactly("inspect", "force 1", "acquire 2");
+		assertThat(second).isNotDone();
+		lease.releaseAsync();
+		assertThat(second).as("handed over").isNotDone();
+	}
+
+	@Test
+	void soArePermits() {
+		CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
+		this.store.last("acquire 1").granted(0, 30_000);
+		List<Boolean> held = new ArrayList<>();
+		this.store.answerAtOnce("inspect permits", (command) -> command.held(ID + ":1", 1));
+		this.store.answerAtOnce("force 1", (command) -> {
+			held.add(answer.join().isHeld());
+			command.forced(true);
+		});
+		assertThat(this.semaphores.forceRelease("k")).isTrue();
+		assertThat(held).containsExactly(false);
+	}
+
+}

@@ -1,0 +1,267 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.store.HandOverLimits;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * The rules of passing a lock on within an instance, without the store.
+ */
+class HandOverLimitsTests extends ScriptedEngine {
+
+	private static final int COUNT = 3;
+
+	HandOverLimitsTests() {
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
+	}
+
+	private List<CompletableFuture<LockLease>> waiting(int count, LockRequest request) {
+		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+		for (int i = 0; i < count; i++) {
+			waiting.add(this.service.acquireAsync(request));
+		}
+		return waiting;
+	}
+
+	@Test
+	void theNextHereGoesOnWithTheTokenAndAHigherFence() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second.join().fencingToken()).isEqualTo(101);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(second.join().isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		second.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
+		LockLease first = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
+		first.release();
+		for (int i = 0; i < COUNT; i++) {
+			assertThat(waiting.get(i).join().fencingToken()).isEqualTo(101 + i);
+			waiting.get(i).join().releaseAsync();
+		}
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
+		assertThat(waiting.get(COUNT)).isNotDone();
+		this.store.last("release 1 next 5").granted(164, 30_000);
+		assertThat(waiting.get(COUNT).join().fencingToken()).isEqualTo(164);
+	}
+
+	@Test
+	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		this.store.elapse(5);
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void byDefaultSixtyThreeGoOnWithinFiveMilliseconds() {
+		LeaseEngine usual = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, Runnable::run, () -> ID,
+				() -> 1.0);
+		DefaultLockService locks = new DefaultLockService(usual);
+		CompletableFuture<LockLease> last = locks.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(100, 30_000);
+		List<CompletableFuture<LockLease>> waiting = Stream.generate(() -> locks.acquireAsync(REQUEST))
+			.limit(64)
+			.toList();
+		this.store.elapse(4);
+		for (CompletableFuture<LockLease> next : waiting.subList(0, 63)) {
+			last.join().releaseAsync();
+			assertThat(next).isCompleted();
+			last = next;
+		}
+		assertThat(last.join().fencingToken()).isEqualTo(163);
+		last.join().releaseAsync();
+		assertThat(waiting.get(63)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 65");
+	}
+
+	@Test
+	void theStoreIsAskedAgainAfterEachGrantOfIts() {
+		LockLease lease = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
+		this.store.elapse(5);
+		lease.releaseAsync();
+		this.store.last("release 1 next 2").granted(164, 30_000);
+		waiting.get(0).join().release();
+		assertThat(waiting.get(1).join().fencingToken()).isEqualTo(165);
+	}
+
+	@Test
+	void theTokenIsRenewedFurtherAndForItsNextHolder() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.release();
+		this.store.elapse(10_500);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(9_900);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(9_900);
+		assertThat(second.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void aRenewalThatIsAnsweredAfterThePassingOnCountsForTheNext() {
+		LockRequest brief = REQUEST.leaseTime(Duration.ofSeconds(3));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(brief);
+		this.store.last("acquire 1").granted(100, 3000);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(brief);
+		this.store.elapse(4);
+		renewer().renewNow(renewer().holds(), 3000);
+		answer.join().release();
+		this.store.last("renew 1").renewed(true);
+		assertThat(second.join().remaining()).isGreaterThan(Duration.ofMillis(2967));
+	}
+
+	@Test
+	void aLossThatIsToldAfterThePassingOnIsThatOfTheNext() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		renewer().renewNow(renewer().holds(), 30_000);
+		lease.release();
+		this.store.last("renew 1").renewed(false);
+		assertThat(second.join().isHeld()).isFalse();
+	}
+
+	@Test
+	void whatIsNotRenewedIsNotPassedOn() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 100);
+		this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void noWaiterGoesOnWithALeaseWithoutRenewal() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST.autoRenew(false));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void noWaiterGoesOnWithAnotherLeaseThanWasAskedFor() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void whatWasRenewedByHandForLongerThanALeaseIsNotPassedOn() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		renewer().renewNow(renewer().holds(), TimeUnit.HOURS.toMillis(1));
+		this.store.last("renew 1").renewed(true);
+		lease.releaseAsync();
+		// Or others would wait for an hour if the next holder died.
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void whatWasLostIsNotPassedOn() {
+		LockLease lease = granted(REQUEST, 100);
+		renewer().renewNow(renewer().holds(), 30_000);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.last("renew 1").renewed(false);
+		lease.releaseAsync();
+		assertThat(second).isNotDone();
+		assertThat(this.store.sent()).contains("acquire 2", "release 1");
+	}
+
+	@Test
+	void whatKeepsOthersOutIsNotPassedOn() {
+		LockLease lease = granted(REQUEST.minHold(Duration.ofMillis(100)), 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		assertThat(second).isNotDone();
+		assertThat(this.store.sent()).contains("retain 1 for 100", "acquire 2");
+	}
+
+	@Test
+	void whoHasGivenUpIsPassedOver() {
+		LockLease lease = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
+		waiting.get(0).cancel(false);
+		lease.release();
+		assertThat(waiting.get(1).join().fencingToken()).isEqualTo(101);
+	}
+
+	@Test
+	void whoGaveUpAsItWasPassedOnDoesNotEnterItWhenItAsksAgain() {
+		List<Runnable> queued = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
+		List<ResolvedRequest> request = ResolvedRequest.of(REQUEST, settings());
+		PendingAcquisition first = acquire(busy, request, null, LeaseContext.empty());
+		this.store.last("acquire 1").granted(100, 30_000);
+		Thread thread = new Thread();
+		PendingAcquisition interrupted = acquire(busy, request, thread, LeaseContext.empty());
+		interrupted.result().whenComplete((lease, error) -> ((LockLease) first.result().join()).releaseAsync());
+		interrupted.interrupt(new InterruptedException());
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+		PendingAcquisition again = acquire(busy, request, thread, LeaseContext.empty());
+		assertThat(again.result()).isNotDone();
+		List.copyOf(queued).forEach(Runnable::run);
+		assertThat(this.store.sent()).containsExactly("acquire 3");
+	}
+
+	@Test
+	void nothingIsPassedOnWhileTheEngineShutsDown() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		this.engine.shutDown(Duration.ofSeconds(1));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void nothingIsLeft() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.release();
+		second.join().releaseAsync();
+		this.store.last("release 1").released(true);
+		assertThat(isIdle()).isTrue();
+		this.store.sent();
+		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void noFenceIsGivenTwice() {
+		Duration time = Duration.ofMillis(5);
+		assertThat(new HandOverLimits(HandOverLimits.STRIDE - 1, time).maxCount()).isEqualTo(63);
+		assertThatIllegalArgumentException().isThrownBy(() -> new HandOverLimits(HandOverLimits.STRIDE, time))
+			.withMessageContaining("from 0 to 63: 64");
+		assertThatIllegalArgumentException().isThrownBy(() -> new HandOverLimits(-1, time));
+	}
+
+	@Test
+	void whoLooksSeesWhoHasItNow() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.release();
+		assertThat(renewer().holds()).singleElement()
+			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fencingToken()));
+	}
+
+}

@@ -1,0 +1,296 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostEvent;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * That each loss of a lease is told, once, and what is told of it.
+ */
+class LossEventTests extends ScriptedEngine {
+
+	private static final String ANOTHER = "the store says that it has another owner, or none";
+
+	private static final String TOO_LONG = "the work took longer than the lease time of 30000 ms";
+
+	private final List<LeaseLostEvent> events = new ArrayList<>();
+
+	@BeforeEach
+	void listen() {
+		this.engine.onLost(this.events::add);
+	}
+
+	@Test
+	void aLossIsToldWithKeyNameTimeAndReason() {
+		LockLease lease = granted(REQUEST.name("stock"), 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(10), ANOTHER));
+		lease.releaseAsync();
+		assertThat(this.events).hasSize(1);
+	}
+
+	@Test
+	void theLossOfPermitsIsToldWithTheirNumber() {
+		CompletableFuture<PermitLease> answer = this.semaphores
+			.acquireAsync(SemaphoreRequest.of("k", 5).permits(3).name("geocoder"));
+		this.store.last("acquire 1").granted(0, 30_000);
+		assertThat(answer).isCompleted();
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", "geocoder", 3, Duration.ofSeconds(10), ANOTHER));
+	}
+
+	@Test
+	void aLeaseThatWasNotRenewedInTimeWasHeldUntilItsEndAndNotUntilThatWasSeen() {
+		granted(REQUEST, 10);
+		// The whole process stands still.
+		this.store.pause(60_000);
+		this.store.elapse(1);
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), "it was not renewed in time"));
+	}
+
+	@Test
+	void theEndOfMaxHoldIsALoss() {
+		granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
+		this.store.elapse(30_000);
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698),
+					"it was held for longer than its maxHold"));
+	}
+
+	@Test
+	void aForcedReleaseIsALossAlsoOfALeaseWithoutRenewal() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
+		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
+		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
+		this.store.answerAtOnce("release 1", (command) -> command.released(false));
+		assertThat(this.service.forceRelease("k")).isTrue();
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ZERO, "it was released by force"));
+		this.store.elapse(40_000);
+		lease.release();
+		assertThat(this.events).as("told again, at its late release").hasSize(1);
+	}
+
+	@Test
+	void whatAShutDownEndsIsLost() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
+		this.engine.shutDown(Duration.ofSeconds(2));
+		this.store.elapse(2000);
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofSeconds(2),
+					"this instance shut down before it was released"));
+		this.store.elapse(40_000);
+		lease.releaseAsync();
+		assertThat(this.events).hasSize(1);
+	}
+
+	@Test
+	void aLeaseWithoutRenewalThatRunsOutIsLostOnlyIfItIsReleasedAfterwards() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
+		this.store.elapse(40_000);
+		assertThat(this.events).isEmpty();
+		lease.releaseAsync();
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), TOO_LONG));
+		lease.releaseAsync();
+		assertThat(this.events).hasSize(1);
+	}
+
+	@Test
+	void theSameIfItsEndWasNotNoticedBefore() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
+		this.store.pause(40_000);
+		lease.releaseAsync();
+		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(TOO_LONG);
+	}
+
+	@Test
+	void nestedLeasesAreLostTogether() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.name("outer")));
+		LockLease inner = this.service.acquire(REQUEST.name("inner"));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		inner.releaseAsync();
+		outer.releaseAsync();
+		assertThat(this.events).extracting(LeaseLostEvent::name).containsExactly("outer");
+	}
+
+	@Test
+	void ofSeveralKeysEachIsToldByItself() {
+		this.store.parts.put("b", 1);
+		CompletableFuture<LockLease> both = this.service
+			.acquireAsync(LockRequest.ofAll(List.of("a", "b")).name("transfer"));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		both.join().releaseAsync();
+		assertThat(this.events).extracting(LeaseLostEvent::key).containsExactly("a");
+		assertThat(this.events).extracting(LeaseLostEvent::name).containsExactly("transfer");
+	}
+
+	@Test
+	void whatIsReleasedInTimeIsNotLost() {
+		granted(REQUEST, 10).releaseAsync();
+		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofMinutes(1)));
+		this.store.last("acquire 2").granted(20, 30_000);
+		kept.join().releaseAsync();
+		this.store.elapse(100_000);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void whatTheReleaseDoesNotFindIsLost() {
+		LockLease lease = granted(REQUEST.name("stock"), 10);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("lost"));
+		this.store.elapse(2000);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(2), ANOTHER));
+		assertThat(lost).containsExactly("lost");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+	}
+
+	@Test
+	void whoAsksForItBeforeTheReleaseIsToldOfALossThatIsKnownAlready() {
+		List<Runnable> callbacks = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
+		PendingAcquisition granted = acquire(busy, ResolvedRequest.of(REQUEST, settings()), null, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		LockLease lease = (LockLease) granted.result().join();
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("before"));
+		lease.releaseAsync();
+		lease.onLost(() -> lost.add("after"));
+		// They may add others.
+		for (int i = 0; i < callbacks.size(); i++) {
+			callbacks.get(i).run();
+		}
+		assertThat(lost).containsExactly("before");
+	}
+
+	@Test
+	void whatTheRetentionDoesNotFindIsLost() {
+		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 10);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.last("retain 1").retained(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(ANOTHER);
+	}
+
+	@Test
+	void whatACopyOfTheReleaseDoesNotFindMayHaveBeenReleasedByIt() {
+		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).releaseAsync();
+		this.store.last("release 1").releasedOrRepeated();
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(20)));
+		this.store.last("acquire 2").granted(20, 30_000);
+		result = kept.join().releaseAsync();
+		this.store.last("retain 2").releasedOrRepeated();
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void whatTheReleaseDoesNotFindAfterItsTimeMayHaveBeenThereUntilThen() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
+		this.store.elapse(29_500);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.elapse(198);
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void theReleaseOfANestedLeaseTellsNothingAndThatOfTheLastOneDoes() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.name("outer")));
+		LockLease inner = this.service.acquire(REQUEST.name("inner"));
+		List<String> lost = new ArrayList<>();
+		outer.onLost(() -> lost.add("outer"));
+		inner.onLost(() -> lost.add("inner"));
+		assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
+		CompletableFuture<ReleaseResult> result = outer.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(lost).containsExactly("outer");
+	}
+
+	@Test
+	void ofSeveralKeysOneThatIsNotFoundIsTheLossOfAll() {
+		CompletableFuture<LockLease> both = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		List<String> lost = new ArrayList<>();
+		both.join().onLost(() -> lost.add("both"));
+		CompletableFuture<ReleaseResult> result = both.join().releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.last("release 2").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.events).extracting(LeaseLostEvent::key).containsExactly("b");
+		assertThat(lost).containsExactly("both");
+	}
+
+	@Test
+	void whatWasNotUsedIsNoLossIfItsReleaseDoesNotFindIt() {
+		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).discardAsync();
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void aListenerThatThrowsDoesNoHarm() {
+		this.engine.onLost((event) -> {
+			this.events.add(event);
+			throw new IllegalStateException("A listener's own trouble");
+		});
+		LockLease lease = granted(REQUEST, 10);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("lost"));
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.store.elapse(10_000);
+		this.store.sent();
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).hasSize(1);
+		assertThat(lost).containsExactly("lost");
+		assertThat(this.store.sent()).as("the next one").containsExactly("acquire 2");
+	}
+
+	@Test
+	void theListenerThatWasNamedLastIsTold() {
+		List<LeaseLostEvent> others = new ArrayList<>();
+		granted(REQUEST, 10);
+		this.engine.onLost(others::add);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).isEmpty();
+		assertThat(others).hasSize(1);
+	}
+
+}

@@ -1,0 +1,257 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * What those who wait for several keys are told of losses and of the store's trouble.
+ */
+class MultiKeyTroubleTests extends ScriptedEngine {
+
+	private static final LockRequest BOTH = LockRequest.ofAll(List.of("a", "b"))
+		.waitTime(Duration.ofSeconds(20))
+		.leaseTime(Duration.ofSeconds(30));
+
+	@Test
+	void whoLosesOneKeyDoesNotWaitForTheOther() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(10_000);
+		this.store.sent();
+		this.store.last("renew 1").renewed(false);
+		lost(answer);
+		assertThat(this.store.sent()).contains("release 1", "release 2");
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void aKeyThatIsFoundLostByTheLastRenewalIsLost() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		this.store.last("renew 1 for 30000 2 for 30000").renewed(false, true);
+		lost(answer);
+		assertThat(this.store.sent()).contains("release 1", "release 2");
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void aKeyWhoseTimeWasOverBeforeAnybodySawItIsLost() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH);
+		this.store.last("acquire 1").granted(10, 30_000);
+		// The whole process stood still.
+		this.store.pause(29_698);
+		this.store.last("acquire 2").granted(20, 60_000);
+		lost(answer);
+	}
+
+	@Test
+	void aThreadThatLostWhatItHoldsIsToldSoAtThatKey() {
+		LockLease own = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.only("b")));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		this.store.sent();
+		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(BOTH))
+			.withMessageContaining("Lock 'b' was not acquired again");
+		assertThat(this.store.sent()).containsExactly("acquire 2", "release 2");
+		own.releaseAsync();
+	}
+
+	@Test
+	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
+		Thread thread = new Thread();
+		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
+		PendingAcquisition first = acquire(this.engine, requests, thread, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
+		// As soon as it can know of it.
+		first.result()
+			.whenComplete(
+					(lease, error) -> second.complete(acquire(this.engine, requests, thread, LeaseContext.empty())));
+		this.store.elapse(20_000);
+		assertThat(this.store.sent()).contains("release 1", "acquire 3");
+		this.store.last("acquire 3").granted(20, 30_000);
+		this.store.last("acquire 4").granted(30, 30_000);
+		assertThat(fences(second.join())).containsExactly(20L, 30L);
+	}
+
+	@Test
+	void whoGaveUpDoesNotEnterWhatWasJustGrantedEither() {
+		List<Runnable> queued = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
+		Thread thread = new Thread();
+		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
+		PendingAcquisition first = acquire(busy, requests, thread, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		first.interrupt(null);
+		PendingAcquisition second = acquire(busy, requests, thread, LeaseContext.empty());
+		// It waits here for what is about to be given back.
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		runAll(queued);
+		assertThat(this.store.sent()).containsExactly("release 1 next 2");
+		assertThat(second.result()).isNotDone();
+	}
+
+	@Test
+	void whoGaveUpAsTheNextKeyWasAskedForDoesNotEnterWhatIsGrantedThen() {
+		List<Runnable> queued = new ArrayList<>();
+		List<LeaseEngine> engines = new ArrayList<>();
+		List<PendingAcquisition> asked = new ArrayList<>();
+		Thread thread = new Thread();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
+			queued.add(action);
+			// As soon as it can know of it.
+			if (asked.size() == 1 && asked.get(0).result().isDone()) {
+				asked.add(acquire(engines.get(0), ResolvedRequest.of(REQUEST.only("b"), settings()), thread,
+						LeaseContext.empty()));
+			}
+		}, () -> ID, () -> 1.0);
+		engines.add(busy);
+		asked.add(acquire(busy, ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty()));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
+		this.store.whileSending = (line) -> {
+			if (line.equals("acquire 2")) {
+				asked.get(0).interrupt(null);
+			}
+		};
+		runAll(queued);
+		assertThat(asked.get(1).result()).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1", "release 2 next 3");
+	}
+
+	@Test
+	void whoLosesWhatItHasJustBeforeTheNextKeyIsAskedForDoesNotAskForIt() {
+		List<Runnable> queued = new ArrayList<>();
+		AtomicBoolean atOnce = new AtomicBoolean();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
+			if (atOnce.get()) {
+				action.run();
+			}
+			else {
+				queued.add(action);
+			}
+		}, () -> ID, () -> 1.0);
+		PendingAcquisition acquisition = acquire(busy, ResolvedRequest.of(BOTH, settings()), new Thread(),
+				LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		this.store.sent();
+		atOnce.set(true);
+		runAll(queued);
+		assertThat(acquisition.result()).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(isIdle(busy)).isTrue();
+	}
+
+	@Test
+	void whoLostWhatItHasDoesNotEnterWhatWasJustGranted() {
+		List<Runnable> queued = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
+		Thread thread = new Thread();
+		PendingAcquisition first = acquire(busy, ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		runAll(queued);
+		this.store.elapse(10_000);
+		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
+		first.result()
+			.whenComplete((lease, error) -> second.complete(
+					acquire(busy, ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+		this.store.last("renew 1").renewed(false);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		runAll(queued);
+		assertThat(this.store.sent()).contains("release 2 next 3");
+		assertThat(second.join().result()).isNotDone();
+	}
+
+	@Test
+	void aSlowStoreIsNotMistakenForOthersWhoHoldOneOfTheKeys() {
+		LockRequest once = BOTH.waitTime(Duration.ZERO);
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
+		this.store.elapse(800);
+		this.store.last("acquire 1 at once").granted(10, 30_000);
+		this.store.elapse(200);
+		trouble(answer);
+		answer = this.service.tryAcquireAsync(BOTH.waitTime(Duration.ofMillis(400)));
+		this.store.elapse(250);
+		this.store.last("acquire 3").granted(10, 30_000);
+		this.store.elapse(150);
+		trouble(answer);
+	}
+
+	@Test
+	void whoHadToWaitForOthersHasWaitedForThem() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(BOTH);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(19_900);
+		this.store.last("acquire 1").granted(20, 30_000);
+		this.store.elapse(100);
+		assertThat(answer).as("others in another instance").isCompletedWithValue(Optional.empty());
+		this.store.last("release 1").released(true);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST.only("a"));
+		this.store.last("acquire 3").granted(30, 30_000);
+		answer = this.service.tryAcquireAsync(BOTH);
+		this.store.elapse(9900);
+		other.join().releaseAsync();
+		this.store.elapse(9900);
+		this.store.last("acquire 4").granted(40, 30_000);
+		this.store.elapse(200);
+		assertThat(answer).as("others here").isCompletedWithValue(Optional.empty());
+	}
+
+	@Test
+	void anErrorWhenTheLastKeyIsThereGivesBackAll() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.whileAskedForAPart = ScriptedStore::fail;
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(answer).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 1", "release 2");
+		assertThat(isIdle()).isTrue();
+	}
+
+	private static void runAll(List<Runnable> actions) {
+		while (!actions.isEmpty()) {
+			actions.remove(0).run();
+		}
+	}
+
+	private static List<Long> fences(PendingAcquisition acquisition) {
+		LockLease lease = (LockLease) acquisition.result().join();
+		return List.of(lease.fencingToken("a"), lease.fencingToken("b"));
+	}
+
+	private static void trouble(CompletableFuture<?> answer) {
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("Lock 'b' was not acquired")
+			.withMessageContaining("did not answer");
+	}
+
+	private static void lost(CompletableFuture<LockLease> answer) {
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseLostException.class)
+			.withMessageContaining(
+					"The lease of lock 'a' (fence 10) was lost while other keys of the same request were waited for");
+	}
+
+}

@@ -1,0 +1,201 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.InstanceReport.Entry;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.InstanceStore.Asked;
+import io.holdfast.engine.store.Resource.Kind;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The rules of which waiters for permits contend in the store, and which only wait within
+ * their instance.
+ */
+class PermitContentionTests extends ScriptedPermits {
+
+	@Test
+	void asManyContendAsCouldBeGrantedTogether() {
+		ask(LIMIT + 2, ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void oneWaiterContendsAlthoughAllIsHeldHereAsALimitMayBeRaised() {
+		all(ONE);
+		ask(2, ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire 5");
+	}
+
+	@Test
+	void whoGivesUpBeforeTheFirstAnswerLeavesItsPlaceToTheNext() {
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		// A failure ends the request at the place, and no other one.
+		this.store.last("acquire 4").fail(false);
+		assertThat(waiting.get(1)).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(waiting.get(2)).isCompleted();
+	}
+
+	@Test
+	void whoGivesUpInTheStoresQueueLeavesItsPlaceThereToTheNext() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(1)).isCompleted();
+		assertThat(waiting.get(2)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 6");
+		waiting.get(2).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 6");
+		waiting.get(1).join().releaseAsync();
+		held.forEach(PermitLease::releaseAsync);
+		assertThat(this.store.sent()).containsExactly("release 4", "release 1", "release 2", "release 3");
+	}
+
+	@Test
+	void whoHasThePlaceOfAnotherIsToldOfByTheNumberThatThePlaceHasInTheStore() {
+		this.store.answerAtOnce("ask", (question) -> question.done(new Asked(List.of(), List.of())));
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
+		this.store.last("acquire 4").busy(30_000, 15);
+		waiting.get(0).cancel(false);
+		TokenState place = TokenState.of(ID + ":4", Kind.SEMAPHORE, 1, 0);
+		FleetReport report = Fleet.of(this.engine).reports("k");
+		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
+		assertThat(report.inside(new Standing(SEMAPHORE, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place))))
+			.extracting(Entry::number)
+			.containsExactly(6L);
+	}
+
+	@Test
+	void thePlaceOfOneWhoseWaitIsOverIsAskedForFurther() {
+		all(ONE);
+		CompletableFuture<PermitLease> first = ask(ONE.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<PermitLease> second = ask(ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		this.store.elapse(2499);
+		assertThat(first).isCompletedExceptionally();
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.elapse(7500);
+		assertThat(second).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 4");
+	}
+
+	@Test
+	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
+		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
+		ask(ONE.permits(2));
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + ResourceQueue.MAX_PLACES + 1));
+	}
+
+	@Test
+	void whoGivesUpSomethingElseMakesNoRoomForAnother() {
+		all(ONE);
+		ask(ONE);
+		CompletableFuture<PermitLease> other = ask(ONE.autoRenew(false));
+		ask(ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
+		other.cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 5");
+	}
+
+	@Test
+	void whatIsLostHereMakesRoomForAnother() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		renewer().renewNow(renewer().holds().subList(0, 2), 30_000);
+		this.store.last("renew").renewed(false, false);
+		assertThat(this.store.sent()).contains("acquire 5");
+	}
+
+	@Test
+	void whoAsksForSomethingElseHasItsOwnPlaceInTheStore() {
+		all(ONE);
+		ask(ONE);
+		ask(ONE.permits(2));
+		ask(ONE.autoRenew(false));
+		ask(ONE.leaseTime(Duration.ofSeconds(20)));
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5", "acquire 6", "acquire 7");
+	}
+
+	@Test
+	void whatIsNotRenewedIsNotPassedOnSoItsWaitersContendAsTheyCome() {
+		ask(LIMIT + 2, ONE.autoRenew(false));
+		assertThat(this.store.sent()).hasSize(LIMIT + 2);
+	}
+
+	@Test
+	void anUnfairRequestAsksAtOnceAlthoughOthersWaitHere() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		ask(2, ONE.fair(false));
+		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
+		assertThat(this.store.sent()).containsExactly("acquire 6", "acquire 7", "acquire 8 at once");
+	}
+
+	@Test
+	void unfairRequestsTakeNoPlaceOfThoseThatWaitHere() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
+		ask(2, ONE.fair(false));
+		this.store.sent();
+		held.get(0).release();
+		assertThat(waiting.get(0)).isCompleted();
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(1)).as("at the place of the first").isCompleted();
+	}
+
+	@Test
+	void noUnfairRequestIsHandedAPermit() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		List<PermitLease> held = all(unfair);
+		List<CompletableFuture<PermitLease>> waiting = ask(2, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
+		held.get(0).releaseAsync();
+		assertThat(waiting).noneMatch(CompletableFuture::isDone);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void anAttemptWithoutWaitingDoesNotPassThoseThatWaitHere() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		assertThat(this.semaphores.tryAcquireAsync(ONE.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+}

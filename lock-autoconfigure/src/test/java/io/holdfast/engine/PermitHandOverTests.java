@@ -1,0 +1,268 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The rules of passing permits on within an instance, without the store.
+ */
+class PermitHandOverTests extends ScriptedPermits {
+
+	// Who goes on
+
+	@Test
+	void whoAskedFirstHereGoesOnAndTheNextOneTakesItsPlaceInTheStore() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.last("acquire 4").busy(30_000, 15);
+		assertThat(held.get(1).release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting.get(0).join().isHeld()).isTrue();
+		assertThat(held.get(2).release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting.get(1).join().isHeld()).isTrue();
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(2).join().isHeld()).isTrue();
+		waiting.get(0).join().releaseAsync();
+		waiting.get(2).join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 2", "release 4");
+	}
+
+	@Test
+	void anAnswerThatComesAfterThePassingOnCountsForWhoHasThePlaceThen() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
+		held.get(0).release();
+		assertThat(waiting.get(0)).isCompleted();
+		assertThat(waiting.get(1)).isNotDone();
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(waiting.get(1)).isCompleted();
+	}
+
+	@Test
+	void whoTakesAPlaceAsksAgainWhenItIsTimeTo() {
+		List<PermitLease> held = all(ONE);
+		ask(2, ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.elapse(4);
+		held.get(0).release();
+		this.store.sent();
+		this.store.elapse(2495);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+	}
+
+	@Test
+	void whatTheStoreGrantsIsForTheFirstHereWhoseverPlaceItWas() {
+		List<CompletableFuture<PermitLease>> answers = ask(LIMIT + 1, ONE);
+		this.store.last("acquire 1").granted(10, 30_000);
+		// Its place is that of the last one from now on, which is behind two others.
+		answers.get(0).join().release();
+		this.store.sent();
+		assertThat(answers.get(1)).isCompleted();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":2", 11, 5000);
+		assertThat(answers.get(2)).isCompleted();
+		assertThat(answers.get(3)).isNotDone();
+		this.store.last("acquire 3").granted(12, 30_000);
+		assertThat(answers.get(3)).isCompleted();
+	}
+
+	@Test
+	void thePlaceOfTheOnlyOneIsGivenBackWhenItGoesOn() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> waiting = ask(ONE);
+		held.get(0).release();
+		assertThat(waiting.join().isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 4", "release 4");
+		this.store.last("acquire 4").granted(20, 30_000);
+		this.store.last("release 4").released(true);
+		waiting.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void thePlaceOfSomethingElseIsNotTaken() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> first = ask(ONE);
+		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
+		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
+		this.store.sent();
+		held.get(0).release();
+		assertThat(first).isCompleted();
+		String last = " next " + (LIMIT + ResourceQueue.MAX_PLACES + 1);
+		assertThat(this.store.sent()).containsExactly("release 4" + last);
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(behind).isNotDone();
+	}
+
+	@Test
+	void noWaiterIsPassedByWhoAskedLater() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> big = ask(ONE.permits(2));
+		CompletableFuture<PermitLease> small = ask(ONE);
+		this.store.sent();
+		held.get(0).releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(List.of(big, small)).noneMatch(CompletableFuture::isDone);
+	}
+
+	@Test
+	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(COUNT + 2, ONE);
+		held.get(0).release();
+		for (int i = 0; i < COUNT; i++) {
+			waiting.get(i).join().releaseAsync();
+		}
+		assertThat(this.store.sent()).containsExactly("acquire 4", "release 1 next 8");
+		assertThat(waiting.get(COUNT)).isNotDone();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(COUNT)).isCompleted();
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
+		List<PermitLease> held = all(ONE);
+		ask(2, ONE);
+		this.store.elapse(5);
+		held.get(0).releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 5");
+	}
+
+	@Test
+	void theFenceStaysThatOfTheStoreAsThoseOfPermitsHaveNoStride() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(ONE);
+		held.get(0).release();
+		assertThat(((LeaseHandle) next.join()).hold.fence).isEqualTo(11);
+	}
+
+	@Test
+	void theTokenIsRenewedForItsNextHolder() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(ONE);
+		this.store.elapse(4);
+		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
+		held.get(0).release();
+		Duration before = next.join().remaining();
+		this.store.last("renew 1").renewed(true);
+		assertThat(next.join().remaining()).isGreaterThan(before);
+		renewer().renewNow(List.of(((LeaseHandle) next.join()).hold), 30_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(next.join().isHeld()).isFalse();
+	}
+
+	// What is not passed on
+
+	@Test
+	void noWaiterGoesOnWithOtherThanWasAskedFor() {
+		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.autoRenew(false),
+				ONE.leaseTime(Duration.ofSeconds(20)))) {
+			CompletableFuture<PermitLease> answer = ask(ONE);
+			List<String> sent = this.store.sent();
+			String token = sent.get(sent.size() - 1).substring("acquire ".length());
+			this.store.last("acquire " + token).granted(10, 30_000);
+			CompletableFuture<PermitLease> next = ask(other);
+			this.store.sent();
+			answer.join().releaseAsync();
+			assertThat(this.store.sent()).contains("release " + token);
+			next.cancel(false);
+			this.store.sent();
+		}
+	}
+
+	@Test
+	void aPermitOfAnotherLimitIsNotPassedOn() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(
+				SemaphoreRequest.of("k", LIMIT - 1).waitTime(ONE.waitTime()).leaseTime(ONE.leaseTime()));
+		held.get(0).releaseAsync();
+		assertThat(next).isNotDone();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void whatIsNotRenewedIsNotPassedOn() {
+		List<PermitLease> held = all(ONE.autoRenew(false));
+		CompletableFuture<PermitLease> next = ask(ONE);
+		held.get(0).releaseAsync();
+		assertThat(next).isNotDone();
+	}
+
+	@Test
+	void whatKeepsOthersOutIsNotPassedOn() {
+		List<PermitLease> held = all(ONE.minHold(Duration.ofMillis(100)));
+		CompletableFuture<PermitLease> next = ask(ONE);
+		held.get(0).releaseAsync();
+		assertThat(next).isNotDone();
+		assertThat(this.store.sent()).contains("retain 1 for 100");
+	}
+
+	@Test
+	void whatWasLostIsNotPassedOn() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(ONE);
+		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
+		this.store.last("renew 1").renewed(false);
+		held.get(0).releaseAsync();
+		assertThat(next).isNotDone();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void whatFailsToBeRenewedIsNotPassedOn() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(ONE);
+		((LeaseHandle) held.get(0)).hold.renewal.onFailed();
+		held.get(0).releaseAsync();
+		assertThat(next).isNotDone();
+	}
+
+	@Test
+	void nothingIsPassedOnWhileTheEngineShutsDown() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(ONE);
+		this.engine.shutDown(Duration.ofSeconds(1));
+		held.get(0).releaseAsync();
+		assertThat(next).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void whoHasGivenUpIsPassedOver() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		waiting.get(1).cancel(false);
+		held.get(0).release();
+		assertThat(waiting.get(0)).isCompleted();
+		held.get(1).release();
+		assertThat(waiting.get(2)).isCompleted();
+	}
+
+	@Test
+	void nothingIsLeft() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
+		held.forEach(PermitLease::releaseAsync);
+		waiting.forEach((lease) -> lease.join().releaseAsync());
+		for (int number = 1; number <= 4; number++) {
+			this.store.last("release " + number).released(true);
+		}
+		assertThat(isIdle()).isTrue();
+		this.store.sent();
+		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+}

@@ -1,0 +1,277 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of a semaphore's queue: who asks the store, and when.
+ */
+class PermitRulesTests extends ScriptedEngine {
+
+	private static final SemaphoreRequest WAITING = SemaphoreRequest.of("k", 3).waitTime(Duration.ofSeconds(10));
+
+	private static final SemaphoreRequest ONCE = WAITING.waitTime(Duration.ZERO);
+
+	private static final int MANY = ResourceQueue.MAX_PLACES;
+
+	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
+
+	@Test
+	void waitersContendAsTheyComeSoThatTheStoreHasTheirOrder() {
+		acquire(WAITING.permits(3), 2);
+		acquire(WAITING, 3);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3", "acquire 4", "acquire 5");
+	}
+
+	@Test
+	void onlySoManyContendAndTheOthersFollowInTheirOrder() {
+		acquire(WAITING, MANY + 3);
+		assertThat(this.store.sent()).hasSize(MANY).endsWith("acquire " + MANY);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 1));
+		this.store.last("acquire 3").granted(11, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 2));
+	}
+
+	@Test
+	void aReleaseBringsInNoWaiterIfThatManyContend() {
+		List<CompletableFuture<PermitLease>> first = acquire(WAITING, 1);
+		this.store.last("acquire 1").granted(10, 30_000);
+		acquire(WAITING, MANY + 1);
+		this.store.sent();
+		first.get(0).join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void whatIsHeldHereDoesNotKeepOthersFromAsking() {
+		acquire(WAITING.permits(3), 1);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.semaphores.tryAcquireAsync(ONCE);
+		acquire(WAITING, 1);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 at once", "acquire 3");
+	}
+
+	@Test
+	void anUnfairRequestPassesThoseThatWaitHere() {
+		List<CompletableFuture<PermitLease>> first = acquire(WAITING, MANY + 2);
+		this.store.sent();
+		first.get(0).cancel(false);
+		first.get(MANY).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 1 next " + (MANY + 1),
+				"release " + (MANY + 1) + " next " + (MANY + 2));
+		acquire(WAITING, 1);
+		this.semaphores.tryAcquireAsync(ONCE.fair(false));
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 4) + " at once");
+	}
+
+	@Test
+	void anAttemptWithoutWaitingDoesNotPassThoseThatWaitHere() {
+		acquire(WAITING, MANY + 1);
+		this.store.sent();
+		assertThat(this.semaphores.tryAcquireAsync(ONCE)).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void everyWayOutOfContendingLetsTheNextAsk() {
+		List<CompletableFuture<PermitLease>> waiting = acquire(WAITING, MANY + 3);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		this.store.last("acquire 2").fail(false);
+		this.store.last("acquire 3").rejected(2);
+		assertThat(this.store.sent()).containsExactly("release 1 next " + (MANY + 1), "release 2 next " + (MANY + 2),
+				"acquire " + (MANY + 3));
+	}
+
+	/** One of three is held, one waits in the store, one has asked behind it. */
+	private PermitLease heldAndWaitedFor() {
+		List<CompletableFuture<PermitLease>> first = acquire(WAITING, 1);
+		this.store.last("acquire 1").granted(10, 30_000);
+		acquire(WAITING, 1);
+		this.store.last("acquire 2").busy(30_000, 10);
+		acquire(WAITING, 1);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+		return first.get(0).join();
+	}
+
+	@Test
+	void whoComesWhileTheLastOneHereHasNoAnswerComesInWithARelease() {
+		PermitLease held = heldAndWaitedFor();
+		List<CompletableFuture<PermitLease>> next = acquire(WAITING, 2);
+		assertThat(this.store.sent()).isEmpty();
+		held.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1 next 4");
+		this.store.last("release 1").busy(30_000, 10);
+		assertThat(this.store.sent()).containsExactly("acquire 5");
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 11, 5000);
+		assertThat(next.get(0)).isCompleted();
+	}
+
+	@Test
+	void noLongerThanForThatAnswer() {
+		PermitLease held = heldAndWaitedFor();
+		acquire(WAITING, 2);
+		this.store.last("acquire 3").busy(30_000, 10);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
+		acquire(WAITING, 1);
+		this.store.last("acquire 4").busy(30_000, 10);
+		assertThat(this.store.sent()).isEmpty();
+		held.releaseAsync();
+		acquire(WAITING, 1);
+		this.store.last("acquire 5").fail(true);
+		assertThat(this.store.sent()).containsExactly("release 1 next 6");
+		this.store.last("release 1").fail(true);
+		assertThat(this.store.sent()).containsExactly("acquire 7");
+	}
+
+	@Test
+	void aContenderThatGivesUpBringsInTheNext() {
+		heldAndWaitedFor();
+		List<CompletableFuture<PermitLease>> waiting = acquire(WAITING, 2);
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.last("acquire 3").fail(false);
+		assertThat(this.store.sent()).containsExactly("release 3 next 5");
+	}
+
+	@Test
+	void whoIsAloneByThenAsksAtOnce() {
+		heldAndWaitedFor();
+		this.store.last("acquire 3").busy(30_000, 10);
+		this.store.elapse(2500);
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 2", "acquire 3");
+		acquire(WAITING, 1);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":2", 11, 5000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 12, 5000);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+	}
+
+	@Test
+	void anUnfairRequestAsksAtOnceAlthoughOthersWait() {
+		heldAndWaitedFor();
+		acquire(WAITING.fair(false), 1);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+	}
+
+	@Test
+	void aRequestAboveTheLimitAsksAtOnceAlthoughOthersWait() {
+		acquire(WAITING, MANY + 1);
+		this.store.sent();
+		acquire(WAITING.permits(4), 1);
+		this.semaphores.tryAcquireAsync(ONCE.permits(4));
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 2), "acquire " + (MANY + 3) + " at once");
+	}
+
+	@Test
+	void aRequestAboveTheLimitIsRefusedWithTheLimitThatCounts() {
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
+		this.store.last("acquire 1").rejected(2);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answers.get(0).join()).satisfies((ex) -> {
+			PermitNotAcquiredException cause = (PermitNotAcquiredException) ex.getCause();
+			assertThat(cause.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT);
+			assertThat(cause.getPermits()).isEqualTo(3);
+			assertThat(cause).hasMessageContaining("3 permits of semaphore 'k' (limit 2)");
+		});
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void whoIsTakenOutOfTheQueueAsksWhy() {
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":1", 11, 0);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 1");
+		this.store.last("acquire 1").rejected(2);
+		assertThat(answers.get(0)).isCompletedExceptionally();
+	}
+
+	@Test
+	void aHandOffIsHeldAndRenewed() {
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(2), 1);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":1", 11, 5000);
+		assertThat(answers.get(0).join().permits()).isEqualTo(2);
+		this.store.elapse(1700);
+		assertThat(this.store.sent()).contains("renew 1 for 30000");
+	}
+
+	@Test
+	void aHandOffForAnUnknownTokenIsGivenBack() {
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":77", 11, 5000);
+		assertThat(this.store.sent()).containsExactly("release 77");
+	}
+
+	@Test
+	void whoHasWaitedHereIsNotEndedByOneFailure() {
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING, MANY + 1);
+		String last = "acquire " + (MANY + 1);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last(last).fail(true);
+		assertThat(answers.get(MANY)).isNotDone();
+		this.store.elapse(300);
+		this.store.last(last).granted(20, 30_000);
+		assertThat(answers.get(MANY)).isCompleted();
+	}
+
+	@Test
+	void aSilentStoreIsNotToldAsNotEnoughFreePermits() {
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.waitTime(Duration.ofSeconds(1)), MANY + 1);
+		this.store.elapse(1100);
+		for (CompletableFuture<PermitLease> answer : answers) {
+			assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+				.withCauseInstanceOf(LeaseStoreException.class);
+		}
+	}
+
+	@Test
+	void permitsOfOneThreadAreNotNested() {
+		this.store.answering("acquire 1 at once", 10, () -> this.semaphores.acquire(SemaphoreRequest.of("k", 3)));
+		this.store.answering("acquire 2 at once", 11, () -> this.semaphores.acquire(SemaphoreRequest.of("k", 3)));
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "acquire 2 at once");
+	}
+
+	@Test
+	void permitsThatWereLostAreToldSoAtTheirRelease() {
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING, 1);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		PermitLease lease = answers.get(0).join();
+		assertThat(lease.isHeld()).isFalse();
+		CompletableFuture<ReleaseResult> released = lease.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(isIdle()).isTrue();
+	}
+
+	private List<CompletableFuture<PermitLease>> acquire(SemaphoreRequest request, int times) {
+		List<CompletableFuture<PermitLease>> answers = new ArrayList<>();
+		for (int i = 0; i < times; i++) {
+			answers.add(this.semaphores.acquireAsync(request));
+		}
+		return answers;
+	}
+
+}

@@ -1,0 +1,205 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException.Reason;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of a lock's queue over its modes: what a thread may hold beside what, and who
+ * waits for whom.
+ */
+class ReadWriteRulesTests extends ScriptedEngine {
+
+	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
+
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
+
+	@Test
+	void readersContendAsTheyComeAndOneExclusiveRequestBesideThem() {
+		this.service.acquireAsync(READ);
+		this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+	}
+
+	@Test
+	void aThreadThatReadsGetsANestedLeaseToRead() {
+		LockLease outer = granted(READ, "acquire 1", 10);
+		LockLease inner = this.service.acquire(READ);
+		assertThat(inner.fencingToken()).isEqualTo(10);
+		inner.releaseAsync();
+		assertThat(outer.isHeld()).isTrue();
+		outer.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void aThreadThatWritesGetsANestedLeaseToWrite() {
+		granted(WRITE, "acquire 1", 10);
+		this.service.acquire(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void anExclusiveHolderThatReadsGetsANestedLease() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		LockLease read = this.service.acquire(READ);
+		assertThat(read.fencingToken()).isEqualTo(10);
+		write.releaseAsync();
+		assertThat(read.isHeld()).isTrue();
+		// As an exclusive holder, still.
+		this.service.acquire(WRITE).releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		read.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(true);
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void anExclusiveHolderMayReadThoughOthersWaitAndDuringAShutDown() {
+		granted(WRITE, "acquire 1", 10);
+		this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		this.store.sent();
+		this.service.acquire(READ);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		this.service.acquire(READ);
+		assertThat(this.store.sent()).doesNotContain("acquire 4", "acquire 5");
+	}
+
+	@Test
+	void aReaderThatDoesNotWaitIsRefusedBesideAnExclusiveHolderOfItsInstance() {
+		granted(WRITE, "acquire 1", 10);
+		assertThat(this.service.tryAcquireAsync(READ.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void oneRequestForTheKeyExclusivelyContendsAtATime() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).isEmpty();
+		first.join().releaseAsync();
+		// Once the second contends, the reader stands behind it.
+		assertThat(this.store.sent()).containsExactly("release 1 next 2", "acquire 3");
+	}
+
+	@Test
+	void whoAsksAfterAReaderOfItsInstanceDoesNotPassIt() {
+		LockLease first = granted(WRITE, "acquire 1", 10);
+		this.service.acquireAsync(READ);
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
+		first.releaseAsync();
+		assertThat(writer).isNotDone();
+		assertThat(this.store.sent()).containsExactly("release 1 next 3");
+	}
+
+	@Test
+	void anUpgradeIsRefusedAtOnceInEveryWay() {
+		LockLease read = granted(READ, "acquire 1", 10);
+		refused(() -> this.service.acquire(WRITE));
+		refused(() -> this.service.tryAcquire(WRITE));
+		refused(() -> this.service.tryAcquire(WRITE.waitTime(Duration.ZERO)));
+		refused(() -> this.service.asReadWriteLock("k").writeLock().lock());
+		assertThat(this.service.asReadWriteLock("k").writeLock().tryLock()).isFalse();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		assertThat(read.isHeld()).isTrue();
+		// A stranger waits like others.
+		CompletableFuture<LockLease> stranger = this.service.acquireAsync(WRITE);
+		assertThat(stranger).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 7");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "EXCLUSIVE, EXCLUSIVE", "EXCLUSIVE, READ", "READ, EXCLUSIVE" })
+	void aRequestThatIsNotReentrantDoesNotWaitForItsOwnThread(LockMode held, LockMode requested) {
+		LockLease own = granted(REQUEST.mode(held), "acquire 1", 10);
+		LockRequest request = REQUEST.mode(requested).reentrant(false);
+		refused(() -> this.service.acquire(request));
+		refused(() -> this.service.tryAcquire(request));
+		refused(() -> this.service.asLock(request).lock());
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		assertThat(own.isHeld()).isTrue();
+		// No thread is behind an asynchronous request.
+		assertThat(this.service.acquireAsync(request)).isNotDone();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void aRequestThatIsNotReentrantAndDoesNotWaitFindsTheKeyHeldByItsOwnThread(LockMode requested) {
+		granted(WRITE, "acquire 1", 10);
+		LockRequest once = REQUEST.mode(requested).reentrant(false).waitTime(Duration.ZERO);
+		assertThat(this.service.tryAcquire(once)).isEmpty();
+		assertThat(this.service.asLock(once).tryLock()).isFalse();
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.service.acquire(once))
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aReaderThatIsNotReentrantGetsALeaseOfItsOwnBesideThatOfItsThread() {
+		LockLease first = granted(READ, "acquire 1", 10);
+		LockLease second = granted(READ.reentrant(false), "acquire 2", 20);
+		first.releaseAsync();
+		assertThat(second.isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
+	}
+
+	@Test
+	void aRequestThatIsNotReentrantDoesNotMindALossOfItsThread() {
+		LockLease lost = granted(WRITE, "acquire 1", 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(lost.isHeld()).isFalse();
+		granted(WRITE.reentrant(false), "acquire 2", 20);
+	}
+
+	@Test
+	void aThreadWhoseReadLeaseWasLostIsToldSo() {
+		LockLease read = granted(READ, "acquire 1", 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(read.isHeld()).isFalse();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(READ));
+		read.releaseAsync();
+		granted(READ, "acquire 3", 20);
+	}
+
+	@Test
+	void aReaderOfAnotherThreadIsNoReasonToRefuseAWriter() {
+		this.service.acquireAsync(READ);
+		this.store.last("acquire 1").granted(10, 30_000);
+		granted(WRITE, "acquire 2", 20);
+	}
+
+	private LockLease granted(LockRequest request, String command, long fence) {
+		return this.store.answering(command, fence, () -> this.service.acquire(request));
+	}
+
+	private static void refused(ThrowingCallable call) {
+		Consumer<LockNotAcquiredException> reason = (ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED);
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call).satisfies(reason);
+	}
+
+}

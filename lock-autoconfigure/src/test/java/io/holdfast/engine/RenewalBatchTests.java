@@ -1,0 +1,167 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.Test;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How many leases are renewed by one command.
+ */
+class RenewalBatchTests extends ScriptedEngine {
+
+	private static final int BATCH = 430;
+
+	private static final Duration LEASE = Duration.ofSeconds(30);
+
+	private void hold(int count) {
+		for (int i = 0; i < count; i++) {
+			int number = this.store.asked.size() + 1;
+			this.service.acquireAsync(LockRequest.of("k" + number).leaseTime(LEASE));
+			this.store.last("acquire " + number).granted(100, LEASE.toMillis());
+		}
+	}
+
+	private List<Integer> renewed() {
+		return this.store.sent()
+			.stream()
+			.filter((line) -> line.startsWith("renew"))
+			.map((line) -> line.split(" for ").length - 1)
+			.toList();
+	}
+
+	@Test
+	void whatIsDueTogetherGoesInAsFewCommandsAsItNeeds() {
+		hold(2 * BATCH + 10);
+		this.store.elapse(LEASE.toMillis() / 3);
+		assertThat(renewed()).containsExactly(BATCH, BATCH, 10);
+	}
+
+	@Test
+	void whatIsDueSoonFillsTheCommandAndTheRestHasTime() {
+		hold(1);
+		this.store.elapse(20);
+		hold(BATCH + 5);
+		this.store.elapse(LEASE.toMillis() / 3 - 20);
+		assertThat(renewed()).containsExactly(BATCH);
+		this.store.elapse(19);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(6);
+	}
+
+	@Test
+	void whatIsDueLaterIsRenewedAtItsTime() {
+		for (int i = 0; i < 20; i++) {
+			hold(1);
+			this.store.elapse(101);
+		}
+		this.store.sent();
+		long first = LEASE.toMillis() / 3 - 20 * 101;
+		this.store.elapse(first - 1);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+		for (int i = 1; i < 20; i++) {
+			this.store.elapse(100);
+			assertThat(renewed()).isEmpty();
+			this.store.elapse(1);
+			assertThat(renewed()).containsExactly(1);
+		}
+	}
+
+	@Test
+	void whatIsNotRenewedFillsNoCommand() {
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3 - 950);
+		Duration lease = Duration.ofSeconds(1);
+		this.service.acquireAsync(LockRequest.of("other").leaseTime(lease).autoRenew(false));
+		this.store.last("acquire 2").granted(200, lease.toMillis());
+		this.store.sent();
+		this.store.elapse(950);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
+	void aShortLeaseDoesNotFillACommandLongBeforeItIsDue() {
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3 - 60);
+		this.service.acquireAsync(LockRequest.of("short").leaseTime(Duration.ofMillis(300)));
+		this.store.last("acquire 2").granted(200, 300);
+		this.store.sent();
+		this.store.elapse(60);
+		assertThat(renewed()).containsExactly(1);
+		this.store.elapse(39);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
+	void whatComesInBetweenAndIsDueBeforeTheOthersIsRenewedAtItsTime() {
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3);
+		assertThat(renewed()).containsExactly(1);
+		this.store.last("renew 1").renewed(true);
+		this.service.acquireAsync(LockRequest.of("short").leaseTime(Duration.ofSeconds(3)));
+		this.store.last("acquire 2").granted(200, 3000);
+		this.store.elapse(999);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
+	void whatEndsWithinAFewMillisecondsEndsAtItsTimeEach() {
+		List<String> ended = new ArrayList<>();
+		for (int millis : new int[] { 1002, 1001, 1000 }) {
+			CompletableFuture<LockLease> lease = this.service
+				.acquireAsync(LockRequest.of("k" + millis).leaseTime(Duration.ofMillis(millis)).autoRenew(false));
+			this.store.last("acquire").granted(100, millis);
+			lease.join().onLost(() -> ended.add("k" + millis));
+		}
+		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)) - 1);
+		assertThat(ended).isEmpty();
+		this.store.elapse(1);
+		assertThat(ended).containsExactly("k1000");
+		this.store.elapse(1);
+		assertThat(ended).containsExactly("k1000", "k1001");
+		this.store.elapse(1);
+		assertThat(ended).containsExactly("k1000", "k1001", "k1002");
+	}
+
+	@Test
+	void aLookForAnAnswerTakesNothingThatIsNotDue() {
+		hold(1);
+		this.store.elapse(5040);
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3 - 5040);
+		this.store.last("renew 1").renewed(true);
+		this.store.sent();
+		// An answer would be late a sixth of the lease later.
+		this.store.elapse(5039);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
+	void whatWasRenewedTogetherIsDueTogetherAgain() {
+		hold(3);
+		for (int i = 0; i < 3; i++) {
+			this.store.elapse(LEASE.toMillis() / 3 - 1);
+			assertThat(renewed()).isEmpty();
+			this.store.elapse(1);
+			assertThat(renewed()).containsExactly(3);
+			this.store.last("renew").renewed(true, true, true);
+		}
+	}
+
+}

@@ -1,0 +1,262 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of renewal and loss.
+ */
+class RenewalRulesTests extends ScriptedEngine {
+
+	@Test
+	void renewalsThatAreDueTogetherAreSentTogether() {
+		granted(REQUEST, 10);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		assertThat(other).isCompleted();
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).hasSize(1).allMatch((line) -> line.contains("1 for") && line.contains("2 for"));
+		this.store.last("renew").renewed(false, true);
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).as("the lost one does not end the other's").hasSize(1);
+	}
+
+	@Test
+	void renewalsInPartsOfTheStoreDoNotMatterToEachOther() {
+		this.store.parts.put("other", 1);
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("renew 1 for 30000", "renew 2 for 30000");
+		this.store.last("renew 2").renewed(true);
+		this.store.elapse(19_900);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(other.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void aFailedRenewalIsRepeatedUntilValidityEndsAndThenTheLeaseIsLostForGood() {
+		LockLease lease = granted(REQUEST, 10);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("lost"));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").fail(true);
+		this.store.elapse(1000);
+		ScriptedStore.Command late = this.store.last("renew 1");
+		this.store.elapse(18_697);
+		assertThat(lease.isHeld()).isTrue();
+		this.store.elapse(1);
+		assertThat(lease.isHeld()).isFalse();
+		late.renewed(true);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(lost).containsExactly("lost");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+	}
+
+	@Test
+	void aRenewalThatIsAnsweredAfterTheEndDoesNotReviveTheLease() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		ScriptedStore.Command renewal = this.store.last("renew 1");
+		// The timers are late, as after a pause of the whole process.
+		this.store.pause(20_000);
+		assertThat(lease.isHeld()).isFalse();
+		renewal.renewed(true);
+		assertThat(lease.isHeld()).isFalse();
+	}
+
+	@Test
+	void aRenewalNeverShortensValidity() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.extend(Duration.ofMillis(100)));
+		this.store.answerNext("renew 1 for 100");
+		byHand.join();
+		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29));
+	}
+
+	@Test
+	void maxHoldEndsTheRenewalOfAHolderThatHangs() {
+		LockLease lease = granted(REQUEST.maxHold(Duration.ofSeconds(15)), 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(true);
+		this.store.sent();
+		this.store.elapse(29_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(lease.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+	}
+
+	@Test
+	void nothingIsSentWhileNothingIsHeld() {
+		LockLease lease = granted(REQUEST, 10);
+		lease.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.sent();
+		this.store.elapse(1_000_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	// Nested leases, which have terms of their own
+
+	private LockLease nested(LockRequest request) {
+		return this.service.acquireAsync(request).join();
+	}
+
+	@Test
+	void aRenewedLeaseInsideOfOneThatIsNotIsRenewedUntilItIsReleased() {
+		LockLease outer = granted(REQUEST.autoRenew(false), 10);
+		this.store.elapse(20_000);
+		this.store.sent();
+		LockLease inner = nested(REQUEST.within(LeaseContext.empty().with(outer)));
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		assertThat(outer.releaseAsync()).isCompletedWithValue(ReleaseResult.RELEASED);
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		assertThat(inner.isHeld()).isTrue();
+		inner.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aLongLeaseInsideOfAShortOneLastsForItsTime() {
+		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		LockLease inner = nested(
+				REQUEST.leaseTime(Duration.ofSeconds(60)).autoRenew(false).within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
+		this.store.last("renew 1").renewed(true);
+		assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(59));
+		outer.releaseAsync();
+		this.store.elapse(59_000);
+		assertThat(inner.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(inner.isHeld()).isFalse();
+	}
+
+	@Test
+	void aLongLeaseInsideOfAShortOneIsRenewedByItsOwnTime() {
+		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)).autoRenew(false));
+		LockLease inner = nested(REQUEST.leaseTime(Duration.ofSeconds(60)).within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(19_000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
+		assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(39));
+	}
+
+	@Test
+	void aShortLeaseInsideOfALongOneDoesNotShortenItsRenewals() {
+		LockLease outer = granted(REQUEST, 10);
+		nested(REQUEST.leaseTime(Duration.ofSeconds(1)).within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+	}
+
+	private LockLease shortLease(LockRequest request) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last("acquire 1").granted(10, 1000);
+		return answer.join();
+	}
+
+	@Test
+	void aLeaseWithoutRenewalEndsByItselfIfTheRenewedOneAroundItIsReleased() {
+		LockLease outer = granted(REQUEST, 10);
+		LockLease inner = nested(REQUEST.autoRenew(false).within(LeaseContext.empty().with(outer)));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(true);
+		this.store.sent();
+		assertThat(outer.releaseAsync()).isCompletedWithValue(ReleaseResult.RELEASED);
+		this.store.elapse(29_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(inner.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(inner.isHeld()).isFalse();
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void whatIsLeftOfARenewedLeaseIsLengthenedForOneThatIsNot() {
+		LockLease outer = granted(REQUEST, 10);
+		this.store.elapse(9000);
+		LockLease inner = nested(REQUEST.autoRenew(false).within(LeaseContext.empty().with(outer)));
+		outer.releaseAsync();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).endsWith("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(29_600);
+		assertThat(inner.isHeld()).isTrue();
+	}
+
+	@Test
+	void maxHoldOfOneDoesNotEndTheRenewalOfTheOther() {
+		LockLease outer = granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
+		LockLease inner = nested(REQUEST.within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		inner.releaseAsync();
+		this.store.elapse(29_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(outer.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(outer.isHeld()).isFalse();
+	}
+
+	@Test
+	void aFailedReleaseIsRepeatedForAsLongAsItWasRenewedByHand() {
+		LockLease lease = granted(REQUEST, 100);
+		this.store.answerAtOnce("renew 1 for 3600000", (command) -> command.renewed(true));
+		lease.extend(Duration.ofHours(1));
+		this.store.answerAtOnce("release 1", (command) -> command.fail(true));
+		lease.releaseAsync();
+		this.store.elapse(1_800_000);
+		this.store.sent();
+		this.store.elapse(60_000);
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void anErrorWhileRenewalsArePutTogetherDoesNotEndThem() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.sent();
+		this.store.whileAskedForAPart = ScriptedStore::fail;
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).first().asString().contains("1 for").contains("2 for");
+		this.store.last("renew").renewed(true, true);
+		this.store.elapse(12_000);
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(other.join().isHeld()).isTrue();
+	}
+
+}

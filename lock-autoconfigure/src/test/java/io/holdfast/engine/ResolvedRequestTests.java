@@ -1,0 +1,88 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.store.HandOverLimits;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What becomes of a request that says something, and of one that does not.
+ */
+class ResolvedRequestTests {
+
+	private static final LockRequest LOCK = LockRequest.of("k");
+
+	private static final LockRequest LOCKS = LockRequest.ofAll(List.of("a", "b"));
+
+	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of("k", 2);
+
+	private static EngineSettings settings(boolean semaphoreFair) {
+		EngineSettings defaults = EngineSettings.defaults();
+		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(),
+				defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), semaphoreFair, defaults.handoffTimeout(),
+				defaults.retryInterval(), defaults.commandTimeout(), defaults.outagePatience(), defaults.maxWaiters(),
+				defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver());
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("A request for permits that does not say whether it is fair is as the settings")
+	void fairBySettings(boolean fair) {
+		EngineSettings settings = settings(fair);
+		assertThat(ResolvedRequest.of(PERMIT, settings).fair()).isEqualTo(fair);
+		// So it stays, whatever else is changed.
+		EngineSettings changed = settings.localHandOver(HandOverLimits.NONE);
+		assertThat(ResolvedRequest.of(PERMIT, changed).fair()).isEqualTo(fair);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("What a request says about that comes first")
+	void fairByRequest(boolean fair) {
+		assertThat(ResolvedRequest.of(PERMIT.fair(fair), settings(!fair)).fair()).isEqualTo(fair);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("Locks are fair, whatever the settings say of permits")
+	void locks(LockMode mode) {
+		EngineSettings unfair = settings(false);
+		assertThat(ResolvedRequest.of(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
+		assertThat(ResolvedRequest.of(LOCKS.mode(mode), unfair)).extracting(ResolvedRequest::fair)
+			.containsExactly(true, true);
+	}
+
+	@Test
+	@DisplayName("A maxHold below the default lease time shortens the lease: it would outlast its bound")
+	void shortMaxHold() {
+		EngineSettings defaults = EngineSettings.defaults();
+		Duration most = Duration.ofSeconds(10);
+		assertThat(defaults.leaseTime()).isGreaterThan(most);
+		assertThat(ResolvedRequest.of(LOCK.maxHold(most), defaults)).extracting(ResolvedRequest::leaseMillis)
+			.containsExactly(10_000L);
+		assertThat(ResolvedRequest.of(PERMIT.maxHold(most), defaults).leaseMillis()).isEqualTo(10_000);
+		assertThat(ResolvedRequest.of(PERMIT.maxHold(most).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
+			.as("what a request says itself")
+			.isEqualTo(20_000);
+		assertThat(ResolvedRequest.of(LOCK.maxHold(Duration.ofMinutes(2)), defaults))
+			.extracting(ResolvedRequest::leaseMillis)
+			.containsExactly(defaults.leaseTime().toMillis());
+	}
+
+	@Test
+	@DisplayName("Permits are fair by default")
+	void defaults() {
+		assertThat(ResolvedRequest.of(PERMIT, EngineSettings.defaults()).fair()).isTrue();
+	}
+
+}

@@ -1,0 +1,256 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of the queue: who stands for the instance, and who is next.
+ */
+class ResourceQueueTests extends ScriptedEngine {
+
+	@Test
+	void onlyOneWaiterStandsInTheStore() {
+		granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void anAttemptWithoutWaitingFailsWithoutACommandWhileTheKeyIsInUseHere() {
+		LockRequest once = REQUEST.waitTime(Duration.ZERO);
+		CompletableFuture<LockLease> contender = this.service.acquireAsync(REQUEST);
+		assertThat(this.service.tryAcquireAsync(once)).isCompletedWithValue(Optional.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(contender).isCompleted();
+		assertThat(this.service.tryAcquireAsync(once)).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aReleaseHandsOverToTheNextHereInOneCommand() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		this.store.last("release 1 next 2").granted(20, 30_000);
+		assertThat(second.join().fencingToken()).isEqualTo(20);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void aCommandIsSentInTheEventThatNeedsItThoughTimePassesMeanwhile() {
+		this.store.isMoving = true;
+		LockLease lease = granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST.mode(LockMode.READ));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2", "acquire 3");
+	}
+
+	@Test
+	void theNextHereIsWokenUpBeforeWhoReleased() {
+		LockLease lease = granted(REQUEST, 10);
+		List<String> woken = new ArrayList<>();
+		this.service.acquireAsync(REQUEST).thenRun(() -> woken.add("next"));
+		lease.releaseAsync().thenRun(() -> woken.add("released"));
+		this.store.last("release 1 next 2").granted(20, 30_000);
+		assertThat(woken).containsExactly("next", "released");
+	}
+
+	@Test
+	void theNextRunsItsOwnTimersAndDoesNotDependOnTheRelease() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		this.store.elapse(2500);
+		assertThat(this.store.sent()).contains("acquire 2");
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(second).isCompleted();
+	}
+
+	@Test
+	void aNextThatWasNotQueuedAsksByItself() {
+		LockLease lease = granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		this.store.sent();
+		this.store.last("release 1 next 2").released(false);
+		assertThat(this.store.sent()).containsExactly("acquire 2");
+	}
+
+	@Test
+	void thePlaceInTheStoreOutlivesWhoWaitsAtIt() {
+		CompletableFuture<LockLease> cancelled = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> brief = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> failed = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> last = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		cancelled.cancel(false);
+		this.store.elapse(1001);
+		assertThat(brief).isCompletedExceptionally();
+		assertThat(this.store.sent()).as("no command of who gives up").containsExactly("acquire 1");
+		this.store.elapse(1500);
+		this.store.last("acquire 1").fail(false);
+		assertThat(failed).isCompletedExceptionally();
+		assertThat(this.store.sent()).as("asked for the next one").containsExactly("acquire 1", "acquire 1");
+		this.store.last("acquire 1").granted(20, 30_000);
+		assertThat(last.join().fencingToken()).isEqualTo(20);
+	}
+
+	@Test
+	void thePlaceOfTheLastWaiterIsGivenBack() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		first.cancel(false);
+		second.cancel(false);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void aPlaceIsNotForWhoAsksForSomethingElseWhichComesInWithItsRelease() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		// It came later than the other one, and must not pass that.
+		CompletableFuture<LockLease> third = this.service.acquireAsync(REQUEST);
+		this.store.sent();
+		first.cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 1 next 2");
+		this.store.last("release 1").granted(10, 20_000);
+		assertThat(third).isNotDone();
+	}
+
+	@Test
+	void aRefusedAttemptPromotesTheNext() {
+		CompletableFuture<Optional<LockLease>> once = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1 at once").busy(30_000, 10);
+		assertThat(once.join()).isEmpty();
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "acquire 2");
+	}
+
+	@Test
+	void aPromotedWaiterThatGivesUpPassesItsTurnOn() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> third = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		ScriptedStore.Command release = this.store.last("release 1 next 2");
+		second.cancel(false);
+		assertThat(release.isGivenUp()).as("the release of another").isFalse();
+		release.granted(20, 30_000);
+		assertThat(third.join().fencingToken()).isEqualTo(20);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void aGrantThatNoRequestWaitsForAnyMoreIsReleased() {
+		List<Runnable> later = new ArrayList<>();
+		DefaultLockService slow = new DefaultLockService(
+				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID, () -> 1.0));
+		CompletableFuture<LockLease> answer = slow.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		answer.cancel(false);
+		later.forEach(Runnable::run);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void lossPromotesTheNextAtOnce() {
+		granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.store.elapse(10_000);
+		this.store.sent();
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.store.sent()).containsExactly("acquire 2");
+	}
+
+	@Test
+	void theEndOfValidityPromotesTheNextWithoutRenewal() {
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.store.sent();
+		this.store.elapse(29_697);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(lease.isHeld()).isTrue();
+		this.store.elapse(1);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("acquire 2");
+	}
+
+	@Test
+	void aHolderThatWasReplacedReleasesOnlyItself() {
+		LockLease lost = granted(REQUEST.autoRenew(false), 10);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.store.elapse(29_698);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		CompletableFuture<ReleaseResult> result = lost.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		second.join().releaseAsync();
+		assertThat(this.store.sent()).as("the holder is still known").containsExactly("release 2 next 3");
+	}
+
+	@Test
+	void aLeaseThatRanOutAndIsNeverReleasedKeepsNothing() {
+		LockLease ranOut = granted(REQUEST.autoRenew(false), 10);
+		this.store.elapse(29_698);
+		assertThat(isIdle()).isTrue();
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		CompletableFuture<ReleaseResult> late = ranOut.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(late).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(second.join().isHeld()).isTrue();
+		assertThat(isIdle()).isFalse();
+		second.join().releaseAsync();
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void aThreadMayLockAgainWhatRanOutAsItWasMeantTo() {
+		CompletableFuture<LockLease> first = CompletableFuture.completedFuture(
+				this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.autoRenew(false))));
+		this.store.elapse(29_698);
+		LockLease again = this.store.answering("acquire 2", 20, () -> this.service.acquire(REQUEST));
+		assertThat(again.fencingToken()).isEqualTo(20);
+		assertThat(first.join().isHeld()).isFalse();
+	}
+
+	@Test
+	void aThreadThatLostALeaseIsToldSoUntilItReleasesIt() {
+		LockLease lost = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(REQUEST))
+			.withMessageContaining("'k'");
+		lost.releaseAsync();
+		LockLease again = this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST));
+		assertThat(again.fencingToken()).isEqualTo(20);
+	}
+
+	@Test
+	void anIdleGateIsForgotten() {
+		LockLease lease = granted(REQUEST, 10);
+		assertThat(isIdle()).isFalse();
+		lease.releaseAsync();
+		assertThat(isIdle()).isTrue();
+	}
+
+}

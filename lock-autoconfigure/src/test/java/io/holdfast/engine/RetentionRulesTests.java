@@ -1,0 +1,307 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The rules of keeping others out for a least time, though the lease was released.
+ */
+class RetentionRulesTests extends ScriptedEngine {
+
+	private static final LockRequest KEPT = REQUEST.minHold(Duration.ofSeconds(20));
+
+	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	@Test
+	void whatIsReleasedEarlyIsToEndWhenItsTimeIsOverAndIsHandedOverThen() {
+		LockLease lease = granted(KEPT, 10);
+		this.store.elapse(5000);
+		this.store.sent();
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 15000");
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(result).isNotDone();
+		this.store.last("retain 1").retained(true);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.ALREADY_RELEASED);
+		this.store.elapse(14_999);
+		assertThat(this.store.sent()).as("not renewed either").isEmpty();
+		assertThat(isIdle()).isFalse();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(true);
+		assertThat(isIdle()).isTrue();
+		assertThat(this.store.plannedCount()).isZero();
+	}
+
+	@Test
+	void aPartOfAMillisecondCountsAsAWholeOne() {
+		granted(REQUEST.minHold(Duration.ofNanos(1_000_001)), 10).releaseAsync();
+		assertThat(this.store.sent()).endsWith("retain 1 for 2");
+	}
+
+	@Test
+	void itsReleaseIsNotPlannedBeforeItIsKept() {
+		LockLease lease = granted(KEPT, 10);
+		List<Integer> planned = new ArrayList<>();
+		this.store.whileSending = (line) -> planned.add(this.store.plannedCount());
+		int before = this.store.plannedCount();
+		lease.releaseAsync();
+		assertThat(planned).containsExactly(before);
+		assertThat(this.store.plannedCount()).isGreaterThan(before);
+	}
+
+	@Test
+	void workThatHasFailedIsReleasedAtOnce() {
+		LockLease lease = granted(KEPT, 10);
+		lease.waiveMinHold();
+		assertThat(lease.isHeld()).isTrue();
+		this.store.sent();
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(false);
+		assertThat(result).as("a loss is found all the same").isCompletedWithValue(ReleaseResult.LOST);
+	}
+
+	@Test
+	void whatIsReleasedLaterIsReleasedAtOnce() {
+		LockLease lease = granted(KEPT, 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(10_000);
+		this.store.sent();
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void readersAndPermitsAreKeptToo() {
+		LockLease reading = granted(KEPT.mode(LockMode.READ), 10);
+		CompletableFuture<PermitLease> permits = this.semaphores
+			.acquireAsync(SemaphoreRequest.of("k", 3).permits(2).minHold(Duration.ofSeconds(5)));
+		this.store.last("acquire 2").granted(0, 30_000);
+		reading.releaseAsync();
+		permits.join().releaseAsync();
+		assertThat(this.store.sent()).endsWith("retain 1 for 20000", "retain 2 for 5000");
+		this.store.elapse(20_000);
+		assertThat(this.store.sent()).contains("release 2", "release 1");
+	}
+
+	@Test
+	void aWakeUpForWhatIsKeptChangesNothing() {
+		granted(KEPT, 10).releaseAsync();
+		this.store.last("retain 1").retained(true);
+		this.store.sent();
+		handOver(1, 20, 5000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(20_000);
+		this.store.last("release 1").released(true);
+		this.store.sent();
+		handOver(1, 30, 5000);
+		assertThat(this.store.sent()).as("over").containsExactly("release 1");
+	}
+
+	@Test
+	void othersHereWaitInTheStoreThen() {
+		LockLease lease = granted(KEPT, 10);
+		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.store.sent();
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 20000", "acquire 2");
+		CompletableFuture<Optional<LockLease>> once = this.service.tryAcquireAsync(ONCE);
+		assertThat(once).as("behind the one that waits").isCompletedWithValue(Optional.empty());
+		waiting.cancel(false);
+		this.service.tryAcquireAsync(ONCE);
+		assertThat(this.store.sent()).containsExactly("release 2", "acquire 4 at once");
+	}
+
+	@Test
+	void aThreadDoesNotEnterWhatItHasReleased() {
+		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(KEPT));
+		lease.releaseAsync();
+		this.store.answerAtOnce("acquire 2 at once", (command) -> command.busy(20_000, 10));
+		assertThat(this.service.tryAcquire(ONCE)).isEmpty();
+		LeaseContext context = LeaseContext.empty().with(lease);
+		assertThat(this.service.acquireAsync(REQUEST.within(context))).isNotDone();
+	}
+
+	@Test
+	void nestedLeasesHaveNoLeastTimeAndTheLastOneOfAllKeepsThatOfTheFirst() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(KEPT));
+		LockLease inner = this.service.acquire(REQUEST.minHold(Duration.ofDays(1)));
+		this.store.sent();
+		outer.releaseAsync();
+		assertThat(this.store.sent()).isEmpty();
+		inner.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 20000");
+	}
+
+	@Test
+	void whatWasLostIsNotKept() {
+		LockLease lease = granted(KEPT, 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		this.store.sent();
+		lease.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		LockLease ranOut = granted("acquire 2", KEPT.only("other").minHold(Duration.ofHours(1)).autoRenew(false));
+		this.store.elapse(29_698);
+		ranOut.releaseAsync();
+		assertThat(this.store.sent()).endsWith("release 2").noneMatch((line) -> line.startsWith("retain"));
+	}
+
+	@Test
+	void whatNoCallerEverHadIsNotKept() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(KEPT);
+		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).endsWith("release 1").noneMatch((line) -> line.startsWith("retain"));
+	}
+
+	@Test
+	void whatACallerHadIsKeptThoughTheLastLeaseOfItReachedNoCaller() {
+		List<Runnable> later = new ArrayList<>();
+		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID,
+				() -> 1.0);
+		DefaultLockService service = new DefaultLockService(slow);
+		CompletableFuture<LockLease> outer = service.acquireAsync(KEPT);
+		this.store.last("acquire 1").granted(10, 30_000);
+		later.remove(0).run();
+		CompletableFuture<LockLease> inner = service.acquireAsync(KEPT.within(LeaseContext.empty().with(outer.join())));
+		outer.join().releaseAsync();
+		inner.cancel(false);
+		this.store.sent();
+		later.forEach(Runnable::run);
+		assertThat(this.store.sent()).containsExactly("retain 1 for 20000");
+	}
+
+	@Test
+	void whatTheStoreDoesNotHaveAnyMoreWasLost() {
+		CompletableFuture<ReleaseResult> result = granted(KEPT, 10).releaseAsync();
+		this.store.last("retain 1").retained(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+	}
+
+	@Test
+	void whatTheStoreDoesNotConfirmIsToldAndRepeatedForAsLongAsTheLeaseStands() {
+		CompletableFuture<ReleaseResult> result = granted(KEPT.minHold(Duration.ofHours(1)), 10).releaseAsync();
+		this.store.last("retain 1").fail(false);
+		trouble(result, "trouble");
+		this.store.sent();
+		this.store.elapse(250);
+		assertThat(this.store.sent()).containsExactly("retain 1 for 3599750");
+		this.store.last("retain 1").fail(true);
+		this.store.elapse(500);
+		this.store.last("retain 1 for 3599250").fail(true);
+		this.store.sent();
+		this.store.elapse(28_900);
+		assertThat(this.store.sent()).hasSizeBetween(1, 10);
+		this.store.elapse(60_000);
+		assertThat(this.store.sent()).as("the lease is over").isEmpty();
+		this.store.elapse(3_510_350);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aSilentStoreKeepsItsCallerForTheCommandTimeoutAndIsAskedAgain() {
+		LockLease lease = granted(KEPT, 10);
+		CompletableFuture<ReleaseResult> blocked = CompletableFuture.supplyAsync(lease::release);
+		await().until(() -> this.store.sent().contains("retain 1 for 20000"));
+		ScriptedStore.Command silent = this.store.last("retain 1");
+		this.store.elapse(1000);
+		assertThat(blocked).failsWithin(SOON);
+		trouble(blocked, "did not answer within 1000 ms");
+		assertThat(silent.isGivenUp()).isTrue();
+		this.store.elapse(250);
+		this.store.last("retain 1 for 18750").retained(true);
+		this.store.sent();
+		this.store.elapse(18_749);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aShutDownWaitsForTheAnswerAndNotForTheTime() {
+		LockLease lease = granted(KEPT, 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofMinutes(1));
+		lease.releaseAsync();
+		assertThat(shutDown).isNotDone();
+		this.store.last("retain 1").retained(true);
+		assertThat(shutDown).isCompleted();
+		assertThat(this.store.listening).isFalse();
+	}
+
+	@Test
+	void whatAShutDownEndsIsKeptToo() {
+		LockLease lease = granted(KEPT, 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 19000");
+		this.store.last("retain 1").retained(true);
+		assertThat(shutDown).isCompleted();
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(19_000);
+		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void whatAShutDownEndsIsKeptThoughItsUserReleasesItWhenToldOfTheLoss() {
+		LockLease lease = granted(KEPT, 10);
+		lease.onLost(lease::releaseAsync);
+		this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 19000");
+	}
+
+	@Test
+	void aShutDownDoesNotWaitForASilentStoreForLong() {
+		LockLease lease = granted(KEPT, 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofMinutes(1));
+		lease.releaseAsync();
+		this.store.elapse(999);
+		assertThat(shutDown).isNotDone();
+		this.store.elapse(1);
+		assertThat(shutDown).isCompleted();
+	}
+
+	private LockLease granted(String command, LockRequest request) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last(command).granted(10, 30_000);
+		return answer.join();
+	}
+
+	private static void trouble(CompletableFuture<?> answer, String reason) {
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("The minHold of lock 'k' is not confirmed yet: ")
+			.withMessageContaining(reason);
+	}
+
+}

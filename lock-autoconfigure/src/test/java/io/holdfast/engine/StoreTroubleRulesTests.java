@@ -1,0 +1,432 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.ScriptedStore.Command;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules for a store that fails, is silent or is not reached while a request waits:
+ * whether it is asked again, and what the caller is told.
+ */
+class StoreTroubleRulesTests extends ScriptedEngine {
+
+	private static final Duration SHORT = Duration.ofSeconds(1);
+
+	@Test
+	void aStoreThatFailsShortlyIsAskedAgain() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.sent();
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(250);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.elapse(2749);
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(250);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(answer).isCompleted();
+	}
+
+	@Test
+	void aStoreThatStaysAwayIsReportedAfterThePatienceForOutages() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(3000);
+		this.store.last("acquire 1").fail(true);
+		assertThat(answer).isDone();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		this.store.sent();
+		this.store.last("release 1").released(false);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aStoreThatStaysAwayIsReportedToAllThatHaveWaitedAsLongHoweverMany() {
+		List<CompletableFuture<LockLease>> answers = Stream.generate(() -> this.service.acquireAsync(REQUEST))
+			.limit(settings().maxWaitersPerKey())
+			.toList();
+		this.store.elapse(3000);
+		this.store.last("acquire 1").fail(true);
+		assertThat(answers.stream().filter(CompletableFuture::isDone).count()).isEqualTo(answers.size());
+	}
+
+	@Test
+	void aStoreThatIsNotReachedIsReportedAfterThePatienceForOutages() {
+		this.store.loseConnection();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(2999);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("cannot be reached");
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void aStoreThatIsNotReachedIsReportedToThoseThatDoNotWaitBehindOthers() {
+		this.store.loseConnection();
+		this.service.acquireAsync(REQUEST);
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsAndIsNotReachedThenIsReportedAfterThePatienceForOutagesFromThen() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitForever());
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(100);
+		this.store.loseConnection();
+		this.store.elapse(2999);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("cannot be reached");
+	}
+
+	@Test
+	void aStoreThatIsNotReachedIsReportedAtOnceWithoutPatienceForOutages() {
+		EngineSettings base = settings();
+		LeaseEngine impatient = new LeaseEngine(this.store,
+				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.semaphoreWaitTime(),
+						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
+						base.commandTimeout(), Duration.ZERO, base.maxWaiters(), base.maxWaitersPerKey(),
+						base.lockHandOver(), base.semaphoreHandOver()),
+				this.store, Runnable::run, () -> ID, () -> 1.0);
+		this.store.loseConnection();
+		CompletableFuture<LockLease> answer = new DefaultLockService(impatient).acquireAsync(REQUEST);
+		this.store.elapse(0);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withMessageContaining("cannot be reached");
+	}
+
+	@Test
+	void whoWaitsForAHolderHereIsToldOfThatAlsoWhileTheStoreIsNotReached() {
+		granted(REQUEST, 10);
+		this.store.loseConnection();
+		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO)))
+			.isCompletedWithValue(Optional.empty());
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(10_000);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LockNotAcquiredException.class);
+	}
+
+	@Test
+	void aThreadThatEndsItsWaitAsTheTimerIsLateIsToldWhatThatWouldTell() {
+		granted(REQUEST, 10);
+		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
+			PendingAcquisition waiting = acquire(this.engine, ResolvedRequest.of(request.waitTime(SHORT), settings()),
+					new Thread(), LeaseContext.empty());
+			this.store.pause(SHORT.toMillis());
+			waiting.endOverdue();
+			assertThat(waiting.result()).isCompletedExceptionally();
+			assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiting.result().getNow(null))
+				.withCauseInstanceOf(LockNotAcquiredException.class);
+		}
+		PendingAcquisition unheard = acquire(this.engine,
+				ResolvedRequest.of(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
+				LeaseContext.empty());
+		this.store.pause(SHORT.toMillis());
+		unheard.endOverdue();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unheard.result().getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatIsReachedAgainIsWaitedFor() {
+		this.store.loseConnection();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(2000);
+		this.store.connectAgain();
+		this.store.elapse(7999);
+		assertThat(answer).isNotDone();
+	}
+
+	@Test
+	void aStoreThatIsReachedNoMoreAfterASilenceHasThePatienceForOutagesFromThen() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(4000);
+		this.store.loseConnection();
+		this.store.elapse(2999);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withMessageContaining("cannot be reached");
+	}
+
+	@Test
+	void aStoreThatIsNotReachedKeepsOneCommandOfEach() {
+		LockLease lease = granted(REQUEST.only("other"), 10);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").busy(30_000, 10);
+		this.store.sent();
+		this.store.loseConnection();
+		lease.releaseAsync();
+		this.store.elapse(9999);
+		assertThat(this.store.sent()).as("kept for the next connection").containsExactly("release 1", "acquire 2");
+		this.store.connectAgain();
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.last("release 1").released(true);
+		assertThat(answer).isCompleted();
+		answer.join().releaseAsync();
+		this.store.last("release 2").released(true);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).containsExactly("release 2");
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void aReleaseThatTheStoreHasKeptIsSentAgainOnceItIsReached() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.loseConnection();
+		lease.releaseAsync();
+		this.store.elapse(5000);
+		this.store.connectAgain();
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void theNextOneBehindASilentStoreWaitsForAsLongAsItWouldByItself() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.elapse(9999);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(first::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		assertThat(second).isNotDone();
+		// By the place that is there.
+		this.store.last("acquire 1").granted(20, 30_000);
+		assertThat(second).isCompletedWithValueMatching((lease) -> lease.fencingToken() == 20);
+	}
+
+	@Test
+	void aStoreThatIsNotReachedDoesNotEndAWaitForOthers() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.loseConnection();
+		this.store.elapse(9_999);
+		assertThat(answer).isNotDone();
+	}
+
+	@Test
+	void aStoreThatFailsForGoodIsReportedAtOnce() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(false);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsIsReportedAtOnceToARequestThatDoesNotWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1").fail(true);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsUntilAShortWaitIsOverIsReported() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(500)));
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(499);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsBeforeItHasAnsweredIsReportedAtOnceThoughItWasAskedAgain() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		Command first = this.store.last("acquire 1");
+		this.store.elapse(3000);
+		Command second = this.store.last("acquire 1");
+		assertThat(second).isNotSameAs(first);
+		this.store.sent();
+		first.fail(true);
+		assertThat(answer).isDone();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		assertThat(second.isGivenUp()).isTrue();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aGrantThatIsNotConfirmedIsAskedForAgainByTheSameTokenWithinTheWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
+		for (int i = 0; i < 3; i++) {
+			this.store.last("acquire 1").unconfirmed();
+			assertThat(this.store.sent()).containsExactly("acquire 1");
+			this.store.elapse(250);
+		}
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(answer).isCompleted();
+		assertThat(behind).isNotDone();
+	}
+
+	@Test
+	void aGrantThatIsNeverConfirmedIsGivenBackWhenTheWaitIsOver() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").unconfirmed();
+		this.store.elapse(9999);
+		assertThat(answer).isNotDone();
+		this.store.sent();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("few replicas");
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aGrantThatIsNotConfirmedIsGivenBackAtOnceByWhomDoesNotWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1 at once").unconfirmed();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("few replicas");
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "release 1");
+	}
+
+	@Test
+	void aStoreThatIsNotReadyYetIsAskedAgainWithinTheWaitAndReportedInTheEnd() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
+		for (int i = 0; i < 3; i++) {
+			this.store.last("acquire 1").notYet();
+			assertThat(this.store.sent()).containsExactly("acquire 1");
+			this.store.elapse(250);
+		}
+		assertThat(answer).isNotDone();
+		this.store.last("acquire 1").notYet();
+		this.store.elapse(250);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("moving");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(behind).isCompleted();
+	}
+
+	@Test
+	void aStoreThatIsNotReadyYetIsReportedAtOnceToWhomDoesNotWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1 at once").notYet();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("moving");
+	}
+
+	@Test
+	void aStoreThatFailsLaterIsAskedAgainAndReportedInTheEnd() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		this.store.last("acquire 1").fail(true);
+		assertThat(answer).isNotDone();
+		this.store.elapse(8000);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aWaitThatIsShorterThanAnAnswerTakesIsAnsweredAllTheSame() {
+		LockRequest brief = REQUEST.waitTime(Duration.ofMillis(1));
+		CompletableFuture<Optional<LockLease>> busy = this.service.tryAcquireAsync(brief);
+		this.store.elapse(40);
+		assertThat(busy).isNotDone();
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(0);
+		assertThat(busy).isCompletedWithValue(Optional.empty());
+		CompletableFuture<Optional<LockLease>> silent = this.service.tryAcquireAsync(brief);
+		this.store.elapse(249);
+		assertThat(silent).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(silent::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aShutDownWaitsForWhoIsOnTheWay() {
+		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(10));
+		assertThat(waiting).isCompletedExceptionally();
+		assertThat(shutDown).as("its release is not answered").isNotDone();
+		this.store.last("release 1").released(false);
+		assertThat(shutDown).isCompleted();
+	}
+
+	@Test
+	void aShutDownThatWasResumedEndsNothing() {
+		granted(REQUEST, 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
+		this.engine.resume();
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.elapse(2000);
+		assertThat(shutDown).isDone();
+		assertThat(other.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void whoWaitedBehindAnAnsweredStoreWasNotServedByIt() {
+		granted(REQUEST, 10);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		this.store.elapse(1000);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LockNotAcquiredException.class)
+			.withMessageContaining("was not acquired after 1000 ms: still held by instance");
+	}
+
+	@Test
+	void aQuestionThatWasNeverAnsweredIsForgottenWhenALaterOneIs() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		// This one is lost.
+		this.store.last("acquire 1");
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		assertThat(answer).isCompletedWithValue(Optional.empty());
+	}
+
+	@Test
+	void aFailureIsNoNewsWhenALaterQuestionWasAnswered() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		Command slow = this.store.last("acquire 1");
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2499);
+		slow.fail(true);
+		this.store.elapse(1);
+		assertThat(answer).isCompletedWithValue(Optional.empty());
+	}
+
+}

@@ -1,0 +1,68 @@
+package io.holdfast.engine;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.async.DaemonThreads;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Real time.
+ */
+class ThreadSchedulerTests {
+
+	private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+	@AutoClose
+	private final ThreadScheduler scheduler = new ThreadScheduler(new DaemonThreads());
+
+	@Test
+	void whatIsCancelledBeforeItIsDueWakesUpNoThread() throws Exception {
+		CompletableFuture<Thread> timer = new CompletableFuture<>();
+		this.scheduler.schedule(() -> timer.complete(Thread.currentThread()), 0);
+		Thread thread = timer.get(10, TimeUnit.SECONDS);
+		awaitRest(thread);
+		long before = waits(thread);
+		for (int i = 0; i < 200; i++) {
+			Future<?> last = this.scheduler.schedule(() -> {
+			}, TimeUnit.SECONDS.toNanos(10));
+			awaitRest(thread);
+			last.cancel(false);
+			awaitRest(thread);
+		}
+		// One in front of the others for each 100 ms that this takes, and so on.
+		assertThat(waits(thread) - before).isLessThan(100);
+	}
+
+	@Test
+	void runsWhatIsDueBehindOneThatDoesNothing() throws Exception {
+		long begun = this.scheduler.nanoTime();
+		CompletableFuture<Long> late = new CompletableFuture<>();
+		CompletableFuture<Long> early = new CompletableFuture<>();
+		this.scheduler.schedule(() -> late.complete(this.scheduler.nanoTime()), TimeUnit.MILLISECONDS.toNanos(150));
+		this.scheduler.schedule(() -> early.complete(this.scheduler.nanoTime()), TimeUnit.MILLISECONDS.toNanos(5));
+		assertThat(early.get(10, TimeUnit.SECONDS) - begun).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(5));
+		assertThat(late.get(10, TimeUnit.SECONDS) - begun).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(150));
+		assertThat(late.get()).isGreaterThan(early.get());
+	}
+
+	private static void awaitRest(Thread thread) {
+		Awaitility.await()
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofNanos(100_000))
+			.until(() -> thread.getState() == Thread.State.TIMED_WAITING || thread.getState() == Thread.State.WAITING);
+	}
+
+	private static long waits(Thread thread) {
+		return THREADS.getThreadInfo(thread.getId()).getWaitedCount();
+	}
+
+}

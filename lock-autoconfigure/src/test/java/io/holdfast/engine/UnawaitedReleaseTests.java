@@ -1,0 +1,284 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.async.LeaseInternals;
+import io.holdfast.engine.ScriptedStore.Command;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Releases whose callers go on before the store has answered.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class UnawaitedReleaseTests extends ScriptedEngine {
+
+	UnawaitedReleaseTests() {
+		super(STRICT);
+	}
+
+	private LockLease lock(int number) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.of("k" + number));
+		this.store.last("acquire " + number).granted(100, 30_000);
+		return answer.join();
+	}
+
+	private static CompletableFuture<?> send(Lease lease) {
+		return ((LeaseInternals) lease).sendRelease();
+	}
+
+	private static void assertStoreTrouble(CompletableFuture<?> asked) {
+		assertThat(asked).isCompletedExceptionally();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> {
+			throw asked.handle((lease, failure) -> failure).join();
+		});
+	}
+
+	@Test
+	@DisplayName("close() sends the release, and returns without the answer")
+	void close() {
+		LockLease lease = lock(1);
+		lease.close();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		lease.close();
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("So does withLock, whose value comes before the answer")
+	void withLock() {
+		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
+		assertThat(this.service.<Integer, RuntimeException>withLock("k", () -> 5)).isEqualTo(5);
+		assertThat(this.store.sent()).endsWith("release 1");
+	}
+
+	@Test
+	@DisplayName("So does withLockAsync")
+	void withLockAsync() {
+		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
+		assertThat(this.service.withLockAsync(REQUEST, () -> CompletableFuture.completedFuture(5)))
+			.isCompletedWithValue(5);
+		assertThat(this.store.sent()).endsWith("release 1");
+	}
+
+	@Test
+	@DisplayName("close() sends the releases of several keys together")
+	void severalKeys() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
+		this.store.last("acquire 1").granted(100, 30_000);
+		this.store.last("acquire 2").granted(100, 30_000);
+		answer.join().close();
+		assertThat(this.store.sent()).endsWith("release 1", "release 2");
+	}
+
+	@Test
+	@DisplayName("close() sends the end of the minHold, and returns without the answer")
+	void minHold() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(5)));
+		this.store.last("acquire 1").granted(100, 30_000);
+		answer.join().close();
+		assertThat(this.store.sent()).endsWith("retain 1 for 5000");
+	}
+
+	@Test
+	@DisplayName("Beyond 1,000 releases without an answer, the next one is waited for")
+	void limit() {
+		int limit = UnawaitedReleases.LIMIT;
+		List<LockLease> leases = IntStream.rangeClosed(1, limit + 2).mapToObj(this::lock).toList();
+		leases.stream().limit(limit).forEach((lease) -> assertThat(send(lease)).isCompleted());
+		CompletableFuture<?> waited = send(leases.get(limit));
+		assertThat(waited).isNotDone();
+		this.store.last("release " + (limit + 1)).released(true);
+		assertThat(waited).isCompleted();
+		this.store.last("release 1").released(true);
+		assertThat(send(leases.get(limit + 1))).isCompleted();
+	}
+
+	@Test
+	@DisplayName("A loss that the answer tells is told to actions, though the caller has gone")
+	void lateLoss(CapturedOutput output) {
+		AtomicInteger told = new AtomicInteger();
+		LockLease lease = lock(1);
+		lease.onLost(told::incrementAndGet);
+		lease.close();
+		assertThat(told).hasValue(0);
+		this.store.last("release 1").released(false);
+		assertThat(told).hasValue(1);
+		assertThat(output).containsOnlyOnce("was lost before it was released");
+	}
+
+	@Test
+	@DisplayName("Failed releases are repeated, and logged once until one is answered")
+	void failures(CapturedOutput output) {
+		List<LockLease> leases = IntStream.rangeClosed(1, 4).mapToObj(this::lock).toList();
+		leases.get(0).close();
+		leases.get(1).close();
+		this.store.last("release 1").fail(true);
+		this.store.last("release 2").fail(true);
+		assertThat(output).containsOnlyOnce("is not confirmed yet")
+			.contains("The release of lock 'k1' is not confirmed yet: trouble");
+		this.store.sent();
+		this.store.elapse(400);
+		assertThat(this.store.sent()).containsExactly("release 1", "release 2");
+		leases.get(2).close();
+		this.store.last("release 3").released(true);
+		leases.get(3).close();
+		this.store.last("release 4").fail(true);
+		assertThat(output).contains("The release of lock 'k4' is not confirmed yet: trouble");
+	}
+
+	@Test
+	@DisplayName("The end of a nested lease is no answer of the store, after which failures are logged again")
+	void nestedLeases(CapturedOutput output) {
+		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
+		this.service.acquire(LockRequest.of("k1"));
+		for (int number = 2; number <= 4; number += 2) {
+			lock(number).close();
+			this.store.last("release " + number).fail(true);
+			this.service.acquire(LockRequest.of("k1")).close();
+		}
+		assertThat(output).containsOnlyOnce("is not confirmed yet");
+	}
+
+	@Test
+	@DisplayName("A request with a short wait that ends before a failed release was repeated tells of the store")
+	void shortWaitBehindFailedRelease() {
+		lock(1).close();
+		this.store.last("release 1").fail(true);
+		CompletableFuture<LockLease> next = this.service
+			.acquireAsync(LockRequest.of("k1").waitTime(Duration.ofMillis(100)));
+		this.store.last("acquire 2").busy(1000, 100);
+		this.store.elapse(150);
+		assertStoreTrouble(next);
+	}
+
+	@Test
+	@DisplayName("A shut-down waits for the answers")
+	void shutDown() {
+		lock(1).close();
+		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(5));
+		assertThat(over).isNotDone();
+		this.store.last("release 1").released(true);
+		assertThat(over).isCompleted();
+	}
+
+	@Test
+	@DisplayName("A shut-down waits for the repetition of a failed release, as long as a command may take")
+	void shutDownAfterFailure() {
+		lock(1).close();
+		lock(2).close();
+		this.store.last("release 1").fail(true);
+		this.store.last("release 2").fail(true);
+		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(5));
+		this.store.elapse(400);
+		this.store.last("release 1").released(true);
+		assertThat(over).isNotDone();
+		this.store.elapse(700);
+		assertThat(over).isCompleted();
+	}
+
+	@Test
+	@DisplayName("A request that does not wait is sent behind a release of another mode of the key")
+	void otherMode() {
+		lock(1).close();
+		LockRequest reading = LockRequest.of("k1").mode(LockMode.READ).waitTime(Duration.ZERO);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(reading);
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).isNotDone();
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 at once").granted(200, 30_000);
+		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
+	}
+
+	@Test
+	@DisplayName("It is not sent behind the release of a semaphore of that name")
+	void otherKind() {
+		CompletableFuture<? extends Lease> permit = this.semaphores.acquireAsync(SemaphoreRequest.of("k2", 1));
+		this.store.last("acquire 1 at once").granted(100, 30_000);
+		permit.join().close();
+		CompletableFuture<LockLease> next = this.service.acquireAsync(LockRequest.of("k2").waitTime(Duration.ZERO));
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).isCompletedExceptionally();
+	}
+
+	@Test
+	@DisplayName("Permits that are not waited for are asked for again behind the answer")
+	void permits() {
+		SemaphoreRequest request = SemaphoreRequest.of("p", 1);
+		CompletableFuture<? extends Lease> first = this.semaphores.acquireAsync(request);
+		this.store.last("acquire 1 at once").granted(100, 30_000);
+		first.join().close();
+		CompletableFuture<? extends Lease> next = this.semaphores.acquireAsync(request);
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).isNotDone();
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 at once").granted(200, 30_000);
+		assertThat(next).isCompletedWithValueMatching(Lease::isHeld);
+	}
+
+	@Test
+	@DisplayName("Several keys that are not waited for are asked for again behind the answer")
+	void severalKeysAtOnce() {
+		lock(1).close();
+		CompletableFuture<LockLease> next = this.service
+			.acquireAsync(LockRequest.ofAll(List.of("k1", "k2")).waitTime(Duration.ZERO));
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).isNotDone();
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 at once").granted(200, 30_000);
+		this.store.last("acquire 3 at once").granted(200, 30_000);
+		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
+	}
+
+	/** Close a lease, whose release fails and has yet to be repeated. */
+	private CompletableFuture<LockLease> askBehindFailedRelease() {
+		lock(1).close();
+		this.store.last("release 1").fail(true);
+		this.store.elapse(100);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(LockRequest.of("k1").waitTime(Duration.ZERO));
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).as("the key is this instance's own").isNotDone();
+		return next;
+	}
+
+	@Test
+	@DisplayName("A release that has failed counts as unanswered until it was repeated")
+	void repeatedRelease() {
+		CompletableFuture<LockLease> next = askBehindFailedRelease();
+		Command first = this.store.last("release 1");
+		this.store.elapse(150);
+		assertThat(this.store.last("release 1")).isNotSameAs(first);
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 at once").granted(200, 30_000);
+		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
+	}
+
+	@Test
+	@DisplayName("Without the answer to the repeated one, the request ends as the store's failure")
+	void repeatedReleaseWithoutAnswer() {
+		CompletableFuture<LockLease> next = askBehindFailedRelease();
+		this.store.elapse(1000);
+		assertStoreTrouble(next);
+	}
+
+}

@@ -1,0 +1,140 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
+
+import io.holdfast.Lease;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * How many requests may wait in one instance.
+ */
+class WaitersLimitTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private static final int PER_KEY = 3;
+
+	private static final int IN_ALL = 5;
+
+	@AutoClose
+	private final LeaseEngine engine = engine();
+
+	private final DefaultLockService locks = new DefaultLockService(this.engine);
+
+	private final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
+
+	private static LeaseEngine engine() {
+		EngineSettings base = EngineSettings.defaults();
+		return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
+				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.semaphoreWaitTime(),
+						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
+						base.commandTimeout(), base.outagePatience(), IN_ALL, PER_KEY, base.lockHandOver(),
+						base.semaphoreHandOver()));
+	}
+
+	private CompletableFuture<? extends Lease> ask(Kind kind, String key) {
+		return switch (kind) {
+			case EXCLUSIVE -> this.locks.acquireAsync(LockRequest.of(key));
+			case PERMITS ->
+				this.semaphores.acquireAsync(SemaphoreRequest.of(key, 2).permits(2).waitTime(Duration.ofSeconds(10)));
+		};
+	}
+
+	private static void assertRefused(CompletableFuture<? extends Lease> request) {
+		assertThat(request).failsWithin(SOON)
+			.withThrowableOfType(ExecutionException.class)
+			.havingCause()
+			.isInstanceOfSatisfying(NotAcquiredException.class,
+					(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TOO_MANY_WAITERS))
+			.withMessageContaining("holdfast.limits.waiters-per-key");
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("no more wait for one key, until one of them has its turn")
+	void perKey(Kind kind) {
+		Lease held = ask(kind, "k").join();
+		List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
+		Stream.generate(() -> ask(kind, "k")).limit(PER_KEY).forEach(waiting::add);
+		assertThat(waiting).noneMatch(CompletableFuture::isDone);
+		assertRefused(ask(kind, "k"));
+		assertThat(ask(kind, "other").join().release()).isNotNull();
+		held.release();
+		assertThat(waiting.remove(0)).succeedsWithin(SOON);
+		waiting.add(ask(kind, "k"));
+		assertRefused(ask(kind, "k"));
+		waiting.get(1).cancel(false);
+		assertThat(ask(kind, "k")).isNotDone();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("no more wait in all, whichever way those that did have gone")
+	void inAll(Kind kind) {
+		List<LockLease> held = new ArrayList<>();
+		List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
+		for (String key : List.of("a", "b", "c")) {
+			held.add(this.locks.acquireAsync(LockRequest.of(key)).join());
+		}
+		Lease last = ask(kind, "k").join();
+		for (String key : List.of("a", "a", "b", "b", "c")) {
+			waiting.add(this.locks.acquireAsync(LockRequest.of(key)));
+		}
+		assertRefused(ask(kind, "k"));
+		assertRefused(ask(kind, "free"));
+		assertThat(this.locks.tryAcquireAsync(LockRequest.of("free").waitTime(Duration.ZERO)).join())
+			.as("who does not wait is not refused")
+			.isPresent();
+		waiting.get(1).cancel(false);
+		CompletableFuture<? extends Lease> next = ask(kind, "k");
+		assertThat(next).isNotDone();
+		assertRefused(ask(kind, "k"));
+		held.get(2).release();
+		assertThat(waiting.get(4)).succeedsWithin(SOON);
+		last.release();
+		assertThat(next).succeedsWithin(SOON);
+		assertThat(this.engine.condition().waiting()).isEqualTo(3);
+	}
+
+	@Test
+	@DisplayName("a thread that holds the key is let in, however many wait")
+	void nested() {
+		LockLease held = this.locks.acquire("k");
+		Stream.generate(() -> ask(Kind.EXCLUSIVE, "k")).limit(PER_KEY).forEach((request) -> {
+		});
+		this.locks.acquire("k").release();
+		CompletableFuture<?> stranger = CompletableFuture
+			.supplyAsync(() -> this.locks.tryAcquire(LockRequest.of("k").waitTime(SOON)));
+		assertThatExceptionOfType(CompletionException.class).as("which is not just held by others")
+			.isThrownBy(stranger::join)
+			.withCauseInstanceOf(NotAcquiredException.class);
+		held.release();
+	}
+
+	enum Kind {
+
+		EXCLUSIVE, PERMITS
+
+	}
+
+}

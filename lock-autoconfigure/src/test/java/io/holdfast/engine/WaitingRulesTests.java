@@ -1,0 +1,299 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.ScriptedStore.Command;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of the protocol that a waiter keeps, until it is granted or over.
+ */
+class WaitingRulesTests extends ScriptedEngine {
+
+	// A hand-off, seen by the waiter
+
+	@Test
+	void aHandOffCountsFromWhenTheLastBusyRequestWasSent() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(400);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(600);
+		handOver(1, 20, 5000);
+		LockLease lease = answer.join();
+		assertThat(lease.fencingToken()).isEqualTo(20);
+		// 5 s less 1 % and 2 ms, counted from 1 s ago.
+		assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(3948));
+	}
+
+	@Test
+	void aHandOffThatLeavesTooLittleIsConfirmedFirstAndTakesThatFence() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2400);
+		this.store.sent();
+		handOver(1, 20, 3000);
+		assertThat(answer).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.last("acquire 1").granted(30, 30_000);
+		assertThat(answer.join().fencingToken()).isEqualTo(30);
+	}
+
+	@Test
+	void aHandOffBeforeAnyAnswerCountsFromTheFirstCommand() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(1000);
+		handOver(1, 20, 5000);
+		assertThat(answer.join().remaining()).isEqualTo(Duration.ofMillis(3948));
+	}
+
+	@Test
+	void aStaleWakeUpIsIgnored() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		handOver(1, 10, 5000);
+		handOver(1, 9, 5000);
+		assertThat(answer).isNotDone();
+		handOver(1, 11, 5000);
+		assertThat(answer).isCompleted();
+	}
+
+	@Test
+	void aWakeUpForATokenThatIsOverIsAnsweredWithRelease() {
+		LockLease lease = granted(REQUEST, 10);
+		handOver(1, 10, 5000);
+		assertThat(this.store.sent()).as("held: left alone").containsExactly("acquire 1");
+		lease.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.sent();
+		handOver(1, 20, 5000);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aClaimIsRenewedAtAThirdOfWhatWasGranted() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		handOver(1, 20, 3000);
+		assertThat(answer).isCompleted();
+		this.store.sent();
+		this.store.elapse(949);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(52);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+	}
+
+	@Test
+	void aClaimWithoutRenewalIsLengthenedOnceToTheLease() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
+		this.store.last("acquire 1").busy(30_000, 10);
+		handOver(1, 20, 3000);
+		this.store.elapse(1000);
+		this.store.last("renew 1 for 29000").renewed(true);
+		this.store.sent();
+		this.store.elapse(28_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(answer.join().isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(answer.join().isHeld()).isFalse();
+	}
+
+	// Waiting
+
+	@Test
+	void aWaiterAsksAgainAfterHalfItsClaimWhateverTheOwnersTimeSays() {
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.sent();
+		this.store.elapse(2499);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.elapse(2500);
+		assertThat(this.store.sent()).as("unanswered: again").containsExactly("acquire 1");
+	}
+
+	@Test
+	void aWaiterAsksAgainWhenTheOwnersTimeIsOver() {
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(300, 10);
+		this.store.sent();
+		this.store.elapse(301);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aWaiterAsksAtOnceWhenWakeUpsAreReceivedAgain() {
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.sent();
+		this.store.wakeUps.listening();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aWaiterPollsForAForeignOwnerAndWhileDeaf() {
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10, true);
+		this.store.sent();
+		this.store.elapse(250);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.listening = false;
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(250);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void theFirstOfSeveralQuestionsThatIsAnsweredCounts() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		ScriptedStore.Command first = this.store.last("acquire 1");
+		this.store.elapse(2500);
+		ScriptedStore.Command second = this.store.last("acquire 1");
+		assertThat(second).isNotSameAs(first);
+		first.granted(10, 30_000);
+		assertThat(answer.join().remaining()).isEqualTo(Duration.ofMillis(29_700 - 2 - 2500));
+		assertThat(second.isGivenUp()).isTrue();
+	}
+
+	@Test
+	void aGrantThatIsOverWhenItsAnswerComesIsAskedForAgain() {
+		CompletableFuture<LockLease> answer = this.service
+			.acquireAsync(REQUEST.leaseTime(Duration.ofMillis(1000)).waitTime(Duration.ofSeconds(60)));
+		ScriptedStore.Command first = this.store.last("acquire 1");
+		this.store.elapse(1000);
+		this.store.sent();
+		first.granted(10, 1000);
+		assertThat(answer).isNotDone();
+		assertThat(this.store.sent()).contains("acquire 1");
+	}
+
+	// The end of a token
+
+	@Test
+	void releaseIsATokensLastCommandAndWhatWasUnderWayIsGivenUp() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		ScriptedStore.Command underWay = this.store.last("acquire 1");
+		this.store.sent();
+		this.store.elapse(7500);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join);
+		assertThat(underWay.isGivenUp()).isTrue();
+		assertThat(this.store.sent()).endsWith("release 1");
+		this.store.last("release 1").released(false);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void anUnansweredReleaseIsRepeatedUntilTheStoreHasForgottenTheToken() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.elapse(1001);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(result::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		assertThat(lease.isHeld()).isFalse();
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).isNotEmpty().allMatch("release 1"::equals);
+		this.store.elapse(26_000);
+		this.store.sent();
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aTokenOfAnUnansweredCommandIsReleasedAgainAfterAReconnect() {
+		CompletableFuture<Optional<LockLease>> answer = this.service
+			.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)));
+		answer.cancel(false);
+		this.store.reconnects++;
+		this.store.last("release 1").released(false);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+		this.store.elapse(5000);
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.reconnects++;
+		this.store.last("release 1").released(true);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aTokenOfAnUnansweredCommandIsReleasedOnceWithoutAReconnect() {
+		this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100))).cancel(false);
+		this.store.last("release 1").released(false);
+		this.store.sent();
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aTokenThatIsBroughtInAfterItsEndIsReleasedAgain() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		lease.releaseAsync();
+		Command bringsIn = this.store.last("release 1 next 2");
+		next.cancel(false);
+		this.store.last("release 2").released(false);
+		this.store.sent();
+		bringsIn.granted(20, 20_000);
+		assertThat(this.store.sent()).containsExactly("release 2");
+	}
+
+	@Test
+	void aTokenThatIsBroughtInBeforeItsEndIsReleasedOnce() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		lease.releaseAsync();
+		Command bringsIn = this.store.last("release 1 next 2");
+		next.cancel(false);
+		this.store.sent();
+		bringsIn.busy(1000, 20);
+		this.store.last("release 2").released(false);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aGrantThatIsToldLateIsReleasedAfterTheReleaseThatIsUnderWay() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.sent();
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.wakeUps.granted(Locks.lock(lease.key()), ID + ":1", 10, 5000);
+		assertThat(this.store.sent()).as("under way").containsExactly("release 1");
+		this.store.last("release 1").released(true);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.store.sent()).as("answered").containsExactly("release 1");
+	}
+
+	@Test
+	void aRefusedRequestThatAskedTwiceIsReleased() {
+		LockRequest once = REQUEST.waitTime(Duration.ZERO).leaseTime(Duration.ofMillis(200));
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
+		ScriptedStore.Command first = this.store.last("acquire 1");
+		this.store.elapse(100);
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "acquire 1 at once");
+		first.busy(30_000, 10);
+		assertThat(answer.join()).isEmpty();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aReleaseThatWasValidWhenSentIsReleasedWhateverItsCopyFinds() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.last("release 1").releasedOrRepeated();
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+	}
+
+}
