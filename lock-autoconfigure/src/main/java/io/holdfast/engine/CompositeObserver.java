@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The observers of one engine. Nothing is made for them while there are none. Where they
  * are slow, they keep a limited number of threads, and are told less. Thread-safe.
- *
- * @since 0.1.0
  */
 final class CompositeObserver {
 

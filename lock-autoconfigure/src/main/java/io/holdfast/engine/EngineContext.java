@@ -46,7 +46,7 @@ public final class EngineContext {
 	public static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
 	/** Beginning of the key of an engine's own request at its start. */
-	public static final String WARM_UP_KEY = "holdfast-start-";
+	static final String WARM_UP_KEY = "holdfast-start-";
 
 	/** The number of threads on which users are told of losses. */
 	private static final int LOSS_THREADS = 64;
@@ -55,13 +55,13 @@ public final class EngineContext {
 
 	public final Scheduler scheduler;
 
-	public final Executor callbacks;
+	final Executor callbacks;
 
 	private final Executor code;
 
 	public final EngineSettings settings;
 
-	public final CompositeObserver observers;
+	final CompositeObserver observers;
 
 	/** Runs actions of leases that were lost and, behind them, listeners. */
 	private final BoundedExecutor lossActions = new BoundedExecutor(this::execute, LOSS_THREADS);
@@ -93,7 +93,7 @@ public final class EngineContext {
 
 	private final Refusals refusals = new Refusals();
 
-	public final UnawaitedReleases unawaitedReleases = new UnawaitedReleases();
+	final UnawaitedReleases unawaitedReleases = new UnawaitedReleases();
 
 	/**
 	 * Create a context.
@@ -144,7 +144,7 @@ public final class EngineContext {
 	 * @param listener what the store is to tell from now on of what others do for this
 	 * instance, or want of it; {@code null} if nothing
 	 */
-	public void renewIdentity(@Nullable StoreNotifications listener) {
+	void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
 		if (listener != null) {
 			this.store.start(id, listener);
@@ -159,27 +159,27 @@ public final class EngineContext {
 	}
 
 	/** Return the name of a key of a lock in fence tables. */
-	public String fenceName(String key) {
+	String fenceName(String key) {
 		return this.fencePrefix + key;
 	}
 
 	/** Set the beginning of the names of keys in fence tables. */
-	public void setFencePrefix(String fencePrefix) {
+	void setFencePrefix(String fencePrefix) {
 		this.fencePrefix = fencePrefix;
 	}
 
 	/** Return whether a token is of this instance, as it is called now. */
-	public boolean isOwn(String token) {
+	boolean isOwn(String token) {
 		return isStarted() && Tokens.isOf(token, instanceId());
 	}
 
 	/** Return whether nothing new is granted, as the instance shuts down or has. */
-	public boolean isClosed() {
+	boolean isClosed() {
 		return this.closed;
 	}
 
 	/** Grant nothing new any more, or grant again. */
-	public void setClosed(boolean closed) {
+	void setClosed(boolean closed) {
 		this.closed = closed;
 	}
 
@@ -187,7 +187,7 @@ public final class EngineContext {
 	 * Return the name of an instance.
 	 * @return the instance; {@code null} if the register does not have it
 	 */
-	public @Nullable LockHolder holder(String instanceId) {
+	@Nullable LockHolder holder(String instanceId) {
 		Membership current = this.membership;
 		return (current != null) ? current.holder(instanceId) : null;
 	}
@@ -197,8 +197,7 @@ public final class EngineContext {
 	 * @param owner the id of the instance that holds a lock exclusively, or {@code null}
 	 * @param foreign whether a client other than Holdfast holds it
 	 */
-	public NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable String owner,
-			boolean foreign) {
+	NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable String owner, boolean foreign) {
 		if (owner == null) {
 			return EngineExceptions.timedOut(request, waitedNanos, foreign ? "a client other than Holdfast" : "others",
 					null);
@@ -231,7 +230,7 @@ public final class EngineContext {
 	}
 
 	/** Return whether the instance is admitted to the fleet, as far as is known. */
-	public boolean isAdmitted() {
+	boolean isAdmitted() {
 		Membership current = this.membership;
 		return current == null || current.isAdmitted(this.scheduler.nanoTime());
 	}
@@ -247,14 +246,14 @@ public final class EngineContext {
 	}
 
 	/** Note that the store has granted a lease. */
-	public void onAcquired(Kind kind) {
+	void onAcquired(Kind kind) {
 		if (this.refusals.any) {
 			this.refusals.onGranted(kind);
 		}
 	}
 
 	/** Note that a request for a lease has failed. */
-	public void onAcquireFailed(Resource resource, Throwable error) {
+	void onAcquireFailed(Resource resource, Throwable error) {
 		if (resource.key().startsWith(WARM_UP_KEY)) {
 			this.refusals.onWarmUpFailed(error, this.scheduler.nanoTime());
 		}
@@ -268,7 +267,7 @@ public final class EngineContext {
 	 * @return the words of the store, or what other instances do not fit; {@code null} if
 	 * nothing is known
 	 */
-	public @Nullable String refusal() {
+	@Nullable String refusal() {
 		Membership current = this.membership;
 		String misfit = (current != null) ? current.misfit() : null;
 		return (misfit != null) ? misfit : this.refusals.text(this.scheduler.nanoTime());
@@ -280,7 +279,7 @@ public final class EngineContext {
 	 * Ask the store for a lease. The instance is admitted; the sender tells the
 	 * observers.
 	 */
-	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
+	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		return sendUnobserved(() -> this.store.acquire(resource, command, enqueue));
 	}
 
@@ -289,7 +288,7 @@ public final class EngineContext {
 	 * it fails where nothing is wrong.
 	 * @return completed when that is known, or without an answer in time
 	 */
-	public CompletableFuture<@Nullable Void> tryWrite() {
+	CompletableFuture<@Nullable Void> tryWrite() {
 		long sentAt = this.scheduler.nanoTime();
 		return sendInTime(this.store::tryWrite).handle((done, error) -> {
 			if (error != null) {
@@ -362,13 +361,13 @@ public final class EngineContext {
 	}
 
 	/** Wait for the answer to a command that a user asked for. */
-	public <T> T awaitAnswer(CompletableFuture<T> command, Resource resource, String what) {
+	<T> T awaitAnswer(CompletableFuture<T> command, Resource resource, String what) {
 		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
 	/** Wait for the answer to a command of a user that changes what is stored. */
-	public <T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
+	<T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
 		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.changeTrouble(resource, what, error));
 	}
@@ -377,7 +376,7 @@ public final class EngineContext {
 	 * Wait until a release was sent. Mostly that is done; else another thread sends it.
 	 * @param sent completed once the caller may go on
 	 */
-	public void awaitSent(CompletableFuture<?> sent, Resource resource) {
+	void awaitSent(CompletableFuture<?> sent, Resource resource) {
 		if (!sent.isDone()) {
 			try {
 				Futures.await(this.scheduler, sent, releasePatience(),
@@ -390,7 +389,7 @@ public final class EngineContext {
 	}
 
 	/** Return whether commands leave at once, as far as the store knows. */
-	public boolean isReached() {
+	boolean isReached() {
 		return this.store.unreachedNanos() == 0;
 	}
 
@@ -400,12 +399,12 @@ public final class EngineContext {
 	 * Run an action on a thread that may block, or on this one if the executor rejects
 	 * it: a lease that waits for the action would be renewed for ever.
 	 */
-	public void execute(Runnable action) {
+	void execute(Runnable action) {
 		execute(this.callbacks, action);
 	}
 
 	/** Do the same with the continuation of a user, for which nothing else waits. */
-	public void executeCode(Runnable action) {
+	void executeCode(Runnable action) {
 		execute(this.code, action);
 	}
 
@@ -424,7 +423,7 @@ public final class EngineContext {
 	}
 
 	/** Run an action of a user on the loss of a lease. */
-	public void callOnLoss(Runnable action) {
+	void callOnLoss(Runnable action) {
 		if (action instanceof PromptAction) {
 			this.promptActions.execute(() -> run(action));
 			return;
@@ -434,7 +433,7 @@ public final class EngineContext {
 	}
 
 	/** Tell the listener of the user of the loss of a lease. */
-	public void callListener(Runnable event) {
+	void callListener(Runnable event) {
 		this.lossActions.execute(() -> run(event));
 		warnOfLossActions();
 	}
@@ -463,7 +462,7 @@ public final class EngineContext {
 	}
 
 	/** Return how long to wait before a failed command is sent again, in nanoseconds. */
-	public long retryDelay() {
+	long retryDelay() {
 		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
 	}
 
@@ -471,12 +470,12 @@ public final class EngineContext {
 	 * Return how long to wait for a release, which answers for itself within the command
 	 * timeout: a backstop.
 	 */
-	public Duration releasePatience() {
+	Duration releasePatience() {
 		return this.settings.commandTimeout().plusSeconds(1);
 	}
 
 	/** Return how long an answer may take, in nanoseconds. */
-	public long commandTimeoutNanos() {
+	long commandTimeoutNanos() {
 		return this.settings.commandTimeout().toNanos();
 	}
 

@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Creates the exceptions of requests and releases that fail.
- *
- * @since 0.1.0
  */
 public final class EngineExceptions {
 
@@ -26,7 +24,7 @@ public final class EngineExceptions {
 	}
 
 	/** Return the exception for a wait that ends without a lease. */
-	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
+	static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
 		return notAcquired(request, (request.limit() > 0) ? request.limit() : -1, reason, waitedNanos, cause);
 	}
@@ -36,7 +34,7 @@ public final class EngineExceptions {
 	 * @param heldBy the holder of a lock for its message
 	 * @param holder the holder of a lock, or {@code null} if it is not known
 	 */
-	public static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
+	static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
 			@Nullable LockHolder holder) {
 		return (request.resource().kind() == Kind.SEMAPHORE) ? notAcquired(request, Reason.TIMED_OUT, waitedNanos, null)
 				: new LockNotAcquiredException(request.resource().key(), Reason.TIMED_OUT,
@@ -44,7 +42,7 @@ public final class EngineExceptions {
 	}
 
 	/** Return the exception for a request for more permits than there are. */
-	public static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
+	static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
 		boolean unknown = limit == 0 && request.limit() == 0;
 		return notAcquired(request, unknown ? -1 : limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
 	}
@@ -59,19 +57,19 @@ public final class EngineExceptions {
 	}
 
 	/** Return the exception for a request under a lease that is lost. */
-	public static LeaseLostException lostBefore(Resource resource) {
+	static LeaseLostException lostBefore(Resource resource) {
 		return new LeaseLostException(resource.key(), upper(resource)
 				+ " was not acquired again: this thread has a lease of it that was lost; release that lease first");
 	}
 
 	/** Return the exception for a part that was lost while others were waited for. */
-	public static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
+	static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
 		return new LeaseLostException(resource.key(), "The lease of " + description
 				+ " was lost while other keys of the same request were waited for, because " + why);
 	}
 
 	/** Return the exception for a wait that the store has ended. */
-	public static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
+	static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
 		Throwable cause = (error != null) ? CallResult.cause(error) : null;
 		return new LeaseStoreException(resource.key(),
 				upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis() + " ms: "
@@ -80,7 +78,7 @@ public final class EngineExceptions {
 	}
 
 	/** Return the exception for a release without an answer. */
-	public static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
+	static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
 				+ text(cause)
@@ -91,7 +89,7 @@ public final class EngineExceptions {
 	/**
 	 * Return the exception for a release whose least time the store has not confirmed.
 	 */
-	public static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
+	static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), "The minHold of " + resource + " is not confirmed yet: "
 				+ text(cause)
@@ -100,7 +98,7 @@ public final class EngineExceptions {
 	}
 
 	/** Return the exception for a command on a resource that failed. */
-	public static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
+	static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
 	}
@@ -108,7 +106,7 @@ public final class EngineExceptions {
 	/**
 	 * Return the exception for a command that failed, and may have changed a resource.
 	 */
-	public static LeaseStoreException changeTrouble(Resource resource, String what, Throwable error) {
+	static LeaseStoreException changeTrouble(Resource resource, String what, Throwable error) {
 		LeaseStoreException trouble = storeTrouble(resource, what, error);
 		return isTemporary(error) ? new LeaseStoreException(resource.key(),
 				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
@@ -131,7 +129,7 @@ public final class EngineExceptions {
 	}
 
 	/** Return whether the store will be able to serve the same command by itself. */
-	public static boolean isWorthWaiting(Throwable error) {
+	static boolean isWorthWaiting(Throwable error) {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
 

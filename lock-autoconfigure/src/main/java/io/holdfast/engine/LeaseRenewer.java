@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * earliest thing to do; none while nothing is held. Queues give holds to it and take them
  * back. Thread-safe.
  */
-public final class LeaseRenewer {
+final class LeaseRenewer {
 
 	/** Few enough for a script that keeps others waiting for less than a millisecond. */
 	private static final int BATCH = 430;
@@ -51,30 +51,30 @@ public final class LeaseRenewer {
 	private volatile boolean armed;
 
 	/** Create the renewer of an instance. */
-	public LeaseRenewer(EngineContext context, HoldLosses losses) {
+	LeaseRenewer(EngineContext context, HoldLosses losses) {
 		this.context = context;
 		this.losses = losses;
 	}
 
 	/** Renew a hold from now on. */
-	public void startRenewing(Hold hold) {
+	void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
 		wakeFor(hold.renewal.at());
 	}
 
 	/** Note that leases of a hold were opened or closed. */
-	public void onLeasesChanged(Hold hold) {
+	void onLeasesChanged(Hold hold) {
 		wakeFor(hold.dueAt(this.context.scheduler.nanoTime()));
 	}
 
 	/** Renew a hold in place of the one whose token it has taken over. */
-	public void replace(Hold before, Hold next) {
+	void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
 		wakeFor(next);
 	}
 
 	/** Renew a hold no more. */
-	public void stopRenewing(Hold hold) {
+	void stopRenewing(Hold hold) {
 		this.holds.remove(hold.token, hold);
 		synchronized (this) {
 			if (this.drained != null && this.holds.isEmpty()) {
@@ -89,7 +89,7 @@ public final class LeaseRenewer {
 	 * @param why the reason, in words
 	 * @return whether it had not ended
 	 */
-	public boolean lose(Hold hold, String why) {
+	boolean lose(Hold hold, String why) {
 		return lose(hold, why, "Another owner may hold it now");
 	}
 
@@ -100,7 +100,7 @@ public final class LeaseRenewer {
 	 * @param consequence the meaning for others, in words
 	 * @return whether it had not ended
 	 */
-	public boolean lose(Hold hold, String why, String consequence) {
+	boolean lose(Hold hold, String why, String consequence) {
 		List<Runnable> actions = hold.lose(why);
 		if (actions == null) {
 			return false;
@@ -111,7 +111,7 @@ public final class LeaseRenewer {
 	}
 
 	/** Return the hold of a token, or {@code null} if there is none. */
-	public @Nullable Hold find(String token) {
+	@Nullable Hold find(String token) {
 		return this.holds.get(token);
 	}
 
@@ -119,7 +119,7 @@ public final class LeaseRenewer {
 	 * Wait until nothing is held any more. Does not block.
 	 * @return completed by the release or loss of the last hold
 	 */
-	public synchronized CompletableFuture<@Nullable Void> awaitDrained() {
+	synchronized CompletableFuture<@Nullable Void> awaitDrained() {
 		if (this.drained == null || this.drained.isDone()) {
 			this.drained = new CompletableFuture<>();
 		}
@@ -130,7 +130,7 @@ public final class LeaseRenewer {
 	}
 
 	/** Return the holds that have not ended. */
-	public List<Hold> holds() {
+	List<Hold> holds() {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
@@ -237,7 +237,7 @@ public final class LeaseRenewer {
 	 * @param millis for how long
 	 * @return completed when all was answered; fails if the store did
 	 */
-	public CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
+	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.scheduler.nanoTime();
 		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(millis, sentAt)).toList();
 		return CompletableFuture.allOf(batches(held).stream().map((batch) -> {
@@ -303,7 +303,7 @@ public final class LeaseRenewer {
 	 * @param token the token
 	 * @param why in words
 	 */
-	public void onTokenLost(String token, String why) {
+	void onTokenLost(String token, String why) {
 		onTokenLost(token, Long.MAX_VALUE, why);
 	}
 
@@ -314,7 +314,7 @@ public final class LeaseRenewer {
 	 * @param nextFence above the fences of these grants
 	 * @param why in words
 	 */
-	public void onTokenLost(String token, long nextFence, String why) {
+	void onTokenLost(String token, long nextFence, String why) {
 		Hold hold = this.holds.get(token);
 		if (hold == null || hold.fence >= nextFence) {
 			return;
@@ -336,7 +336,7 @@ public final class LeaseRenewer {
 	 * @param why in words
 	 * @param command sends the command
 	 */
-	public void loseBefore(List<String> tokens, String why, Runnable command) {
+	void loseBefore(List<String> tokens, String why, Runnable command) {
 		Hold any = tokens.stream().map(this.holds::get).filter(Objects::nonNull).findFirst().orElse(null);
 		if (any == null) {
 			command.run();

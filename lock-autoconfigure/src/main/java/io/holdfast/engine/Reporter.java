@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * Writes the report of its instance when it is asked for, so that it costs nothing
  * otherwise. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class Reporter {
 

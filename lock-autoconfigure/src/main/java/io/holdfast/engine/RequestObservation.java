@@ -16,8 +16,6 @@ import org.jspecify.annotations.Nullable;
  * The observation of one request: observers are told in order and once. They are not told
  * of requests for nested leases only. A blocking call tells on its own thread, before it
  * returns; all else is told on threads for observers. Thread-safe.
- *
- * @since 0.1.0
  */
 final class RequestObservation {
 

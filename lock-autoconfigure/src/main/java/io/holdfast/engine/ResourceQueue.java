@@ -139,10 +139,10 @@ import org.jspecify.annotations.Nullable;
  * Discipline of Programming</em>, 1976. Turns within a node before the lock moves on: D.
  * Dice, V. Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
  */
-public final class ResourceQueue extends SerialExecutor {
+final class ResourceQueue extends SerialExecutor {
 
 	/** The most places of an instance for one resource: each asks now and then. */
-	public static final int MAX_PLACES = 200;
+	static final int MAX_PLACES = 200;
 
 	/** Some twenty times as long as it takes to look at one waiter. */
 	private static final long PAUSE_NANOS = 1_000;
@@ -768,7 +768,7 @@ public final class ResourceQueue extends SerialExecutor {
 	 * End, in an event, all waits of an instance id, as nothing is granted any more.
 	 * @param instanceId of which waiters
 	 */
-	public void endWaits(String instanceId) {
+	void endWaits(String instanceId) {
 		this.waiters.removeIf((waiter) -> {
 			boolean ended = waiter.instanceId.equals(instanceId);
 			if (ended) {
@@ -996,7 +996,7 @@ public final class ResourceQueue extends SerialExecutor {
 	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
 	 * @param otherwise the action if no place has the token any more
 	 */
-	public void onNotified(String token, long fence, long ttlMillis, Runnable otherwise) {
+	void onNotified(String token, long fence, long ttlMillis, Runnable otherwise) {
 		atPlace(token, (place) -> onNotified(place, fence, ttlMillis), otherwise);
 	}
 
@@ -1028,7 +1028,7 @@ public final class ResourceQueue extends SerialExecutor {
 	 * @param nextFence above the fences of the grants that have ended
 	 * @param otherwise the action if no place has the token any more
 	 */
-	public void onForced(String token, long nextFence, Runnable otherwise) {
+	void onForced(String token, long nextFence, Runnable otherwise) {
 		atPlace(token, (place) -> {
 			place.ended(nextFence);
 			place.askAt = this.context.scheduler.nanoTime();
@@ -1036,7 +1036,7 @@ public final class ResourceQueue extends SerialExecutor {
 	}
 
 	/** Ask again for all places, as notifications may have been missed. */
-	public void onListening() {
+	void onListening() {
 		event(() -> {
 			long now = this.context.scheduler.nanoTime();
 			this.places.forEach((place) -> place.askAt = now);

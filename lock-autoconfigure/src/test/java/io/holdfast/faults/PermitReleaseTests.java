@@ -13,7 +13,6 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.engine.ResourceQueue;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.BeforeEach;
@@ -223,7 +222,7 @@ class PermitReleaseTests extends FaultTestCase {
 			CompletableFuture.allOf(former.toArray(CompletableFuture[]::new)).join();
 			List<CompletableFuture<PermitLease>> waiting = acquire(own.start(), request, holders);
 			SemaphoreService operator = own.start().semaphores();
-			await().atMost(SOON).until(() -> operator.status(KEY).waiting() == ResourceQueue.MAX_PLACES);
+			await().atMost(SOON).until(() -> operator.status(KEY).waiting() == 200);
 			assertThat(operator.admin().forceRelease(KEY)).isTrue();
 			assertThat(CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
 			assertThat(waiting).allMatch((lease) -> lease.join().isHeld());
