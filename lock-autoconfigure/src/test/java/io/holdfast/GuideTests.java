@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
@@ -65,6 +66,9 @@ class GuideTests {
 	private static final Pattern COMMENT = Pattern.compile("/\\*.*?\\*/|//[^\\n]*", Pattern.DOTALL);
 
 	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
+
+	/** A class of tests, or a method of the class that is named before it in the line. */
+	private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Tests|Contract))?(?:#(\\w+))?`");
 
 	private static final Pattern PROPERTY = Pattern.compile("(?<![.\\w])holdfast(\\.[a-z]+(-[a-z]+)*)+");
 
@@ -231,6 +235,42 @@ class GuideTests {
 	private static String kebab(RecordComponent component) {
 		Matcher capital = Pattern.compile("[A-Z]").matcher(component.getName());
 		return capital.replaceAll((letter) -> "-" + letter.group().toLowerCase(Locale.ROOT));
+	}
+
+	@Test
+	@DisplayName("Tests that the internals name are there")
+	void tests() {
+		Map<String, String> sources = Stream.of("lock-autoconfigure", "lock-starter-test", "sample-app")
+			.flatMap((module) -> ProjectFiles.in(ROOT.resolve(module).resolve("src/test"), "Tests.java",
+					"Contract.java"))
+			.collect(Collectors.toMap((file) -> file.getFileName().toString().replace(".java", ""), ProjectFiles::text,
+					String::concat));
+		List<String> unknown = new ArrayList<>();
+		Stream.concat(Stream.of(ROOT.resolve("CONTRIBUTING.md")), ProjectFiles.in(DOCS.resolve("internals"), ".md"))
+			.flatMap((file) -> prose(file).lines())
+			.forEach((line) -> {
+				String source = "";
+				for (MatchResult test : TEST.matcher(line).results().toList()) {
+					if (test.group(1) != null) {
+						source = sources.getOrDefault(test.group(1), "");
+					}
+					boolean there = (test.group(2) != null) ? source.contains(" " + test.group(2) + "(")
+							: !source.isEmpty();
+					if (!there) {
+						unknown.add(test.group() + " in: " + line);
+					}
+				}
+			});
+		assertThat(unknown).isEmpty();
+	}
+
+	@Test
+	@DisplayName("Each rule of the protocol names its test")
+	void rules() {
+		assertThat(prose(DOCS.resolve("internals/protocol.md")).lines()
+			.filter((line) -> !line.startsWith("⚠ marks") && !line.startsWith("| ⚠ rule |"))
+			.flatMap((line) -> Stream.of(line.split("⚠")).skip(1))
+			.filter((rule) -> TEST.matcher(rule).results().noneMatch((test) -> test.group().length() > 2))).isEmpty();
 	}
 
 	private static String code() {

@@ -27,8 +27,9 @@ class PropertiesPageTests {
 	@Test
 	@DisplayName("docs/properties.md lists the properties as the metadata does")
 	void page() throws IOException, ClassNotFoundException {
-		GeneratedPage page = new GeneratedPage("properties.md", "Properties", "the Javadoc of HoldfastProperties",
-				getClass());
+		GeneratedPage page = new GeneratedPage("properties.md", "Properties",
+				"Look up a setting: its name, its values, its default and its effect.",
+				"the Javadoc of HoldfastProperties", getClass());
 		page.line("");
 		page.line("Times are written like `200ms`, `10s`, `5m`, `24h`; a number alone counts milliseconds. "
 				+ "A value out of range fails the start with a message that names the property. A property without a "

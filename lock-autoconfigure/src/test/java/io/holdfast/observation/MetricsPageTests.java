@@ -41,6 +41,8 @@ class MetricsPageTests {
 	private static final Path MAIN = Path.of("src/main/java");
 
 	private final GeneratedPage page = new GeneratedPage("metrics.md", "Meters and spans",
+			"Choose meters for a dashboard or an alert, and look up their tags. "
+					+ "[Watching](watching.md) has both ready to use.",
 			"the meters, the observations, and their Javadoc", getClass());
 
 	@Test

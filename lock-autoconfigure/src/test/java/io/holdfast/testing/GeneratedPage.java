@@ -24,13 +24,16 @@ public final class GeneratedPage {
 	 * Begin a page.
 	 * @param name the name of the file in {@code docs}
 	 * @param title its title
+	 * @param purpose the first sentence, for its reader
 	 * @param source what it is made from
 	 * @param test the test that makes it
 	 */
-	public GeneratedPage(String name, String title, String source, Class<?> test) {
+	public GeneratedPage(String name, String title, String purpose, String source, Class<?> test) {
 		this.file = Path.of("../docs", name);
 		this.command = "./mvnw -pl lock-autoconfigure test -Dtest=" + test.getSimpleName() + " -D" + PROPERTY + "=true";
 		line("# " + title);
+		line("");
+		line(purpose);
 		line("");
 		line("<!-- Generated from " + source + ". Do not edit: " + this.command + " -->");
 	}
