@@ -349,9 +349,12 @@ final class ReactiveInvocation {
 	/**
 	 * The part that leases have in a reactive transaction. Needs spring-tx.
 	 *
+	 * @param manager the transaction's resources, of which the share is one: Spring sorts
+	 * all synchronizations for each look at them, and there may be thousands
 	 * @param share the leases
 	 */
-	private record Transaction(TransactionShare share) implements TransactionSynchronization {
+	private record Transaction(TransactionSynchronizationManager manager,
+			TransactionShare share) implements TransactionSynchronization {
 
 		/**
 		 * Take part in the transaction of a chain.
@@ -360,18 +363,25 @@ final class ReactiveInvocation {
 		static Mono<TransactionShare> join() {
 			return TransactionSynchronizationManager.forCurrentTransaction()
 				.filter((current) -> current.isActualTransactionActive() && current.isSynchronizationActive())
-				.map((current) -> current.getSynchronizations()
-					.stream()
-					.filter(Transaction.class::isInstance)
-					.map(Transaction.class::cast)
-					.findFirst()
-					.orElseGet(() -> {
-						Transaction first = new Transaction(new TransactionShare());
-						current.registerSynchronization(first);
-						return first;
-					}))
-				.map(Transaction::share)
+				.map((current) -> (current.getResource(Transaction.class) instanceof TransactionShare bound) ? bound
+						: new Transaction(current, new TransactionShare()).begin())
 				.onErrorComplete(NoTransactionException.class);
+		}
+
+		private TransactionShare begin() {
+			this.manager.registerSynchronization(this);
+			this.manager.bindResource(Transaction.class, this.share);
+			return this.share;
+		}
+
+		@Override
+		public Mono<Void> suspend() {
+			return Mono.fromRunnable(() -> this.manager.unbindResource(Transaction.class));
+		}
+
+		@Override
+		public Mono<Void> resume() {
+			return Mono.fromRunnable(() -> this.manager.bindResource(Transaction.class, this.share));
 		}
 
 		@Override
@@ -381,6 +391,7 @@ final class ReactiveInvocation {
 
 		@Override
 		public Mono<Void> afterCompletion(int status) {
+			this.manager.unbindResourceIfPossible(Transaction.class);
 			return Mono.fromFuture(() -> this.share.releaseAsync(status == STATUS_ROLLED_BACK)).then();
 		}
 

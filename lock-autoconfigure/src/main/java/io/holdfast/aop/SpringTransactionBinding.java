@@ -42,6 +42,9 @@ public final class SpringTransactionBinding implements TransactionBinding {
 
 		private final TransactionShare share;
 
+		/** Whether the share was bound to the thread before the suspension. */
+		private boolean bound;
+
 		/** Whether another one was registered behind this. */
 		private boolean replaced;
 
@@ -49,8 +52,15 @@ public final class SpringTransactionBinding implements TransactionBinding {
 			this.share = share;
 		}
 
-		/** Return the leases of the transaction that the current thread is in. */
+		/**
+		 * Return the leases of the transaction that the current thread is in. They are
+		 * bound to the thread, as Spring sorts all synchronizations for each look at
+		 * them, and an application may register thousands.
+		 */
 		static TransactionShare share() {
+			if (TransactionSynchronizationManager.getResource(Releases.class) instanceof TransactionShare bound) {
+				return bound;
+			}
 			for (TransactionSynchronization each : TransactionSynchronizationManager.getSynchronizations()) {
 				if (each instanceof Releases releases) {
 					return releases.share;
@@ -58,7 +68,20 @@ public final class SpringTransactionBinding implements TransactionBinding {
 			}
 			Releases first = new Releases(new TransactionShare());
 			TransactionSynchronizationManager.registerSynchronization(first);
+			TransactionSynchronizationManager.bindResource(Releases.class, first.share);
 			return first.share;
+		}
+
+		@Override
+		public void suspend() {
+			this.bound = TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class) != null;
+		}
+
+		@Override
+		public void resume() {
+			if (this.bound) {
+				TransactionSynchronizationManager.bindResource(Releases.class, this.share);
+			}
 		}
 
 		@Override
@@ -66,8 +89,10 @@ public final class SpringTransactionBinding implements TransactionBinding {
 			this.share.checkBeforeCommit();
 		}
 
+		/** Of JTA, the completion may come on another thread. */
 		@Override
 		public void beforeCompletion() {
+			TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class);
 			comeLast();
 		}
 

@@ -92,7 +92,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 
 	/** Tell a call that waited in vain if another one left it the lease since. */
 	synchronized void explain(NotAcquiredException ex) {
-		if (this.left.stream().anyMatch((lease) -> lease.key().equals(ex.getKey()) && lease.isHeld())) {
+		if (leases(ex.getKey()).stream().anyMatch(Lease::isHeld)) {
 			ex.addSuppressed(new IllegalStateException("The call waited for its own transaction, which keeps the lease "
 					+ "of a call that ended during the wait: await the future of one call before the next"));
 		}

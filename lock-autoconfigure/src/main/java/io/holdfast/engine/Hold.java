@@ -28,6 +28,9 @@ final class Hold extends TokenGrant {
 
 	final RenewalState renewal;
 
+	/** Number of leases that were opened on it. Confined to the queue. */
+	long opened;
+
 	/** Whether a lease on it reached its user. Changed by the queue only. */
 	private volatile boolean used;
 

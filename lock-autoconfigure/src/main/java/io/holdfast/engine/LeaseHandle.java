@@ -33,6 +33,8 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	final Hold hold;
 
+	private final long number;
+
 	/** What its release came to, once it has begun; {@code null} before. */
 	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
 
@@ -68,6 +70,7 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.context = hold.queue.context();
 		this.renewer = renewer;
 		this.hold = hold;
+		this.number = ++hold.opened;
 		this.own = requester.thread != null && requester.thread == hold.thread;
 		this.request = requester.request;
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
@@ -111,6 +114,16 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	@Override
 	public final long renewedNanos() {
 		return this.renewedNanos;
+	}
+
+	@Override
+	public final long renewedUntil() {
+		return this.openedAt + this.renewedNanos;
+	}
+
+	@Override
+	public final long number() {
+		return this.number;
 	}
 
 	private long ownRenewedNanos() {

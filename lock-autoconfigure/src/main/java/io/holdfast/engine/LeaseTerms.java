@@ -9,12 +9,18 @@ interface LeaseTerms {
 	boolean isRenewed(long now);
 
 	/**
-	 * Return for how long it is renewed in all, in nanoseconds: 0 if it is not. Constant
-	 * between {@linkplain OpenLeases#change changes}, as the lease time is.
+	 * Return for how long it is renewed in all, in nanoseconds: 0 if it is not. This and
+	 * the other terms are constant between {@linkplain OpenLeases#change changes}.
 	 */
 	long renewedNanos();
 
+	/** Return the end of that time. */
+	long renewedUntil();
+
 	long leaseMillis();
+
+	/** Return its number among the leases of its hold. */
+	long number();
 
 	/** Return how much is left of its time if nothing lengthens it. */
 	long leftMillis(long now);

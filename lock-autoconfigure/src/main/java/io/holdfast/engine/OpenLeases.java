@@ -1,29 +1,53 @@
 package io.holdfast.engine;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.List;
+import java.util.Comparator;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
- * once it is closed. Changed by the queue, and at the end of a wait for several keys.
- * Thread-safe.
+ * once it is closed. They are sorted: there may be thousands, each with terms of its own.
+ * Changed by the queue, and at the end of a wait for several keys. Thread-safe.
  */
 final class OpenLeases {
 
 	/** Mark of leases whose renewal depends on the time. */
 	private static final long DEPENDS = -1;
 
+	private static final Comparator<LeaseTerms> BY_NUMBER = Comparator.comparingLong(LeaseTerms::number);
+
+	/** As differences count, of times that may overflow. */
+	private static final Comparator<LeaseTerms> BY_LEASE_TIME = Comparator.comparingLong(LeaseTerms::leaseMillis)
+		.thenComparing((left, right) -> Long.signum(left.renewedUntil() - right.renewedUntil()))
+		.thenComparing(BY_NUMBER);
+
+	private static final Comparator<LeaseTerms> BY_END = ((Comparator<LeaseTerms>) (left, right) -> Long
+		.signum(left.validIfGranted() - right.validIfGranted())).thenComparing(BY_NUMBER);
+
+	/** Mostly there are only leases that are renewed. Never added to. */
+	private static final SortedSet<LeaseTerms> NONE = new TreeSet<>(BY_NUMBER);
+
 	/**
-	 * Leases by their terms: thousands of nested leases mostly have the same ones.
-	 * Guarded by this.
+	 * Leases that are renewed; those of the longest lease time last, and of these the one
+	 * that is renewed for longest. Guarded by this.
 	 */
-	private final List<SameTerms> groups = new ArrayList<>(1);
+	private final SortedSet<LeaseTerms> renewed = new TreeSet<>(BY_LEASE_TIME);
+
+	/** Leases whose maxHold is over, as far as that was noticed. Guarded by this. */
+	private SortedSet<LeaseTerms> over = NONE;
+
+	/** Leases that are not renewed; the one that lasts longest last. Guarded by this. */
+	private SortedSet<LeaseTerms> fixed = NONE;
 
 	/** Number of open leases. Confined to the queue. */
 	private int count;
+
+	/** Number of those that the thread of the hold has asked for. Guarded by this. */
+	private int own;
+
+	/** Number of those that are not renewed at any time. Guarded by this. */
+	private int limited;
 
 	/**
 	 * The longest lease time if all are renewed at any time, or {@link #DEPENDS}. Noted
@@ -39,83 +63,64 @@ final class OpenLeases {
 
 	synchronized void add(LeaseTerms lease) {
 		if (this.count == 0) {
-			this.groups.clear();
+			this.renewed.clear();
+			this.over = NONE;
+			this.fixed = NONE;
+			this.own = 0;
+			this.limited = 0;
 		}
 		this.count++;
 		put(lease);
-		this.longestRenewed = findLongestForever();
 	}
 
 	synchronized void remove(LeaseTerms lease) {
 		this.count--;
 		if (this.count > 0) {
 			take(lease);
-			this.longestRenewed = findLongestForever();
 		}
 	}
 
-	/**
-	 * Change the terms of a lease, which counts as opened last then unless it is closed.
-	 */
+	/** Change the terms of a lease, unless it is closed. */
 	synchronized void change(LeaseTerms lease, Runnable change) {
 		boolean open = take(lease);
 		change.run();
 		if (open) {
 			put(lease);
-			this.longestRenewed = findLongestForever();
 		}
 	}
 
 	private void put(LeaseTerms lease) {
-		int index = indexOf(lease);
-		if (index < 0) {
-			index = this.groups.size();
-			this.groups.add(new SameTerms(lease.leaseMillis(), lease.renewedNanos(), new ArrayDeque<>(1)));
+		if (lease.isRenewed()) {
+			this.renewed.add(lease);
 		}
-		this.groups.get(index).leases.add(lease);
+		else {
+			this.fixed = (this.fixed == NONE) ? new TreeSet<>(BY_END) : this.fixed;
+			this.fixed.add(lease);
+		}
+		count(lease, 1);
 	}
 
 	private boolean take(LeaseTerms lease) {
-		int index = indexOf(lease);
-		if (index < 0) {
-			return false;
+		boolean open = this.renewed.remove(lease) || this.over.remove(lease) || this.fixed.remove(lease);
+		if (open) {
+			count(lease, -1);
 		}
-		Deque<LeaseTerms> leases = this.groups.get(index).leases;
-		boolean found = leases.removeLastOccurrence(lease);
-		if (leases.isEmpty()) {
-			this.groups.remove(index);
-		}
-		return found;
+		return open;
 	}
 
-	/** Return where the group of a lease is, or -1. Mostly it is the last one. */
-	private int indexOf(LeaseTerms lease) {
-		int index = this.groups.size() - 1;
-		while (index >= 0 && !this.groups.get(index).isOf(lease)) {
-			index--;
-		}
-		return index;
+	private void count(LeaseTerms lease, int more) {
+		this.own += lease.isOwn() ? more : 0;
+		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? more : 0;
+		this.longestRenewed = (this.limited > 0) ? DEPENDS : this.renewed.isEmpty() ? 0 : longest(this.renewed);
 	}
 
-	private long findLongestForever() {
-		long longest = 0;
-		for (SameTerms group : this.groups) {
-			if (group.renewedNanos != ResolvedRequest.FOREVER) {
-				return DEPENDS;
-			}
-			longest = Math.max(longest, group.leaseMillis);
-		}
-		return longest;
+	private static long longest(SortedSet<LeaseTerms> leases) {
+		return leases.last().leaseMillis();
 	}
 
 	/** Return whether any is to be renewed, or was until its maxHold. */
 	synchronized boolean isRenewed() {
-		for (SameTerms group : this.groups) {
-			if (group.renewedNanos > 0) {
-				return true;
-			}
-		}
-		return false;
+		return !(this.renewed.isEmpty() && this.over.isEmpty());
 	}
 
 	/** Return the longest lease time of those renewed, 0 if none is (any more). */
@@ -125,24 +130,21 @@ final class OpenLeases {
 	}
 
 	private synchronized long findLongestRenewed(long now) {
-		long longest = 0;
-		for (SameTerms group : this.groups) {
-			if (group.leaseMillis > longest && group.renewedNanos > 0 && group.longest().isRenewed(now)) {
-				longest = group.leaseMillis;
+		while (!this.renewed.isEmpty()) {
+			LeaseTerms longest = this.renewed.last();
+			if (longest.isRenewed(now)) {
+				return longest.leaseMillis();
 			}
+			this.renewed.remove(longest);
+			this.over = (this.over == NONE) ? new TreeSet<>(BY_NUMBER) : this.over;
+			this.over.add(longest);
 		}
-		return longest;
+		return 0;
 	}
 
 	/** Return the most that is left of the time of those not renewed, 0 without any. */
 	synchronized long longestLeft(long now) {
-		long millis = 0;
-		for (SameTerms group : this.groups) {
-			if (group.renewedNanos == 0 && group.leaseMillis > millis) {
-				millis = Math.max(millis, group.longest().leftMillis(now));
-			}
-		}
-		return millis;
+		return this.fixed.isEmpty() ? 0 : Math.max(0, this.fixed.last().leftMillis(now));
 	}
 
 	/**
@@ -155,13 +157,11 @@ final class OpenLeases {
 	}
 
 	private synchronized boolean isAnyLonger(long longest, long validUntil) {
-		for (SameTerms group : this.groups) {
-			if (group.renewedNanos == 0 && group.leaseMillis > longest
-					&& validUntil - group.longest().validIfGranted() < 0) {
-				return true;
-			}
+		if (this.fixed.isEmpty()) {
+			return false;
 		}
-		return false;
+		LeaseTerms last = this.fixed.last();
+		return last.leaseMillis() > longest && validUntil - last.validIfGranted() < 0;
 	}
 
 	/** Return whether code runs under one whose release has not begun. */
@@ -179,39 +179,21 @@ final class OpenLeases {
 	 * by a context. One whose release has begun does not count, though the queue may not
 	 * know of it.
 	 */
-	boolean isAnyOwn() {
-		return isAny((lease) -> lease.isOwn() && !lease.isReleased());
+	synchronized boolean isAnyOwn() {
+		return this.own > 0 && isAny((lease) -> lease.isOwn() && !lease.isReleased());
 	}
 
 	private synchronized boolean isAny(Predicate<LeaseTerms> condition) {
-		for (SameTerms group : this.groups) {
-			for (LeaseTerms lease : group.leases) {
-				if (condition.test(lease)) {
-					return true;
-				}
+		return isAny(this.renewed, condition) || isAny(this.over, condition) || isAny(this.fixed, condition);
+	}
+
+	private static boolean isAny(SortedSet<LeaseTerms> leases, Predicate<LeaseTerms> condition) {
+		for (LeaseTerms lease : leases) {
+			if (condition.test(lease)) {
+				return true;
 			}
 		}
 		return false;
-	}
-
-	/**
-	 * The leases of the same terms, in the order of opening.
-	 *
-	 * @param leaseMillis the lease time
-	 * @param renewedNanos for how long each is renewed
-	 * @param leases the leases, never none
-	 */
-	private record SameTerms(long leaseMillis, long renewedNanos, Deque<LeaseTerms> leases) {
-
-		boolean isOf(LeaseTerms lease) {
-			return this.leaseMillis == lease.leaseMillis() && this.renewedNanos == lease.renewedNanos();
-		}
-
-		/** Return the lease that lasts longest, as it was opened last. */
-		LeaseTerms longest() {
-			return this.leases.getLast();
-		}
-
 	}
 
 }

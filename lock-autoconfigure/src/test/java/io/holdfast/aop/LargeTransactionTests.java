@@ -4,23 +4,35 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestTransactions;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Import;
+import org.springframework.core.Ordered;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.reactive.TransactionalOperator;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -50,15 +62,80 @@ class LargeTransactionTests {
 	@EnumSource
 	@DisplayName("Tens of thousands of calls for one lock, or for different ones, cost each what the first ones cost")
 	void calls(Call call) {
+		LockLease other = this.locks.acquireAsync(LockRequest.of("other")).join();
 		long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
 		this.transaction.executeWithoutResult((status) -> {
 			for (int i = 0; i < CALLS; i++) {
 				call.body.accept(this);
 			}
 		});
+		other.close();
 		Duration used = Duration.ofNanos(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start);
 		assertThat(used).isLessThan(Duration.ofSeconds(5));
 		assertThat(this.locks.tryAcquire("job")).isPresent().get().satisfies(LockLease::close);
+	}
+
+	@Test
+	@DisplayName("A reactive call does not look at the other synchronizations of its transaction, which Spring would sort")
+	void reactiveCalls() {
+		TransactionalOperator reactive = TransactionalOperator
+			.create(new ReactiveRecordingTransactions(new RecordingLocks()));
+		AtomicInteger looks = new AtomicInteger();
+		Mono<Void> event = org.springframework.transaction.reactive.TransactionSynchronizationManager
+			.forCurrentTransaction()
+			.doOnNext((current) -> current.registerSynchronization(new ReactiveEvent(looks)))
+			.then();
+		Flux.range(0, 1000)
+			.concatMap((number) -> event.then(this.shop.ship(number)))
+			.doOnComplete(() -> assertThat(looks).hasValue(0))
+			.as(reactive::transactional)
+			.blockLast();
+		assertThat(looks).as("at the commit").hasPositiveValue();
+		assertThat(this.locks.tryAcquire("item:1")).isPresent().get().satisfies(LockLease::close);
+	}
+
+	@Test
+	@DisplayName("Tens of thousands of readers in one instance cost each what the first ones cost")
+	void readers() {
+		LockRequest request = LockRequest.of("list").mode(LockMode.READ);
+		long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+		List<LockLease> leases = IntStream.range(0, CALLS)
+			.mapToObj((i) -> this.locks.acquireAsync(request).join())
+			.toList();
+		leases.forEach(LockLease::close);
+		Duration used = Duration.ofNanos(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start);
+		assertThat(used).isLessThan(Duration.ofSeconds(5));
+	}
+
+	@Test
+	@DisplayName("The leases of a transaction are not found in one inside of it, and again after that")
+	void suspended() {
+		TransactionTemplate other = new TransactionTemplate(this.transaction.getTransactionManager());
+		other.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+		LockRequest request = LockRequest.of("job").reentrant(false);
+		this.transaction.executeWithoutResult((status) -> {
+			this.shop.sell();
+			other.executeWithoutResult((inner) -> {
+				this.shop.sell(1);
+				assertThat(this.locks.tryAcquire(request)).isEmpty();
+			});
+			// The inner one has released it.
+			assertThat(this.locks.tryAcquire("item:1")).isPresent().get().satisfies(LockLease::close);
+			assertThat(this.shop.sell().isHeld()).isTrue();
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void afterCommit() {
+					LargeTransactionTests.this.shop.sell();
+					other.executeWithoutResult((inner) -> LargeTransactionTests.this.shop.sell(2));
+					LargeTransactionTests.this.shop.sell();
+				}
+
+			});
+		});
+		assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
+		assertThat(this.locks.tryAcquire("job")).isPresent().get().satisfies(LockLease::close);
+		assertThat(this.locks.tryAcquire("item:2")).isPresent().get().satisfies(LockLease::close);
 	}
 
 	@Test
@@ -86,6 +163,29 @@ class LargeTransactionTests {
 
 		MAX_HOLD((tests) -> tests.locks.withLock(LockRequest.of("job").maxHold(Duration.ofHours(1)), () -> {
 		})),
+
+		MANY_MAX_HOLDS((tests) -> tests.locks
+			.withLock(LockRequest.of("job").maxHold(Duration.ofMillis(7_200_000 - tests.count++)), () -> {
+			})),
+
+		MANY_LEASE_TIMES((tests) -> tests.locks
+			.withLock(LockRequest.of("job").leaseTime(Duration.ofMillis(60_000 + tests.count++)), () -> {
+			})),
+
+		MANY_TIMES_NOT_RENEWED((tests) -> tests.locks.withLock(
+				LockRequest.of("job").leaseTime(Duration.ofMillis(600_000 - tests.count++)).autoRenew(false), () -> {
+				})),
+
+		REFUSED((tests) -> {
+			tests.shop.sell(tests.count++);
+			assertThat(tests.shop.sellOther()).isNull();
+		}),
+
+		WITH_EVENTS((tests) -> {
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+			});
+			tests.shop.sell();
+		}),
 
 		NOT_RENEWED((tests) -> tests.locks.withLock(LockRequest.of("job").autoRenew(false), () -> {
 		})),
@@ -127,9 +227,43 @@ class LargeTransactionTests {
 			LockLease.current().ensureHeld();
 		}
 
+		@DistributedLock(name = "other", onTimeout = OnTimeout.SKIP)
+		@Nullable LockLease sellOther() {
+			return LockLease.current();
+		}
+
+		@DistributedLock(name = "item", key = "#number")
+		Mono<Integer> ship(int number) {
+			return Mono.just(number);
+		}
+
 		@DistributedLock(name = "item", key = "#number")
 		CompletableFuture<String> order(int number) {
 			return CompletableFuture.completedFuture("ordered");
+		}
+
+	}
+
+	/** A synchronization that counts how often it is sorted. */
+	private record ReactiveEvent(AtomicInteger looks)
+			implements
+				org.springframework.transaction.reactive.TransactionSynchronization,
+				Ordered {
+
+		@Override
+		public int getOrder() {
+			this.looks.incrementAndGet();
+			return LOWEST_PRECEDENCE;
+		}
+
+		@Override
+		public boolean equals(@Nullable Object other) {
+			return this == other;
+		}
+
+		@Override
+		public int hashCode() {
+			return System.identityHashCode(this);
 		}
 
 	}
