@@ -135,7 +135,9 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 		assertThat(busy.fence()).isEqualTo(this.b.awaitWakeUp().fence());
 		assertThat(busy.ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(2, 2, null);
 		busy = busy(this.b.release(SEMAPHORE, one(this.b, "1", 2), one(this.b, "2", 2)).next());
+		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(2, 2, null);
 		assertThat(busy.fence()).isEqualTo(this.a.awaitWakeUp().fence()).isGreaterThan(this.b.awaitWakeUp().fence());
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.c.token("1") + " 1", this.a.token("2") + " 1");
 		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
