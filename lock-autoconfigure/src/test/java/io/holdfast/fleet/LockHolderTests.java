@@ -18,6 +18,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
+import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -179,6 +181,49 @@ class LockHolderTests {
 				.isEqualTo("late");
 			await("the name")
 				.until(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ZERO)).getHolder() != null);
+		}
+	}
+
+	@Test
+	@DisplayName("A holder that stopped and left its lock behind by minHold keeps its name, in exceptions, status and endpoint")
+	void stopped() {
+		LockService job = this.fleet.start("spring.application.name=job");
+		LockRequest request = LockRequest.of("stock").waitTime(Duration.ZERO);
+		job.acquire(request.minHold(Duration.ofMinutes(5))).close();
+		await("the name").until(() -> refused(this.shop, request).getHolder() != null);
+		this.fleet.stop(job);
+		assertThat(this.fleet.engine(this.shop).fleet().members()).hasSize(2);
+		assertThat(refused(this.shop, request)).hasMessageEndingWith(" ms: still held by application 'job'");
+		LockHolder holder = this.shop.status("stock").holder();
+		assertThat(holder).isNotNull().extracting(LockHolder::application).isEqualTo("job");
+		assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders()).singleElement()
+			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::application)
+			.containsExactly(holder.instance(), "job");
+		assertThat(this.shop.admin().forceRelease("stock")).isTrue();
+	}
+
+	@Test
+	@DisplayName("The endpoint of a key names its holders, and since when, the same each time")
+	void endpoint() {
+		LockRequest request = LockRequest.of("stock").note("inventory");
+		LocksEndpoint endpoint = new LocksEndpoint(this.fleet.engine(this.shop));
+		try (LockLease lease = this.warehouse.acquire(request)) {
+			assertThat(lease.isHeld()).isTrue();
+			ResourceDescriptor.Holder holder = endpoint.lock("stock").holders().get(0);
+			assertThat(holder.application()).isEqualTo("warehouse");
+			assertThat(holder.host()).isNotBlank();
+			assertThat(holder.process()).isEqualTo(ProcessHandle.current().pid());
+			assertThat(holder.since()).isEqualTo(this.shop.status("stock").since());
+			assertThat(endpoint.locks(null, null, "stock", null, null, null, null, null).fleet().locks())
+				.flatExtracting(ResourceDescriptor::holders)
+				.extracting(ResourceDescriptor.Holder::application, ResourceDescriptor.Holder::since)
+				.containsExactly(tuple("warehouse", holder.since()));
+			assertThat(endpoint.locks(null, null).fleet().locks()).flatExtracting(ResourceDescriptor::holders)
+				.extracting(ResourceDescriptor.Holder::application)
+				.containsOnlyNulls();
+			assertThat(new LocksEndpoint(this.fleet.engine(this.warehouse)).locks(null, null).held())
+				.extracting(UsageDescriptor.Request::note)
+				.containsExactly("inventory");
 		}
 	}
 

@@ -179,10 +179,12 @@ public final class Fleet {
 	 * @return the instances, the latest sign of life first
 	 */
 	public List<Member> members() {
-		return answer(
+		List<Member> members = answer(
 				this.context.send(Command.FLEET,
 						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
 				"The look for instances");
+		Optional.ofNullable(this.membership).ifPresent((known) -> known.copy(members));
+		return members;
 	}
 
 	/**
@@ -196,6 +198,16 @@ public final class Fleet {
 			.map((member) -> InstanceRegistration.holder(instance, member.info()))
 			.findFirst()
 			.orElse(null);
+	}
+
+	/**
+	 * Return an instance as it was registered when this one looked last. Does not block.
+	 * @param instance the name of the instance, 8 hexadecimal digits
+	 * @return the instance, or {@code null} if it was not seen
+	 */
+	public @Nullable LockHolder named(String instance) {
+		InstanceRegistration known = this.membership;
+		return (known != null) ? known.named(instance) : null;
 	}
 
 	/**
