@@ -33,8 +33,11 @@ import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore.Member;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
@@ -359,7 +362,22 @@ public final class Fleet {
 	 * @return the holders and waiters
 	 */
 	public Standing look(Family family, String key) {
-		return answer(lookAt(family, key, MOST_OF_ONE), "The look at '" + key + "'");
+		return answer(lookAt(family, key, MOST_OF_ONE).thenCompose((standing) -> {
+			boolean seen = family == Family.SEMAPHORES || !standing.isEmpty();
+			return seen ? CompletableFuture.completedFuture(standing) : lookForForeign(standing);
+		}), "The look at '" + key + "'");
+	}
+
+	/** Look for something else at the key, which lists leave out: it keeps all away. */
+	private CompletableFuture<Standing> lookForForeign(Standing empty) {
+		Resource resource = empty.resource();
+		CompletableFuture<Standing> answer = this.context
+			.send(Command.INSPECT, () -> this.context.store.inspect(resource, 0))
+			.thenApply((state) -> empty);
+		return answer.exceptionallyCompose((error) -> EngineExceptions.isTemporary(error)
+				? CompletableFuture.failedFuture(error)
+				: CompletableFuture.completedFuture(new Standing(resource, 0, null, 0, 0, 1,
+						List.of(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1)), 0, List.of())));
 	}
 
 	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {

@@ -148,6 +148,17 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
+	@DisplayName("one permit that comes back for a waiter of the same instance is told by the answer")
+	void onePermitToOwnInstance() {
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
+		busy(this.a.acquire(SEMAPHORE, one(this.a, "2", 1)));
+		Busy busy = busy(this.a.release(SEMAPHORE, one(this.a, "1", 1), one(this.a, "3", 1)).next());
+		assertThat(this.a.awaitWakeUp())
+			.isEqualTo(new WakeUp(SEMAPHORE, this.a.token("2"), busy.fence(), CLAIM));
+		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(1, 1, null);
+	}
+
+	@Test
 	@DisplayName("one permit that comes back lets all in for whose own limits it is enough, and next comes behind them")
 	void onePermitForSeveral() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
