@@ -66,8 +66,8 @@ class RefusalLogTests extends ScriptedEngine {
 	}
 
 	private void nameOthers() {
-		context().nameHoldersBy((id) -> id.equals(OTHER)
-				? new LockHolder("warehouse", "node", 7, Tokens.shown(OTHER)) : null);
+		context().nameHoldersBy(
+				(id) -> id.equals(OTHER) ? new LockHolder("warehouse", "node", 7, Tokens.shown(OTHER)) : null);
 	}
 
 	private String holder() {

@@ -208,8 +208,7 @@ public final class EngineContext {
 	 * @param owns whether this instance holds the lock exclusively
 	 * @param busy the last answer of the store, or {@code null}
 	 */
-	public NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, boolean owns,
-			@Nullable Busy busy) {
+	public NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, boolean owns, @Nullable Busy busy) {
 		String owner = owns ? instanceId() : (busy != null) ? busy.owner() : null;
 		if (owner == null) {
 			return EngineExceptions.timedOut(request, waitedNanos, busy);

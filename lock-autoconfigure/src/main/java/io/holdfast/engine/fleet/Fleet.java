@@ -375,9 +375,8 @@ public final class Fleet {
 			.send(Command.INSPECT, () -> this.context.store.inspect(resource, 0))
 			.thenApply((state) -> empty);
 		return answer.exceptionallyCompose((error) -> EngineExceptions.isTemporary(error)
-				? CompletableFuture.failedFuture(error)
-				: CompletableFuture.completedFuture(new Standing(resource, 0, null, 0, 0, 1,
-						List.of(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1)), 0, List.of())));
+				? CompletableFuture.failedFuture(error) : CompletableFuture.completedFuture(new Standing(resource, 0,
+						null, 0, 0, 1, List.of(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1)), 0, List.of())));
 	}
 
 	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {

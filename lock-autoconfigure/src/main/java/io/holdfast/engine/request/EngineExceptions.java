@@ -51,9 +51,8 @@ public final class EngineExceptions {
 		if (request.resource().kind() == Kind.LOCK) {
 			return timedOut(request, waitedNanos, (busy != null) ? heldBy(request, busy) : "others", null);
 		}
-		return (busy != null && busy.limit() > 0)
-				? new PermitNotAcquiredException(request.resource().key(), request.permits(), busy.limit(), busy.held(),
-						Duration.ofNanos(waitedNanos))
+		return (busy != null && busy.limit() > 0) ? new PermitNotAcquiredException(request.resource().key(),
+				request.permits(), busy.limit(), busy.held(), Duration.ofNanos(waitedNanos))
 				: notAcquired(request, Reason.TIMED_OUT, waitedNanos, null);
 	}
 

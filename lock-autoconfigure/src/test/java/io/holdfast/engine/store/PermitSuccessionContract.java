@@ -153,8 +153,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
 		busy(this.a.acquire(SEMAPHORE, one(this.a, "2", 1)));
 		Busy busy = busy(this.a.release(SEMAPHORE, one(this.a, "1", 1), one(this.a, "3", 1)).next());
-		assertThat(this.a.awaitWakeUp())
-			.isEqualTo(new WakeUp(SEMAPHORE, this.a.token("2"), busy.fence(), CLAIM));
+		assertThat(this.a.awaitWakeUp()).isEqualTo(new WakeUp(SEMAPHORE, this.a.token("2"), busy.fence(), CLAIM));
 		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(1, 1, null);
 	}
 
