@@ -3,7 +3,8 @@ package io.holdfast;
 import java.io.Serializable;
 
 /**
- * The instance that holds a lock exclusively, as it has registered itself in Redis.
+ * The instance that holds a lock exclusively, as it has registered itself in Redis. One
+ * that has stopped keeps its name in the instances that have seen it.
  *
  * @param application the name of the application, {@code spring.application.name}
  * @param host the name of its host

@@ -46,12 +46,16 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	}
 
 	/**
-	 * Return the instance that held the lock exclusively when the wait timed out. The
-	 * names are a minute old at most. The message tells the application only, as messages
-	 * reach HTTP clients.
+	 * Return the instance that held the lock exclusively when Redis was asked last. The
+	 * message tells its application only, as messages reach HTTP clients; or the number
+	 * of readers.
 	 * @return the holder; {@code null} if the lock was held by readers or by a client
-	 * other than Holdfast, if the instance has not registered itself or its registration
-	 * cannot be read, and for other reasons than a wait that timed out
+	 * other than Holdfast, and for other reasons than a wait that timed out. Also
+	 * {@code null} if an instance held it whose name is not known here: one that has
+	 * registered itself since the last look, which is a minute ago at most, and a second
+	 * after a holder without a name; one beyond the first thousand; any, without the
+	 * right to read the register. The message then tells its number,
+	 * {@link LockHolder#instance()}
 	 */
 	public @Nullable LockHolder getHolder() {
 		return this.holder;

@@ -65,7 +65,8 @@ public interface LockStatus {
 	 * Return the instance that holds the key exclusively. Blocks while the register in
 	 * Redis is read, if the instance is a new one.
 	 * @return the holder; {@code null} if there is none, if it is a client other than
-	 * Holdfast, or if its instance has not registered itself in the last three minutes
+	 * Holdfast, if its instance left the register before this one saw it there, or
+	 * without the right to read the register
 	 * @throws LeaseStoreException if Redis fails
 	 */
 	@Nullable LockHolder holder();

@@ -30,9 +30,28 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	 */
 	public PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
 			@Nullable Throwable cause) {
+		this(key, permits, limit, reason, waited, cause, text(reason, limit));
+	}
+
+	/**
+	 * Create the exception for a wait that timed out.
+	 * @param key the semaphore's key as its user named it
+	 * @param permits how many permits were asked for
+	 * @param limit how many permits the semaphore has in all
+	 * @param used how many of them were in use
+	 * @param waited how long the caller waited
+	 */
+	public PermitNotAcquiredException(String key, int permits, int limit, int used, Duration waited) {
+		this(key, permits, limit, Reason.TIMED_OUT, waited, null,
+				(((long) used + permits > limit) ? "not enough of them were free" : "others came first") + " (" + used
+						+ " of " + limit + " in use)");
+	}
+
+	private PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
+			@Nullable Throwable cause, String why) {
 		super(key, ((permits == 1) ? "A permit" : permits + " permits") + " of semaphore '" + key + "' ("
 				+ ((limit >= 0) ? "limit " + limit : "the operator's limit") + ") " + ((permits == 1) ? "was" : "were")
-				+ " not acquired after " + waited.toMillis() + " ms: " + text(reason, limit), reason, waited, cause);
+				+ " not acquired after " + waited.toMillis() + " ms: " + why, reason, waited, cause);
 		this.permits = permits;
 	}
 

@@ -96,7 +96,8 @@ final class FleetLook {
 			return null;
 		}
 		FleetReport reports = reports(standing.resource().key());
-		return ResourceDescriptor.of(standing, reports, told(reports), false, Instant.now());
+		members();
+		return ResourceDescriptor.of(standing, reports, this.fleet::named, told(reports), false, Instant.now());
 	}
 
 	private Standing look(String key) {
@@ -125,7 +126,8 @@ final class FleetLook {
 		List<FleetDescriptor.Deadlock> cycles = (locks && reports != null) ? part(() -> cycles(reports)) : null;
 		List<ResourceDescriptor> shown = page.standings().stream().map((standing) -> {
 			boolean late = locks && search != null && search.late().contains(standing.resource().key());
-			return ResourceDescriptor.of(standing, (key != null) ? reports : null, told, late, now);
+			return (key != null) ? ResourceDescriptor.of(standing, reports, this.fleet::named, told, late, now)
+					: ResourceDescriptor.of(standing, null, (instance) -> null, told, late, now);
 		}).toList();
 		Predicate<Entry> beside = (entry) -> (entry.resource().kind() == Kind.LOCK) == locks
 				&& (key == null && query == null

@@ -4,7 +4,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
+import io.holdfast.LockHolder;
 import io.holdfast.LockMode;
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
@@ -53,9 +55,10 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	/**
 	 * Return the state of a resource in the store and, of one key, the instances' reports
 	 * of it.
+	 * @param names the names of instances, of one key; else there are none
 	 */
-	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports, Map<String, Told> told, boolean late,
-			Instant now) {
+	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports,
+			Function<String, @Nullable LockHolder> names, Map<String, Told> told, boolean late, Instant now) {
 		boolean lock = standing.resource().kind() == Kind.LOCK;
 		Told of = told.getOrDefault(standing.resource().key(), Told.NOTHING);
 		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
@@ -66,7 +69,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 				lock ? granted(standing, of) : null, late ? true : null, lock ? null : limit,
 				lock ? null : standing.limit() != null, lock ? null : standing.used(), lock ? null : free,
 				standing.holderCount(),
-				standing.holders().stream().map((place) -> Holder.of(place, find(reports, place), now)).toList(),
+				standing.holders().stream().map((place) -> Holder.of(place, find(reports, place), names, now)).toList(),
 				standing.queue()
 					.stream()
 					.map((place) -> WaiterDescriptor.of(place, find(reports, place), now))
@@ -86,14 +89,20 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 */
 	private static @Nullable Instant granted(Standing standing, Told told) {
 		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
-		long since = Math.min(standing.fence(), told.since());
-		return (held && since >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(since)) : null;
+		return held ? granted(Math.min(standing.fence(), told.since())) : null;
+	}
+
+	private static @Nullable Instant granted(long micros) {
+		return (micros >= EARLIEST_GRANT) ? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(micros)) : null;
 	}
 
 	/**
 	 * A holder.
 	 *
 	 * @param instance which instance, absent if it is none of Holdfast
+	 * @param application of one key only: the name of its application, if it is known
+	 * @param host of one key only: the host that it runs on, if it is known
+	 * @param process of one key only: its process there, if it is known
 	 * @param foreign of a lock, whether it is none of Holdfast
 	 * @param mode of a lock, how it holds it
 	 * @param permits of a semaphore, how many permits it holds
@@ -102,20 +111,30 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * the caller of an asynchronous method has gone, and the method goes on
 	 * @param name of one key only: the request's name, if its instance told and it has
 	 * one
-	 * @param since of one key only: since when, if its instance told
+	 * @param since of one key only: since when, if its instance told; of a lock, by the
+	 * store's clock
 	 * @param note of one key only: the request's note, if its instance told and it has
 	 * one
 	 */
-	public record Holder(@Nullable String instance, @Nullable Boolean foreign, @Nullable LockMode mode,
-			@Nullable Integer permits, long ttlMillis, @Nullable String thread, @Nullable String name,
-			@Nullable Instant since, @Nullable String note) {
+	public record Holder(@Nullable String instance, @Nullable String application, @Nullable String host,
+			@Nullable Long process, @Nullable Boolean foreign, @Nullable LockMode mode, @Nullable Integer permits,
+			long ttlMillis, @Nullable String thread, @Nullable String name, @Nullable Instant since,
+			@Nullable String note) {
 
-		static Holder of(TokenState place, @Nullable Entry entry, Instant now) {
+		static Holder of(TokenState place, @Nullable Entry entry, Function<String, @Nullable LockHolder> names,
+				Instant now) {
 			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
-			return new Holder(place.instance(), (mode != null) ? place.instance() == null : null, mode,
-					(mode != null) ? null : place.permits(), place.ttlMillis(), (entry != null) ? entry.thread() : null,
-					(entry != null) ? entry.name() : null, (entry != null) ? now.minusMillis(entry.millis()) : null,
-					(entry != null) ? entry.note() : null);
+			LockHolder named = (place.instance() != null) ? names.apply(place.instance()) : null;
+			return new Holder(place.instance(), (named != null) ? named.application() : null,
+					(named != null) ? named.host() : null, (named != null) ? (Long) named.process() : null,
+					(mode != null) ? place.instance() == null : null, mode, (mode != null) ? null : place.permits(),
+					place.ttlMillis(), (entry != null) ? entry.thread() : null, (entry != null) ? entry.name() : null,
+					(entry != null) ? since(entry, now) : null, (entry != null) ? entry.note() : null);
+		}
+
+		private static Instant since(Entry entry, Instant now) {
+			Instant granted = (entry.mode() != null) ? granted(entry.fence()) : null;
+			return (granted != null) ? granted : now.minusMillis(entry.millis());
 		}
 
 	}

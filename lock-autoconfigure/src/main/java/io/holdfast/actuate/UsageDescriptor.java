@@ -34,15 +34,17 @@ public record UsageDescriptor(InstanceDescriptor instance, List<Request> held, L
 	 * @param since since when it holds or waits
 	 * @param ttlMillis of a holder, how long from now if it is not renewed
 	 * @param fencingToken of the holder of a lock, its fencing token
+	 * @param note its note, if it has one
 	 */
 	public record Request(String key, @Nullable LockMode mode, @Nullable Integer permits, @Nullable String name,
-			@Nullable String thread, Instant since, @Nullable Long ttlMillis, @Nullable Long fencingToken) {
+			@Nullable String thread, Instant since, @Nullable Long ttlMillis, @Nullable Long fencingToken,
+			@Nullable String note) {
 
 		static Request of(Entry entry, boolean held, Instant now) {
 			boolean lock = entry.mode() != null;
 			return new Request(entry.resource().key(), entry.mode(), lock ? null : entry.permits(), entry.name(),
 					entry.thread(), now.minusMillis(entry.millis()), held ? entry.ttlMillis() : null,
-					(held && lock) ? entry.fence() : null);
+					(held && lock) ? entry.fence() : null, entry.note());
 		}
 
 	}

@@ -22,6 +22,7 @@ import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -194,13 +195,13 @@ public final class EngineContext {
 
 	/**
 	 * Return the exception for a wait that timed out.
-	 * @param owner the id of the instance that holds a lock exclusively, or {@code null}
-	 * @param foreign whether a client other than Holdfast holds it
+	 * @param owns whether this instance holds the lock exclusively
+	 * @param busy the last answer of the store, or {@code null}
 	 */
-	NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable String owner, boolean foreign) {
+	NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, boolean owns, @Nullable Busy busy) {
+		String owner = owns ? instanceId() : (busy != null) ? busy.owner() : null;
 		if (owner == null) {
-			return EngineExceptions.timedOut(request, waitedNanos, foreign ? "a client other than Holdfast" : "others",
-					null);
+			return EngineExceptions.timedOut(request, waitedNanos, busy);
 		}
 		LockHolder holder = holder(owner);
 		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))

@@ -10,6 +10,7 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.async.CallResult;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -31,14 +32,34 @@ public final class EngineExceptions {
 
 	/**
 	 * Return the exception for a wait that timed out.
-	 * @param heldBy the holder of a lock for its message
-	 * @param holder the holder of a lock, or {@code null} if it is not known
+	 * @param heldBy the exclusive holder of the lock for the message
+	 * @param holder the exclusive holder, or {@code null} if it is not known
 	 */
 	static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
 			@Nullable LockHolder holder) {
-		return (request.resource().kind() == Kind.SEMAPHORE) ? notAcquired(request, Reason.TIMED_OUT, waitedNanos, null)
-				: new LockNotAcquiredException(request.resource().key(), Reason.TIMED_OUT,
-						Duration.ofNanos(waitedNanos), null, heldBy, holder);
+		return new LockNotAcquiredException(request.resource().key(), Reason.TIMED_OUT, Duration.ofNanos(waitedNanos),
+				null, heldBy, holder);
+	}
+
+	/**
+	 * Return the exception for a wait that timed out, without an exclusive holder.
+	 * @param busy the last answer of the store, or {@code null}
+	 */
+	public static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable Busy busy) {
+		if (request.resource().kind() == Kind.LOCK) {
+			return timedOut(request, waitedNanos, (busy != null) ? heldBy(request, busy) : "others", null);
+		}
+		return (busy != null && busy.limit() > 0) ? new PermitNotAcquiredException(request.resource().key(),
+				request.permits(), busy.limit(), busy.held(), Duration.ofNanos(waitedNanos))
+				: notAcquired(request, Reason.TIMED_OUT, waitedNanos, null);
+	}
+
+	private static String heldBy(ResolvedRequest request, Busy busy) {
+		if (busy.held() == 0) {
+			return busy.foreign() ? "a client other than Holdfast" : "others";
+		}
+		return busy.held() + ((busy.held() == 1) ? " reader" : " readers")
+				+ (request.reads() ? ", and others came first" : "");
 	}
 
 	/** Return the exception for a request for more permits than there are. */

@@ -3,8 +3,10 @@ package io.holdfast.engine;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.holdfast.LockHolder;
+import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.KeyState;
@@ -19,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Logs each refusal of an optional request at the level DEBUG, with the holder: no
- * exception tells of it. The holder costs a command, and is that of a moment later.
- * Thread-safe.
+ * exception tells of it. The details of the holder cost a command, and are those of a
+ * moment later. Grants to this instance after the refusal are left out. Thread-safe.
  */
 final class RefusalLog {
 
@@ -41,20 +43,21 @@ final class RefusalLog {
 	/** Log the refusal of an optional request. */
 	void follow(List<ResolvedRequest> requests, PendingAcquisition acquisition) {
 		if (logger.isDebugEnabled()) {
-			// Logging may block.
-			acquisition.result().whenCompleteAsync((lease, error) -> {
+			acquisition.result().whenComplete((lease, error) -> {
 				if (error instanceof NotAcquiredException refusal) {
-					log(requests, refusal);
+					long refusedAt = this.context.scheduler.nanoTime();
+					// Logging may block.
+					this.context.execute(() -> log(requests, refusal, refusedAt));
 				}
-			}, this.context::execute);
+			});
 		}
 	}
 
-	private void log(List<ResolvedRequest> requests, NotAcquiredException refusal) {
+	private void log(List<ResolvedRequest> requests, NotAcquiredException refusal, long refusedAt) {
 		String name = requests.get(0).name();
 		switch (refusal.getReason()) {
 			case TIMED_OUT ->
-				holder(resource(requests, refusal)).whenComplete((holder,
+				holder(resource(requests, refusal), refusal, refusedAt).whenComplete((holder,
 						error) -> this.context.execute(() -> logger.debug("Skipped" + ((name != null) ? " " + name : "")
 								+ ": " + refusal.getMessage() + ". Holder: "
 								+ ((error != null) ? "not known, as " + EngineExceptions.text(error) : holder))));
@@ -75,38 +78,56 @@ final class RefusalLog {
 			.orElse(requests.get(0).resource());
 	}
 
-	private CompletableFuture<String> holder(Resource resource) {
+	private CompletableFuture<String> holder(Resource resource, NotAcquiredException refusal, long refusedAt) {
 		if (resource.kind() == Kind.SEMAPHORE) {
-			return holders(resource);
+			CompletableFuture<PermitState> answer = this.context.sendInTime(Command.INSPECT,
+					() -> this.context.store.inspectPermits(resource, MAX_HOLDERS));
+			return answer.thenApply((state) -> named(state.holders(), state.holderCount(), refusedAt));
 		}
+		LockHolder told = (refusal instanceof LockNotAcquiredException ex) ? ex.getHolder() : null;
 		CompletableFuture<KeyState> answer = this.context.sendInTime(Command.INSPECT,
 				() -> this.context.store.inspect(resource, MAX_HOLDERS));
-		return answer.thenApply(this::holder);
+		return answer.thenApply((state) -> holder(state, told, refusedAt));
 	}
 
-	private String holder(KeyState state) {
+	/**
+	 * Return the exclusive holder, or the readers.
+	 * @param told the holder at the refusal, or {@code null} if that is not known
+	 */
+	private String holder(KeyState state, @Nullable LockHolder told, long refusedAt) {
 		String owner = state.owner();
+		if (owner != null && isLater(owner, refusedAt)) {
+			owner = null;
+		}
+		if (told != null && (owner == null || !isOf(owner, told))) {
+			return "instance " + told.instance() + named(told);
+		}
 		if (owner == null) {
-			return named(state.readers(), state.readerCount());
+			return named(state.readers(), state.readerCount(), refusedAt);
 		}
 		return holder(owner) + ((Tokens.isToken(owner) && state.fence() > 0) ? ", fencing token " + state.fence() : "")
 				+ remaining(state.ttlMillis());
 	}
 
-	private CompletableFuture<String> holders(Resource resource) {
-		CompletableFuture<PermitState> answer = this.context.sendInTime(Command.INSPECT,
-				() -> this.context.store.inspectPermits(resource, MAX_HOLDERS));
-		return answer.thenApply((state) -> named(state.holders(), state.holderCount()));
+	private static boolean isOf(String owner, LockHolder holder) {
+		return Tokens.isToken(owner) && Tokens.shownInstance(owner).equals(holder.instance());
 	}
 
-	private String named(List<PermitHolder> holders, int count) {
-		String named = holders.stream().map(this::holder).collect(Collectors.joining("; "));
-		int more = count - holders.size();
-		return named.isEmpty() ? "none any more" : named + ((more > 0) ? "; " + more + " more" : "");
+	/** Return whether this instance was granted it after the refusal. */
+	private boolean isLater(String token, long refusedAt) {
+		Hold own = this.renewer.find(token);
+		return own != null && own.grantedAt() - refusedAt >= 0;
 	}
 
-	private String holder(PermitHolder holder) {
-		return holder(holder.token()) + remaining(holder.ttlMillis());
+	private String named(List<PermitHolder> holders, int count, long refusedAt) {
+		String more = (count > holders.size()) ? (count - holders.size()) + " more" : "";
+		String named = Stream
+			.concat(holders.stream()
+				.filter((holder) -> !isLater(holder.token(), refusedAt))
+				.map((holder) -> holder(holder.token()) + remaining(holder.ttlMillis())), Stream.of(more))
+			.filter((text) -> !text.isEmpty())
+			.collect(Collectors.joining("; "));
+		return named.isEmpty() ? "none any more" : named;
 	}
 
 	private String holder(String owner) {

@@ -926,11 +926,9 @@ final class ResourceQueue extends SerialExecutor {
 		this.lastBusy = busy;
 	}
 
-	/** Return the exception for a wait that timed out, with the holder if it is known. */
+	/** Return the exception for a wait that timed out, with the holder as last told. */
 	NotAcquiredException timedOut(Waiter waiter) {
-		Busy busy = this.lastBusy;
-		String owner = this.holds.isExclusive() ? this.context.instanceId() : (busy != null) ? busy.owner() : null;
-		return this.context.timedOut(waiter.request, waiter.waitedNanos(), owner, busy != null && busy.foreign());
+		return this.context.timedOut(waiter.request, waiter.waitedNanos(), this.holds.isExclusive(), this.lastBusy);
 	}
 
 	/**

@@ -100,7 +100,7 @@ final class MemoryPermits {
 		if (enqueue && !this.queue.containsKey(token)) {
 			enqueue(command, polls);
 		}
-		return busy();
+		return busy(limitOf(command));
 	}
 
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
@@ -194,13 +194,11 @@ final class MemoryPermits {
 		return this.queue.remove(token) != null;
 	}
 
-	private Busy busy() {
+	private Busy busy(int all) {
 		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
-		if (this.server.grace() > 0) {
-			return new Busy(this.server.grace(), last, false);
-		}
-		return new Busy(this.holders.isEmpty() ? 1000 : this.server.millisUntil(this.holders.firstToEnd().expiresAt()),
-				last, false);
+		long ttl = (this.server.grace() > 0) ? this.server.grace()
+				: this.holders.isEmpty() ? 1000 : this.server.millisUntil(this.holders.firstToEnd().expiresAt());
+		return new Busy(ttl, last, false, null, (int) this.holders.used(), all);
 	}
 
 	/**

@@ -64,9 +64,12 @@ export class Instances {
 	}
 
 	/** Who holds it or waits for it, and whether that one may be dead. */
-	of({ instance, foreign }) {
+	of({ instance, foreign, application, host, process }) {
 		const silence = this.silence(instance);
-		return foreign || !instance ? "a foreign client" : this.name(instance) + (silence && ", " + silence);
+		// One that has left is known by what is told of it alone.
+		const name = host && !this.#places.has(instance) ? shortName({ id: instance, host, process }) : this.name(instance);
+		return foreign || !instance ? "a foreign client"
+			: (application ? application + " at " : "") + name + (silence && ", " + silence);
 	}
 
 	show() {

@@ -50,8 +50,9 @@ end
 -- hasToWait(what, limit): whether others hold too much.
 -- remaining(token): how long its lease lasts, nil if it holds nothing.
 -- hold(token, what, time), lengthen(token, time), endHold(token): endHold tells whether it held anything.
--- others(): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or ''.
--- save(): writes what the others only note.
+-- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or ''; how
+-- many read, or how many permits are used; and of how many.
+-- save(isBusy): writes what the others only note. A request that others keep out need not tidy up behind them.
 local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, others, save
 
 if isLock then
@@ -182,12 +183,13 @@ if isLock then
       ttl = heal
     end
     local instance = owner and instanceOf(owner)
-    return ttl, owner and not instance and 1 or 0, instance or ''
+    return ttl, owner and not instance and 1 or 0, instance or '',
+        readUntil > 0 and redis.call('ZCOUNT', lockKey, '(' .. millis, '+inf') or 0
   end
 
   -- Removes readers whose leases have ended. Not before: a removal allows the writes behind it when memory is full.
-  function save()
-    if read and not owner then
+  function save(isBusy)
+    if read and not owner and not isBusy then
       redis.call('ZREMRANGEBYSCORE', lockKey, '-inf', millis)
     end
     if lengthened then
@@ -338,9 +340,9 @@ else
     return true
   end
 
-  function others()
+  function others(limit)
     first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
-    return grace > 0 and grace or first[2] and first[2] - millis or 1000, 0, ''
+    return grace > 0 and grace or first[2] and first[2] - millis or 1000, 0, '', used, fixedLimit or tonumber(limit)
   end
 
   -- Lets all keys of what is held or waited for live equally long. Without either, only a fence is left that is ahead of
@@ -440,7 +442,8 @@ end
 -- Has a token ask: grants what it wants if that is free and, if it is fair, without waiters before it. Else it is put into
 -- the queue if it is to wait (1). Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more
 -- permits than there are; else {0, how long others hold at most (-1 for no end), last fence, whether the owner is foreign
--- (0 or 1), what is left of the grace, the owner's instance or ''}.
+-- (0 or 1), what is left of the grace, the owner's instance or '', how many read; or how many permits are used, and of how
+-- many}.
 local function ask(token, what, limit, fair, lease, claim, mode, waits)
   lease = tonumber(lease)
   if not isLock and state[3] ~= limit then
@@ -484,15 +487,15 @@ local function ask(token, what, limit, fair, lease, claim, mode, waits)
   if not served and waits == '1' then
     enqueue(token, what, limit, claim, mode, entry, score)
   end
-  save()
+  save(not served)
   if served then
     return { 1, integer(fence), lease }
   end
   -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all
   -- of servers before this one, of which it may know too little, were lower than the time when that began.
   local lastFence = integer(math.max(fence > 0 and fence or now - 1, serverSince))
-  local held, foreign, instance = others()
-  return { 0, held, lastFence, foreign, grace, instance }
+  local longest, foreign, instance, held, all = others(limit)
+  return { 0, longest, lastFence, foreign, grace, instance, held, all }
 end
 
 -- Ends a token, whether it holds or waits. Then next asks, if there is one: its arguments as ask() takes them. Returns

@@ -83,9 +83,9 @@ if nextToken and waiting > 0 and holders > 0 and grace == 0 and used and lastEnd
     end
     local firstEnd = math.min(tonumber(first[1] ~= entry and first[2] or first[4] or ends), ends)
     -- The reply to next, and to its instance the grant of the other.
-    local answer = { 1, 5, 0, firstEnd - millis, fenceText, 0, 0 }
+    local answer = { 1, 8, 0, firstEnd - millis, fenceText, 0, 0, '', used, used }
     if ours then
-      answer[8], answer[9], answer[10] = waiter, fenceText, claim
+      answer[11], answer[12], answer[13] = waiter, fenceText, claim
     end
     return answer
   end

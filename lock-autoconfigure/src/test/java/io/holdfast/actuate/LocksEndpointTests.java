@@ -213,8 +213,8 @@ class LocksEndpointTests {
 		assertThat(third.queueLength()).isEqualTo(1);
 		ResourceDescriptor foreign = view.fleet().locks().get(5);
 		assertThat(foreign.fencingToken()).isNull();
-		assertThat(foreign.holders()).containsExactly(
-				new ResourceDescriptor.Holder(null, true, LockMode.EXCLUSIVE, null, -1, null, null, null, null));
+		assertThat(foreign.holders()).containsExactly(new ResourceDescriptor.Holder(null, null, null, null, true,
+				LockMode.EXCLUSIVE, null, -1, null, null, null, null));
 		FleetDescriptor page = this.endpoint.locks(null, 4).fleet();
 		assertThat(page.locks()).hasSize(4);
 		page = this.endpoint.locks(page.cursor(), 4).fleet();

@@ -8,7 +8,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseContext;
-import io.holdfast.LockHolder;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -59,36 +58,7 @@ class EngineObserverTests extends ScriptedEngine {
 	void thereIsNoWarmUpWhileTheStoreHasNotAnswered() {
 		this.engine.resume();
 		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
-		this.engine.context.setMembership(new Membership() {
-			@Override
-			public void join() {
-			}
-
-			@Override
-			public CompletableFuture<@Nullable Void> leave() {
-				return CompletableFuture.completedFuture(null);
-			}
-
-			@Override
-			public @Nullable LockHolder holder(String instanceId) {
-				return null;
-			}
-
-			@Override
-			public boolean isAdmitted(long now) {
-				return false;
-			}
-
-			@Override
-			public CompletableFuture<@Nullable Void> requestAdmission() {
-				return admission;
-			}
-
-			@Override
-			public @Nullable String misfit() {
-				return null;
-			}
-		});
+		this.engine.context.setMembership(new ScriptedMembership(admission, (id) -> null));
 		this.engine.warmUp();
 		assertThat(admission.getNumberOfDependents()).as("what waits to be sent").isZero();
 	}

@@ -63,6 +63,9 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	/** Where keys are kept, if not in part 0. */
 	public final Map<String, Integer> parts = new HashMap<>();
 
+	/** The instances that are registered. */
+	public List<InstanceStore.Member> members = List.of();
+
 	public @Nullable StoreNotifications wakeUps;
 
 	/** The commands since the last call, each as one line. */
@@ -240,7 +243,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 			@Override
 			public CompletableFuture<List<Member>> members(Duration retention, int most) {
-				return CompletableFuture.completedFuture(List.of());
+				return CompletableFuture.completedFuture(ScriptedStore.this.members);
 			}
 
 			@Override

@@ -8,6 +8,9 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.ResourceDescriptor.Holder;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -22,6 +25,7 @@ import org.springframework.data.redis.connection.DataType;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.tuple;
 
 /**
  * Keys that are not allowed, and keys under which Redis holds something else.
@@ -51,6 +55,16 @@ class KeyTests {
 			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo("settings"));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.tryAcquire("settings"));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.locks().status("settings"));
+		LeaseEngine engine = this.instance.context().getBean(LeaseEngine.class);
+		assertThat(new LocksEndpoint(engine).lock("settings")).isNotNull().satisfies((seen) -> {
+			assertThat(seen.holders()).extracting(Holder::foreign, Holder::ttlMillis).containsExactly(tuple(true, -1L));
+			assertThat(seen.fencingToken()).isNull();
+		});
+		assertThat(new LocksEndpoint(engine).lock("free")).isNull();
+		assertThat(new LocksEndpoint(engine).locks(null, null).fleet().locks()).isEmpty();
+		assertThatExceptionOfType(LeaseStoreException.class)
+			.isThrownBy(() -> this.instance.locks().admin().forceRelease("settings"))
+			.withMessageContaining("holds something else");
 		assertThat(this.fleet.observer().opsForHash().entries(lockKey)).containsOnly(Map.entry("field", "value"));
 		assertThat(this.fleet.observer().getExpire(lockKey)).as("no expiry").isEqualTo(-1);
 		assertThat(this.fleet.queued("settings")).isZero();

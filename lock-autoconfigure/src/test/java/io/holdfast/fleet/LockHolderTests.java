@@ -3,6 +3,7 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockHolder;
 import io.holdfast.LockLease;
@@ -11,9 +12,13 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
+import io.holdfast.actuate.UsageDescriptor;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -24,8 +29,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -178,15 +185,116 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("Readers are no holder")
-	void readers() {
-		try (LockLease lease = this.warehouse.acquire(LockRequest.of("stock").mode(LockMode.READ))) {
+	@DisplayName("A holder that stopped and left its lock behind by minHold keeps its name, in exceptions, status and endpoint")
+	void stopped() {
+		LockService job = this.fleet.start("spring.application.name=job");
+		LockRequest request = LockRequest.of("stock").waitTime(Duration.ZERO);
+		job.acquire(request.minHold(Duration.ofMinutes(5))).close();
+		await("the name").until(() -> refused(this.shop, request).getHolder() != null);
+		this.fleet.stop(job);
+		assertThat(io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.shop)).members()).hasSize(2);
+		assertThat(refused(this.shop, request)).hasMessageEndingWith(" ms: still held by application 'job'");
+		LockHolder holder = this.shop.status("stock").holder();
+		assertThat(holder).isNotNull().extracting(LockHolder::application).isEqualTo("job");
+		assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders()).singleElement()
+			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::application)
+			.containsExactly(holder.instance(), "job");
+		assertThat(this.shop.admin().forceRelease("stock")).isTrue();
+	}
+
+	@Test
+	@DisplayName("The endpoint of a key names its holders, and since when, the same each time")
+	void endpoint() {
+		LockRequest request = LockRequest.of("stock").note("inventory");
+		LocksEndpoint endpoint = new LocksEndpoint(this.fleet.engine(this.shop));
+		try (LockLease lease = this.warehouse.acquire(request)) {
 			assertThat(lease.isHeld()).isTrue();
-			LockNotAcquiredException refusal = refused(this.shop,
-					LockRequest.of("stock").waitTime(Duration.ofMillis(100)));
-			assertThat(refusal.getHolder()).isNull();
-			assertThat(refusal).hasMessageEndingWith("still held by others");
+			ResourceDescriptor.Holder holder = endpoint.lock("stock").holders().get(0);
+			assertThat(holder.application()).isEqualTo("warehouse");
+			assertThat(holder.host()).isNotBlank();
+			assertThat(holder.process()).isEqualTo(ProcessHandle.current().pid());
+			assertThat(holder.since()).isEqualTo(this.shop.status("stock").since());
+			assertThat(endpoint.locks(null, null, "stock", null, null, null, null, null).fleet().locks())
+				.flatExtracting(ResourceDescriptor::holders)
+				.extracting(ResourceDescriptor.Holder::application, ResourceDescriptor.Holder::since)
+				.containsExactly(tuple("warehouse", holder.since()));
+			assertThat(endpoint.locks(null, null).fleet().locks()).flatExtracting(ResourceDescriptor::holders)
+				.extracting(ResourceDescriptor.Holder::application)
+				.containsOnlyNulls();
+			assertThat(new LocksEndpoint(this.fleet.engine(this.warehouse)).locks(null, null).held())
+				.extracting(UsageDescriptor.Request::note)
+				.containsExactly("inventory");
 		}
+	}
+
+	@ParameterizedTest(name = "Readers are no holder, and the message tells their number: wait of {0} ms")
+	@ValueSource(longs = { 0, 100 })
+	void readers(long wait) {
+		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
+		LockRequest read = request.mode(LockMode.READ);
+		try (LockLease first = this.warehouse.acquire(read)) {
+			assertThat(first.isHeld()).isTrue();
+			assertThat(refused(this.shop, request)).hasMessageEndingWith(" ms: still held by 1 reader");
+			try (LockLease second = this.shop.acquire(read.reentrant(false))) {
+				assertThat(second.isHeld()).isTrue();
+				LockNotAcquiredException refusal = refused(this.fleet.start("spring.application.name=shop"), request);
+				assertThat(refusal.getHolder()).isNull();
+				assertThat(refusal).hasMessageEndingWith(" ms: still held by 2 readers");
+			}
+		}
+	}
+
+	@Test
+	@DisplayName("A reader that others came before is told so, and how many read")
+	void readerBehindWriter() {
+		LockRequest read = LockRequest.of("stock").mode(LockMode.READ).waitTime(Duration.ofMillis(100));
+		CompletableFuture<LockLease> writer;
+		try (LockLease lease = this.warehouse.acquire(read)) {
+			assertThat(lease.isHeld()).isTrue();
+			writer = this.warehouse.acquireAsync(LockRequest.of("stock").waitTime(Duration.ofMinutes(1)));
+			await("the writer").until(() -> this.shop.status("stock").waiting() == 1);
+			assertThat(refused(this.shop, read))
+				.hasMessageEndingWith(" ms: still held by 1 reader, and others came first");
+		}
+		writer.join().close();
+	}
+
+	@ParameterizedTest(name = "A request for permits is told how many are in use, and of how many: wait of {0} ms")
+	@ValueSource(longs = { 0, 100 })
+	void permits(long wait) {
+		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
+		SemaphoreRequest request = SemaphoreRequest.of("calls", 3).waitTime(Duration.ofMillis(wait));
+		try (PermitLease lease = this.fleet.semaphores(this.warehouse).acquire(request.permits(2))) {
+			assertThat(lease.isHeld()).isTrue();
+			assertThatExceptionOfType(PermitNotAcquiredException.class)
+				.isThrownBy(() -> semaphores.acquire(request.permits(2)))
+				.withMessageContaining("'calls' (limit 3) were not acquired after ")
+				.withMessageEndingWith(" ms: not enough of them were free (2 of 3 in use)");
+			semaphores.admin().setLimit("calls", 2);
+			assertThatExceptionOfType(PermitNotAcquiredException.class).as("an operator's limit")
+				.isThrownBy(() -> semaphores.acquire(request))
+				.withMessageContaining("'calls' (limit 2) was not acquired after ")
+				.withMessageEndingWith(" ms: not enough of them were free (2 of 2 in use)");
+		}
+		semaphores.admin().clearLimit("calls");
+	}
+
+	@Test
+	@DisplayName("A request for permits that others came before is told so")
+	void permitsBehindOthers() {
+		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
+		SemaphoreRequest request = SemaphoreRequest.of("calls", 3);
+		CompletableFuture<PermitLease> first;
+		try (PermitLease lease = semaphores.acquire(request.permits(2))) {
+			assertThat(lease.isHeld()).isTrue();
+			first = this.fleet.semaphores(this.warehouse)
+				.acquireAsync(request.permits(3).waitTime(Duration.ofMinutes(1)));
+			await("the queue").until(() -> semaphores.status("calls").waiting() == 1);
+			assertThatExceptionOfType(PermitNotAcquiredException.class)
+				.isThrownBy(() -> semaphores.acquire(request.waitTime(Duration.ZERO)))
+				.withMessageEndingWith(" ms: others came first (2 of 3 in use)");
+		}
+		first.join().close();
 	}
 
 	@Test

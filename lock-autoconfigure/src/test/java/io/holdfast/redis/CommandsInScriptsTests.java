@@ -117,6 +117,19 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
+	@DisplayName("a lock that readers hold, asked for exclusively: eight, with their number")
+	void lockBehindReaders() {
+		acquire(READ, AcquireCommand.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
+		assertThat(fewest(() -> {
+			AcquireCommand command = command(LOCK, 0, 1);
+			String calls = counted(() -> assertThat(get(this.stores.get(0).acquire(LOCK, command, false)))
+				.isInstanceOfSatisfying(Busy.class, (busy) -> assertThat(busy.held()).isOne()));
+			release(LOCK, command, null);
+			return calls;
+		})).isEqualTo("get 2, set 1, time 1, zcard 1, zcount 1, zrange 1, zscore 1");
+	}
+
+	@Test
 	@DisplayName("a lock that is passed on inside an instance: five")
 	void lockPassedOn() {
 		assertThat(turn(LOCK, queue(LOCK, 1, 1, 1), Granted.class)).isEqualTo("get 1, set 2, time 1, zrange 1");

@@ -123,6 +123,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		page.until("it alone is shown", () -> page.text("#locks .open").equals("order:1"));
 		page.click("#locks .open");
 		page.until("its holder is told", () -> page.text("#detail-holders").contains("name of order:1"));
+		assertThat(page.text("#detail-holders")).contains("holdfast-sample at ");
 		assertThat(page.text("#detail-facts")).contains("exclusive", String.valueOf(lease.fencingToken()))
 			.containsPattern("Granted.+ ago, at .*\\d\\d:\\d\\d:\\d\\d UTC");
 		assertThat(page.text("#detail-holders")).containsPattern("Since \\(UTC\\).+\\d\\d:\\d\\d:\\d\\d");

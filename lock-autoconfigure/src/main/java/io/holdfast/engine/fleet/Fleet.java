@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -40,6 +41,8 @@ import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore.Member;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
@@ -183,10 +186,12 @@ public final class Fleet implements InstanceDirectory {
 	 */
 	@Override
 	public List<Member> members() {
-		return answer(
+		List<Member> members = answer(
 				this.context.send(Command.FLEET,
 						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
 				"The look for instances");
+		Optional.ofNullable(this.membership).ifPresent((known) -> known.copy(members));
+		return members;
 	}
 
 	@Override
@@ -196,6 +201,16 @@ public final class Fleet implements InstanceDirectory {
 			.map((member) -> InstanceRegistration.holder(instance, member.info()))
 			.findFirst()
 			.orElse(null);
+	}
+
+	/**
+	 * Return an instance as it was registered when this one looked last. Does not block.
+	 * @param instance the name of the instance, 8 hexadecimal digits
+	 * @return the instance, or {@code null} if it was not seen
+	 */
+	public @Nullable LockHolder named(String instance) {
+		InstanceRegistration known = this.membership;
+		return (known != null) ? known.named(instance) : null;
 	}
 
 	/**
@@ -352,7 +367,21 @@ public final class Fleet implements InstanceDirectory {
 	 * @return the holders and waiters
 	 */
 	public Standing look(Family family, String key) {
-		return answer(lookAt(family, key, MOST_OF_ONE), "The look at '" + key + "'");
+		return answer(lookAt(family, key, MOST_OF_ONE).thenCompose((standing) -> {
+			boolean seen = family == Family.SEMAPHORES || !standing.isEmpty();
+			return seen ? CompletableFuture.completedFuture(standing) : lookForForeign(standing);
+		}), "The look at '" + key + "'");
+	}
+
+	/** Look for something else at the key, which lists leave out: it keeps all away. */
+	private CompletableFuture<Standing> lookForForeign(Standing empty) {
+		Resource resource = empty.resource();
+		CompletableFuture<Standing> answer = this.context
+			.send(Command.INSPECT, () -> this.context.store.inspect(resource, 0))
+			.thenApply((state) -> empty);
+		return answer.exceptionallyCompose((error) -> EngineExceptions.isTemporary(error)
+				? CompletableFuture.failedFuture(error) : CompletableFuture.completedFuture(new Standing(resource, 0,
+						null, 0, 0, 1, List.of(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1)), 0, List.of())));
 	}
 
 	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {

@@ -2,13 +2,13 @@ package io.holdfast.engine.fleet;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 import io.holdfast.LockHolder;
 import io.holdfast.async.CallResult;
@@ -42,8 +42,8 @@ public final class InstanceRegistration implements Membership {
 
 	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
-	/** More instances have no names. */
-	private static final int MOST_NAMES = 1_000;
+	/** More instances have no names, those that have left included. */
+	static final int MOST_NAMES = 1_000;
 
 	/** The least time between two looks for the names of new instances. */
 	private static final long NAMES_PAUSE = TimeUnit.SECONDS.toNanos(1);
@@ -61,7 +61,10 @@ public final class InstanceRegistration implements Membership {
 
 	private volatile @Nullable InstanceInfo info;
 
-	/** Copy of the register, by the shown names of instances: of the last refresh. */
+	/**
+	 * Copy of the register, by the shown names of instances: of the last refresh, and
+	 * behind these the instances that have left, the latest first.
+	 */
 	private volatile Map<String, InstanceInfo> names = Map.of();
 
 	/** Whether a look for the names of new instances is due. */
@@ -139,11 +142,21 @@ public final class InstanceRegistration implements Membership {
 	@Override
 	public @Nullable LockHolder holder(String instanceId) {
 		String shown = Tokens.shown(instanceId);
-		InstanceInfo known = instanceId.equals(this.context.instanceId()) ? this.info : this.names.get(shown);
-		if (known == null) {
+		InstanceInfo own = instanceId.equals(this.context.instanceId()) ? this.info : null;
+		LockHolder holder = (own != null) ? holder(shown, own) : named(shown);
+		if (holder == null) {
 			refreshNamesSoon();
 		}
-		return (known != null) ? holder(shown, known) : null;
+		return holder;
+	}
+
+	/**
+	 * Return an instance by its shown name.
+	 * @return the instance; {@code null} if the copy of the register does not have it
+	 */
+	@Nullable LockHolder named(String instance) {
+		InstanceInfo known = this.names.get(instance);
+		return (known != null) ? holder(instance, known) : null;
 	}
 
 	/** Have a new instance named the next time. */
@@ -255,8 +268,22 @@ public final class InstanceRegistration implements Membership {
 	/** Without the right to read the register, holders have no names. */
 	private void refreshNames() {
 		this.context.sendInTime(Command.FLEET, () -> this.context.store.instances().members(RETENTION, MOST_NAMES))
-			.thenAccept((members) -> this.names = members.stream()
-				.collect(Collectors.toUnmodifiableMap(Member::instance, Member::info, (first, second) -> first)));
+			.thenAccept(this::copy);
+	}
+
+	/**
+	 * Copy the register. Instances that have left keep their names while there is room:
+	 * with {@code minHold}, a lock is held for longer than its holder is there.
+	 */
+	synchronized void copy(List<Member> members) {
+		Map<String, InstanceInfo> copy = new LinkedHashMap<>();
+		members.forEach((member) -> copy.put(member.instance(), member.info()));
+		this.names.forEach((instance, former) -> {
+			if (copy.size() < MOST_NAMES) {
+				copy.putIfAbsent(instance, former);
+			}
+		});
+		this.names = copy;
 	}
 
 	/** Return why leases may not be asked for now, or {@code null}. */

@@ -299,17 +299,22 @@ public interface LeaseStore extends AutoCloseable {
 		 * of this project
 		 * @param owner the id of the instance that holds a lock exclusively, {@code null}
 		 * if there is none
+		 * @param held how many readers hold a lock, or how many permits are held; 0 if
+		 * that is not known
+		 * @param limit how many permits there are in all; 0 of a lock, or if that is not
+		 * known
 		 */
-		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner) implements AcquireReply {
+		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner, int held,
+				int limit) implements AcquireReply {
 
 			/**
-			 * Create the answer where no instance holds a lock exclusively.
+			 * Create the answer where nothing more is known.
 			 * @param ownerTtlMillis how long from now until the first of them ends
 			 * @param fence the last fencing token given
 			 * @param foreign whether the holder does not hand it over
 			 */
 			public Busy(long ownerTtlMillis, long fence, boolean foreign) {
-				this(ownerTtlMillis, fence, foreign, null);
+				this(ownerTtlMillis, fence, foreign, null, 0, 0);
 			}
 
 		}

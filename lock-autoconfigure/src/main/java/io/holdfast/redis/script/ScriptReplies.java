@@ -82,9 +82,14 @@ public final class ScriptReplies {
 			warnOfMissingExpiry(this.options.keyOf(resource));
 		}
 		warnOfGrace(number(reply.get(from + 4)));
-		String owner = (reply.size() > from + 5) ? text(reply.get(from + 5)) : "";
+		String owner = text(reply.get(from + 5));
 		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1,
-				owner.isEmpty() ? null : owner);
+				owner.isEmpty() ? null : owner, count(reply, from + 6), count(reply, from + 7));
+	}
+
+	/** Return a number that the reply need not have. */
+	private static int count(List<?> reply, int at) {
+		return (reply.size() > at) ? (int) number(reply.get(at)) : 0;
 	}
 
 	/**

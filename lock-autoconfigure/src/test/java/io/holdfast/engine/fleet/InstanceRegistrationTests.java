@@ -10,9 +10,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.LockHolder;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
@@ -22,6 +24,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -84,6 +87,41 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		this.store.elapse(REFRESH);
 		assertThat(this.store.sent()).containsExactly("join shop after " + 2 * REFRESH);
 		assertThat(Fleet.of(this.engine).info()).isEqualTo(new InstanceInfo("shop", "host", 1));
+	}
+
+	@Test
+	@DisplayName("instances that have left keep their names while there is room, the latest for the longest")
+	void namesOfFormerInstances() {
+		introduce();
+		this.store.members = members("first", InstanceRegistration.MOST_NAMES - 1);
+		answer();
+		this.store.members = members("second", 1);
+		this.store.elapse(REFRESH);
+		answer();
+		assertThat(named("first", 0)).isEqualTo("first");
+		assertThat(named("first", InstanceRegistration.MOST_NAMES - 2)).isEqualTo("first");
+		assertThat(named("second", 0)).isEqualTo("second");
+		this.store.members = members("third", 2);
+		this.store.elapse(REFRESH);
+		answer();
+		assertThat(named("third", 1)).isEqualTo("third");
+		assertThat(named("second", 0)).isEqualTo("second");
+		assertThat(named("first", InstanceRegistration.MOST_NAMES - 4)).isEqualTo("first");
+		assertThat(named("first", InstanceRegistration.MOST_NAMES - 3)).isNull();
+		this.store.members = List.of();
+		Fleet.of(this.engine).members();
+		assertThat(named("third", 1)).isEqualTo("third");
+	}
+
+	private @Nullable String named(String application, int number) {
+		LockHolder holder = Fleet.of(this.engine).named(application + number);
+		return (holder != null) ? holder.application() : null;
+	}
+
+	private static List<Member> members(String application, int count) {
+		return IntStream.range(0, count)
+			.mapToObj((number) -> new Member(application + number, new InstanceInfo(application, "host", 1), 0, 0))
+			.toList();
 	}
 
 	@Test

@@ -205,6 +205,27 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
+	@DisplayName("a request behind readers learns how many read, in its own answer and in that to a release")
+	void tellsReaders() {
+		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
+		granted(read(this.b, "1"));
+		granted(read(this.b, "2"));
+		assertThat(busy(this.c.attempt(LOCK, exclusive(this.c, "1"))).held()).isEqualTo(3);
+		elapse(MORE_THAN_SHORT);
+		assertThat(busy(this.c.attempt(LOCK, exclusive(this.c, "1"))).held()).isEqualTo(2);
+		assertThat(busy(this.c.acquire("1")).held()).isEqualTo(2);
+		assertThat(busy(read(this.a, "2"))).extracting(Busy::held, Busy::limit, Busy::owner)
+			.containsExactly(2, 0, null);
+		assertThat(busy(this.c.release("1", "2").next()).held()).isEqualTo(2);
+		assertThat(release(this.a, reader(this.a, "2"))).isFalse();
+		assertThat(release(this.b, reader(this.b, "1"))).isTrue();
+		assertThat(release(this.b, reader(this.b, "2"))).isTrue();
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("2"));
+		assertThat(busy(read(this.a, "3"))).extracting(Busy::held, Busy::owner).containsExactly(0, this.c.id);
+		assertThat(busy(this.b.attempt(LOCK, exclusive(this.b, "3"))).held()).isZero();
+	}
+
+	@Test
 	@DisplayName("fences grow over both modes of a key")
 	void fencesGrowOverModes() {
 		long last = 0;

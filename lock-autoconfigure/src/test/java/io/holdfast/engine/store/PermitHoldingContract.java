@@ -93,6 +93,25 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("a request that is too late learns how many permits are in use, and of how many")
+	void tellsUse() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
+		granted(acquire(this.b, "1", 2));
+		assertThat(busy(acquire(this.c, "1", 2))).extracting(Busy::held, Busy::limit, Busy::owner)
+			.containsExactly(4, LIMIT, null);
+		assertThat(busy(this.c.attempt(SEMAPHORE, ask(this.c, "2", 3, 4))))
+			.extracting(Busy::held, Busy::limit, Busy::owner)
+			.containsExactly(4, 4, null);
+		get(this.a.store.limit(SEMAPHORE, 3));
+		assertThat(busy(this.c.attempt(SEMAPHORE, ask(this.c, "3", 1)))).extracting(Busy::held, Busy::limit)
+			.containsExactly(4, 3);
+		get(this.a.store.limit(SEMAPHORE, 2));
+		elapse(MORE_THAN_SHORT);
+		assertThat(busy(this.c.attempt(SEMAPHORE, ask(this.c, "4", 1)))).extracting(Busy::held, Busy::limit)
+			.containsExactly(2, 2);
+	}
+
+	@Test
 	@DisplayName("a request that is too late learns which lease ends first")
 	void tellsFirstEnd() {
 		granted(acquire(this.a, "1", 2));

@@ -135,7 +135,9 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 		assertThat(busy.fence()).isEqualTo(this.b.awaitWakeUp().fence());
 		assertThat(busy.ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(2, 2, null);
 		busy = busy(this.b.release(SEMAPHORE, one(this.b, "1", 2), one(this.b, "2", 2)).next());
+		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(2, 2, null);
 		assertThat(busy.fence()).isEqualTo(this.a.awaitWakeUp().fence()).isGreaterThan(this.b.awaitWakeUp().fence());
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.c.token("1") + " 1", this.a.token("2") + " 1");
 		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
@@ -143,6 +145,16 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
 		assertThat(this.a.release(SEMAPHORE, one(this.a, "3", 2))).isTrue();
 		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("one permit that comes back for a waiter of the same instance is told by the answer")
+	void onePermitToOwnInstance() {
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
+		busy(this.a.acquire(SEMAPHORE, one(this.a, "2", 1)));
+		Busy busy = busy(this.a.release(SEMAPHORE, one(this.a, "1", 1), one(this.a, "3", 1)).next());
+		assertThat(this.a.awaitWakeUp()).isEqualTo(new WakeUp(SEMAPHORE, this.a.token("2"), busy.fence(), CLAIM));
+		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(1, 1, null);
 	}
 
 	@Test
