@@ -111,6 +111,9 @@ final class OpenLeases {
 	private void count(LeaseTerms lease, int more) {
 		this.own += lease.isOwn() ? more : 0;
 		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? more : 0;
+		if (this.limited > 0 && this.over == NONE) {
+			this.over = new TreeSet<>(BY_NUMBER);
+		}
 		this.longestRenewed = (this.limited > 0) ? DEPENDS : this.renewed.isEmpty() ? 0 : longest(this.renewed);
 	}
 
@@ -136,7 +139,6 @@ final class OpenLeases {
 				return longest.leaseMillis();
 			}
 			this.renewed.remove(longest);
-			this.over = (this.over == NONE) ? new TreeSet<>(BY_NUMBER) : this.over;
 			this.over.add(longest);
 		}
 		return 0;
