@@ -208,11 +208,10 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		LockLease mine = contexts.get(0).acquire(read("reader").leaseTime(LEASE));
 		Attempt<LockLease> next = Attempt.start(contexts.get(1), write("reader"));
 		fleet.awaitWaiting("reader", 1);
-		String readers = fleet.lockKey("reader");
-		assertThat(fleet.template().opsForZSet().zCard(readers)).isEqualTo(2);
+		assertThat(contexts.get(0).status("reader").readers()).isEqualTo(2);
 		reader.kill();
 		await("end of the dead reader's lease").atMost(LEASE.plus(Fleet.PROMPT))
-			.until(() -> fleet.template().opsForZSet().zCard(readers) == 1);
+			.until(() -> contexts.get(0).status("reader").readers() == 1);
 		assertThat(next.isDone()).isFalse();
 		mine.ensureHeld();
 		mine.release();
