@@ -96,6 +96,7 @@ final class FleetLook {
 			return null;
 		}
 		FleetReport reports = reports(standing.resource().key());
+		// Renews the names of instances, too.
 		members();
 		return ResourceDescriptor.of(standing, reports, this.fleet::named, told(reports), false, Instant.now());
 	}

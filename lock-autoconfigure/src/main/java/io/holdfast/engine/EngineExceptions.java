@@ -45,7 +45,7 @@ public final class EngineExceptions {
 	 * Return the exception for a wait that timed out, without an exclusive holder.
 	 * @param busy the last answer of the store, or {@code null}
 	 */
-	public static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable Busy busy) {
+	static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable Busy busy) {
 		if (request.resource().kind() == Kind.LOCK) {
 			return timedOut(request, waitedNanos, (busy != null) ? heldBy(request, busy) : "others", null);
 		}

@@ -356,7 +356,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		return known;
 	}
 
-	/** Return the parts that the fleet's side of this engine uses, too. */
+	/** Return the shared parts of this engine, for the view of the fleet. */
 	public EngineContext context() {
 		return this.context;
 	}

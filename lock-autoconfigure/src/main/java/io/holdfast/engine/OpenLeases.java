@@ -29,24 +29,24 @@ final class OpenLeases {
 	private static final SortedSet<LeaseTerms> NONE = new TreeSet<>(BY_NUMBER);
 
 	/**
-	 * Leases that are renewed; those of the longest lease time last, and of these the one
-	 * that is renewed for longest. Guarded by this.
+	 * Renewed leases, by lease time and then by the end of their renewal. Guarded by
+	 * this.
 	 */
 	private final SortedSet<LeaseTerms> renewed = new TreeSet<>(BY_LEASE_TIME);
 
 	/** Leases whose maxHold is over, as far as that was noticed. Guarded by this. */
 	private SortedSet<LeaseTerms> over = NONE;
 
-	/** Leases that are not renewed; the one that lasts longest last. Guarded by this. */
+	/** Leases without renewal, by their end. Guarded by this. */
 	private SortedSet<LeaseTerms> fixed = NONE;
 
 	/** Number of open leases. Confined to the queue. */
 	private int count;
 
-	/** Number of those that the thread of the hold has asked for. Guarded by this. */
+	/** Number of open leases of the hold's own thread. Guarded by this. */
 	private int own;
 
-	/** Number of those that are not renewed at any time. Guarded by this. */
+	/** Number of open leases with an end to their renewal. Guarded by this. */
 	private int limited;
 
 	/**
@@ -126,7 +126,7 @@ final class OpenLeases {
 		return !(this.renewed.isEmpty() && this.over.isEmpty());
 	}
 
-	/** Return the longest lease time of those renewed, 0 if none is (any more). */
+	/** Return the longest lease time of the renewed leases, 0 without any. */
 	long longestRenewed(long now) {
 		long noted = this.longestRenewed;
 		return (noted != DEPENDS) ? noted : findLongestRenewed(now);
@@ -144,7 +144,7 @@ final class OpenLeases {
 		return 0;
 	}
 
-	/** Return the most that is left of the time of those not renewed, 0 without any. */
+	/** Return the longest rest of the leases without renewal, 0 without any. */
 	synchronized long longestLeft(long now) {
 		return this.fixed.isEmpty() ? 0 : Math.max(0, this.fixed.last().leftMillis(now));
 	}

@@ -1,6 +1,6 @@
 /**
- * How a lease is queued for, granted, kept, passed on and lost, over any
- * {@link io.holdfast.engine.store.LeaseStore}.
+ * The engine: queues, grants, renewals, hand-overs and losses of leases, over any
+ * {@link io.holdfast.engine.store.LeaseStore}. {@code ResourceQueue} is the algorithm.
  */
 @NullMarked
 package io.holdfast.engine;

@@ -50,9 +50,9 @@ end
 -- hasToWait(what, limit): whether others hold too much.
 -- remaining(token): how long its lease lasts, nil if it holds nothing.
 -- hold(token, what, time), lengthen(token, time), endHold(token): endHold tells whether it held anything.
--- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or ''; how
--- many read, or how many permits are used; and of how many.
--- save(isBusy): writes what the others only note. A request that others keep out need not tidy up behind them.
+-- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or '';
+-- the number of readers, or the permits in use; and the limit.
+-- save(isBusy): writes the notes of the others. A busy request need not tidy up behind others.
 local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, others, save
 
 if isLock then
@@ -442,8 +442,8 @@ end
 -- Has a token ask: grants what it wants if that is free and, if it is fair, without waiters before it. Else it is put into
 -- the queue if it is to wait (1). Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more
 -- permits than there are; else {0, how long others hold at most (-1 for no end), last fence, whether the owner is foreign
--- (0 or 1), what is left of the grace, the owner's instance or '', how many read; or how many permits are used, and of how
--- many}.
+-- (0 or 1), what is left of the grace, the owner's instance or '', the number of readers; or the permits in use, and the
+-- limit}.
 local function ask(token, what, limit, fair, lease, claim, mode, waits)
   lease = tonumber(lease)
   if not isLock and state[3] ~= limit then

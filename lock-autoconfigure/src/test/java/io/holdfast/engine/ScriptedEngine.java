@@ -55,7 +55,7 @@ public abstract class ScriptedEngine {
 		return this.settings;
 	}
 
-	/** For the tests of the rooms below. */
+	/** For the tests of the fleet. */
 	protected EngineContext context() {
 		return this.engine.context;
 	}

@@ -42,7 +42,7 @@ public final class InstanceRegistration implements Membership {
 
 	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
-	/** More instances have no names, those that have left included. */
+	/** Limit of the names, those of former instances included. */
 	static final int MOST_NAMES = 1_000;
 
 	/** The least time between two looks for the names of new instances. */
