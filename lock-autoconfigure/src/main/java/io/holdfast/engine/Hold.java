@@ -1,11 +1,16 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -20,13 +25,38 @@ import org.jspecify.annotations.Nullable;
  * {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
  * thread-safe.
  */
-final class Hold extends TokenGrant {
+final class Hold {
+
+	/** All commands that named the token are answered. */
+	static final long NO_DOUBT = -1;
 
 	final ResourceQueue queue;
 
+	final String token;
+
+	final long fence;
+
+	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
+	final @Nullable Thread thread;
+
+	final ResolvedRequest request;
+
+	/** Observes the request that it was granted to, or {@code null}. */
+	final @Nullable RequestObservation observation;
+
+	/**
+	 * Since which reconnect a command that named the token may run late, or
+	 * {@link #NO_DOUBT}.
+	 */
+	final long doubtSince;
+
 	final OpenLeases leases = new OpenLeases();
 
-	final RenewalState renewal;
+	/** When the store made the grant. */
+	final long grantedByStoreAt;
+
+	/** Number of hand-overs since then, from hold to hold within this instance. */
+	final int handOvers;
 
 	/** Number of leases that were opened on it. Confined to the queue. */
 	long opened;
@@ -40,11 +70,32 @@ final class Hold extends TokenGrant {
 	/** Number of extensions by hand beyond the lease time that have no answer. */
 	private volatile int extensions;
 
+	/** When it was granted or, of several together, when the last of them was. */
+	private volatile long grantedAt;
+
+	/**
+	 * Whether other keys of its request are still waited for. Until then it is renewed,
+	 * whatever is to become of it afterwards.
+	 */
+	private volatile boolean partial;
+
+	/** Whether its work has failed, and others are not to be kept out. */
+	private volatile boolean minHoldWaived;
+
 	private volatile HoldState state = HoldState.HELD;
 
 	private volatile long validUntil;
 
-	private final LossActions lossActions = new LossActions();
+	/** When it is to be renewed. */
+	private volatile long renewAt;
+
+	/** Whether it was granted for less than the lease that was asked for. */
+	private volatile boolean claimed;
+
+	/** Whether a renewal was sent that has no answer yet. */
+	private volatile boolean renewalUnanswered;
+
+	private volatile boolean renewalFailing;
 
 	/** Why it was lost, in words. */
 	private volatile @Nullable String loss;
@@ -62,29 +113,106 @@ final class Hold extends TokenGrant {
 	 * @param now the time
 	 */
 	Hold(Waiter requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
-		super(token, granted.fence(), requester, doubtSince, new HandOverHistory(now, 0), now);
-		this.queue = requester.queue;
+		this(requester, token, granted.fence(), doubtSince, now, now, 0);
 		this.validUntil = sentAt + validity(granted.ttlMillis());
+		this.claimed = granted.ttlMillis() < this.request.leaseMillis();
 		// Spread: holds granted together would be renewed together each time.
 		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
-		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
-				now + this.queue.context().shortenRandomly(third - now));
+		this.renewAt = now + this.queue.context().shortenRandomly(third - now);
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
 	Hold(Waiter requester, Hold before, long now) {
 		// Fences of permits have no stride, and reach no user.
-		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1, requester,
-				before.doubtSince, before.history.plusOne(), now);
-		this.queue = requester.queue;
+		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
+				before.doubtSince, now, before.grantedByStoreAt, before.handOvers + 1);
 		this.validUntil = before.validUntil;
-		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
+		this.claimed = before.claimed;
+		this.renewAt = before.renewAt;
 	}
 
-	/** Return whether it may be relied on at a time. */
-	boolean isHeld(long now) {
-		return this.state == HoldState.HELD && this.validUntil - now > 0;
+	private Hold(Waiter requester, String token, long fence, long doubtSince, long now, long grantedByStoreAt,
+			int handOvers) {
+		this.queue = requester.queue;
+		this.token = token;
+		this.fence = fence;
+		this.thread = requester.thread;
+		this.request = requester.request;
+		this.observation = requester.observation;
+		this.partial = requester.part;
+		this.doubtSince = doubtSince;
+		this.grantedAt = now;
+		this.grantedByStoreAt = grantedByStoreAt;
+		this.handOvers = handOvers;
 	}
+
+	/**
+	 * Return how long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run
+	 * at different speeds and are read in milliseconds.
+	 */
+	static long validity(long ttlMillis) {
+		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
+	}
+
+	// Its grant
+
+	/** Return what was granted. */
+	Resource resource() {
+		return this.request.resource();
+	}
+
+	/** Return the number of permits. */
+	int permits() {
+		return this.request.permits();
+	}
+
+	/** Return when it was granted or, of several together, when the last of them was. */
+	long grantedAt() {
+		return this.grantedAt;
+	}
+
+	/** Return how long it was held, by the time when that is asked. */
+	Duration heldFor(long now) {
+		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
+	}
+
+	/** Note that no other keys are waited for any more: the time of its user begins. */
+	void endWaitForOthers(long now) {
+		if (this.partial) {
+			this.grantedAt = now;
+			this.partial = false;
+		}
+	}
+
+	/** Return whether other parts are still waited for. */
+	boolean isPartial() {
+		return this.partial;
+	}
+
+	/** Return what is held, for messages. */
+	String description() {
+		return (resource().kind() == Kind.SEMAPHORE)
+				? ((permits() == 1) ? "a permit" : permits() + " permits") + " of " + resource()
+				: resource() + " (fence " + this.fence + ")";
+	}
+
+	/** Return what it is for, as a part of messages: an annotated method has a name. */
+	String purpose() {
+		return (this.request.name() != null) ? ", for " + SingleLine.of(this.request.name()) + "," : "";
+	}
+
+	/**
+	 * Return what the store knows it by, and how long at most: it may have been renewed
+	 * by hand for longer than its lease time.
+	 */
+	AcquireCommand toCommand(long now) {
+		long millis = Math.max(this.request.leaseMillis(),
+				TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) * 100 / 98);
+		return new AcquireCommand(this.token, permits(), this.request.limit(), this.request.fair(), millis,
+				this.request.claimMillis());
+	}
+
+	// Its leases
 
 	/** Return whether any of its leases is to be renewed, or was until its maxHold. */
 	boolean isRenewed() {
@@ -95,27 +223,26 @@ final class Hold extends TokenGrant {
 	 * Open a lease on it, which reaches its user later. What was granted for less than
 	 * this one is to last is renewed at once.
 	 */
-	void open(LeaseTerms lease, long now) {
+	void open(LeaseHandle lease, long now) {
 		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
 				&& this.validUntil - lease.validIfGranted() < 0;
 		this.leases.add(lease);
 		if (longer) {
-			this.renewal.scheduleInFull(!lease.isRenewed(), now);
+			renewInFull(!lease.isRenewed(), now);
 		}
 	}
 
 	/**
 	 * Close a lease. What others are left for may have been renewed by its terms only.
 	 */
-	void close(LeaseTerms lease, boolean used, long now) {
+	void close(LeaseHandle lease, boolean used, long now) {
 		this.leases.remove(lease);
 		this.used |= used;
 		if (this.leases.count() == 0) {
 			return;
 		}
-		this.lossActions.forget(lease);
 		if (this.leases.isAnyCutShort(this.validUntil, now)) {
-			this.renewal.scheduleInFull(true, now);
+			renewInFull(true, now);
 		}
 	}
 
@@ -133,6 +260,42 @@ final class Hold extends TokenGrant {
 		return this.leases.isAnyOwn() && isRenewed();
 	}
 
+	/** Return whether a lease on it reached its user. */
+	boolean isUsed() {
+		return this.used;
+	}
+
+	/** Return whether code runs under one of its leases. */
+	boolean isForCode() {
+		return this.leases.isAnyForCode();
+	}
+
+	// Its validity
+
+	/** Return whether it may be relied on at a time. */
+	boolean isHeld(long now) {
+		return this.state == HoldState.HELD && this.validUntil - now > 0;
+	}
+
+	long validUntil() {
+		return this.validUntil;
+	}
+
+	/**
+	 * Note that the store lengthened the lease. Validity only grows, and what has ended
+	 * stays so: a user may have seen it.
+	 * @return whether the lease is still held
+	 */
+	synchronized boolean extend(long until, long now) {
+		if (!isHeld(now)) {
+			return false;
+		}
+		if (until - this.validUntil > 0) {
+			this.validUntil = until;
+		}
+		return true;
+	}
+
 	/**
 	 * Return whether its time is over as a lease's without renewal may be meant to be,
 	 * whatever had ended it before.
@@ -142,38 +305,56 @@ final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Return why its validity has ended, in words.
+	 * Return how long it is to keep others out without renewals, in nanoseconds: for a
+	 * whole lease time if it is a claim, and until its minHold is over.
 	 */
-	String whyExpired(long now) {
-		if (!isRenewed()) {
-			return "its lease time was over";
-		}
-		return (this.leases.longestRenewed(now) > 0) ? "it was not renewed in time"
-				: "it was held for longer than its maxHold";
+	long lastsNanos(long now) {
+		long claimed = this.claimed ? TimeUnit.MILLISECONDS.toNanos(renewalMillis(now)) : 0;
+		return Math.max(Math.max(claimed, minHoldLeft(now)), this.validUntil - now);
+	}
+
+	/** Have its release take effect at once. */
+	void waiveMinHold() {
+		this.minHoldWaived = true;
 	}
 
 	/**
-	 * Return why it is not held although it was not released, in words. It may be over
-	 * before anything has noticed that.
+	 * Have a minHold again, as its work is repeated.
+	 * @return whether it had been waived
 	 */
-	String whyNotHeld(long now) {
-		String known = this.loss;
-		return (known != null) ? known : whyExpired(now);
+	boolean restoreMinHold() {
+		boolean waived = this.minHoldWaived;
+		this.minHoldWaived = false;
+		return waived;
 	}
 
-	/** Return whether it is known that the store does not have it any more. */
-	boolean isLost() {
-		return this.loss != null;
+	/**
+	 * Return how much of its minHold is left, in nanoseconds: negative if it is over, 0
+	 * if it was waived, or other parts are still waited for.
+	 */
+	long minHoldLeft(long now) {
+		return (this.partial || this.minHoldWaived) ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 
-	long validUntil() {
-		return this.validUntil;
+	/**
+	 * Return whether the next waiter of this instance may go on with it without the
+	 * store: the limits of a turn leave a fencing token and time, and it lasts for long
+	 * enough. Nor for longer than its lease time, as after a renewal by hand: others
+	 * would wait that long if the next holder died.
+	 */
+	boolean mayBeHandedOver(HandOverLimits limits, long now) {
+		long left = TimeUnit.NANOSECONDS.toMillis(this.validUntil - now);
+		return this.handOvers < limits.maxCount() && now - this.grantedByStoreAt < limits.maxTime().toNanos()
+				&& this.request.renewal() && !this.renewalFailing && this.extensions == 0
+				&& left > this.request.claimMillis() / 2 && left <= this.request.leaseMillis();
 	}
+
+	// Its renewal
 
 	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
 		long renewed = this.leases.longestRenewed(now);
-		return this.renewal.isClaimed() ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
+		return this.claimed ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
 	}
 
 	/** Return the lease time that the rate of renewals depends on. */
@@ -185,41 +366,82 @@ final class Hold extends TokenGrant {
 	/** Return when it is to be renewed, or is over if it is not. */
 	long dueAt(long now) {
 		long end = this.validUntil;
-		return (renewalMillis(now) > 0) ? this.renewal.atOrBefore(end) : end;
+		return (renewalMillis(now) > 0) ? renewAtOrBefore(end) : end;
 	}
 
-	/** Return whether a lease on it reached its user. */
-	boolean isUsed() {
-		return this.used;
+	/** Return what lengthens it. */
+	Renewal renewalCommand(long millis) {
+		return new Renewal(resource(), this.token, permits(), millis);
 	}
 
-	/** Return whether code runs under one of its leases. */
-	boolean isForCode() {
-		return this.leases.isAnyForCode();
+	/** Return when it is to be renewed, on the monotonic clock. */
+	long renewAt() {
+		return this.renewAt;
+	}
+
+	/** Return when it is to be renewed, or its end if that comes first. */
+	long renewAtOrBeforeEnd() {
+		return renewAtOrBefore(this.validUntil);
+	}
+
+	private long renewAtOrBefore(long end) {
+		long due = this.renewAt;
+		return (due - end < 0) ? due : end;
+	}
+
+	/** Renew it at a time, on the monotonic clock. */
+	void renewAt(long at) {
+		this.renewAt = at;
 	}
 
 	/**
-	 * Return how long it is to keep others out without renewals, in nanoseconds: for a
-	 * whole lease time if it is a claim, and until its minHold is over.
+	 * Renew it at once, for what its leases ask for.
+	 * @param claimed whether one of them is not to be renewed after that
 	 */
-	long lastsNanos(long now) {
-		long claimed = this.renewal.isClaimed() ? TimeUnit.MILLISECONDS.toNanos(renewalMillis(now)) : 0;
-		return Math.max(Math.max(claimed, minHoldLeft(now)), this.validUntil - now);
+	private void renewInFull(boolean claimed, long now) {
+		this.claimed |= claimed;
+		this.renewAt = now;
 	}
 
-	/** Note that a shut-down has lost it, and has seen to its end in the store. */
-	void endByShutDown() {
-		this.endedByShutDown = true;
+	/**
+	 * Note that a renewal is sent.
+	 * @return whether the one before was not answered, and so has failed
+	 */
+	boolean onRenewalSent() {
+		boolean silent = this.renewalUnanswered;
+		this.renewalUnanswered = true;
+		if (silent) {
+			this.renewalFailing = true;
+		}
+		return silent;
 	}
 
-	/** Return whether a shut-down has lost it, and no release is to be sent. */
-	boolean isEndedByShutDown() {
-		return this.endedByShutDown;
+	/** Note that a renewal was answered. */
+	void onRenewalAnswered() {
+		this.renewalUnanswered = false;
+		// Not written without need: a volatile write costs more than the look before it.
+		if (this.renewalFailing) {
+			this.renewalFailing = false;
+		}
 	}
 
-	/** Return whether it was released or lost. */
-	boolean hasEnded() {
-		return this.state != HoldState.HELD;
+	/** Note that a renewal failed. */
+	void onRenewalFailed() {
+		this.renewalUnanswered = false;
+		this.renewalFailing = true;
+	}
+
+	/** Note that the store lengthened it by all that its leases ask for. */
+	void onRenewedInFull(long nextAt) {
+		if (this.claimed) {
+			this.claimed = false;
+		}
+		this.renewAt = nextAt;
+	}
+
+	/** Return whether the last renewal failed, or was not answered before the next. */
+	boolean isRenewalFailing() {
+		return this.renewalFailing;
 	}
 
 	/**
@@ -242,33 +464,11 @@ final class Hold extends TokenGrant {
 		}
 	}
 
-	/**
-	 * Return whether the next waiter of this instance may go on with it without the
-	 * store: the limits of a turn leave a fencing token and time, and it lasts for long
-	 * enough. Nor for longer than its lease time, as after a renewal by hand: others
-	 * would wait that long if the next holder died.
-	 */
-	boolean mayBeHandedOver(HandOverLimits limits, long now) {
-		long left = TimeUnit.NANOSECONDS.toMillis(validUntil() - now);
-		return this.history.handOvers() < limits.maxCount()
-				&& now - this.history.grantedByStoreAt() < limits.maxTime().toNanos() && this.request.renewal()
-				&& !this.renewal.isFailing() && this.extensions == 0 && left > this.request.claimMillis() / 2
-				&& left <= this.request.leaseMillis();
-	}
+	// Its end
 
-	/**
-	 * Note that the store lengthened the lease. Validity only grows, and what has ended
-	 * stays so: a user may have seen it.
-	 * @return whether the lease is still held
-	 */
-	synchronized boolean extend(long until, long now) {
-		if (!isHeld(now)) {
-			return false;
-		}
-		if (until - this.validUntil > 0) {
-			this.validUntil = until;
-		}
-		return true;
+	/** Return whether it was released or lost. */
+	boolean hasEnded() {
+		return this.state != HoldState.HELD;
 	}
 
 	/**
@@ -303,7 +503,46 @@ final class Hold extends TokenGrant {
 	synchronized List<Runnable> markLost(String why) {
 		this.loss = why;
 		this.state = HoldState.LOST;
-		return this.lossActions.take();
+		return this.leases.takeLossActions();
+	}
+
+	/**
+	 * Return why its validity has ended, in words.
+	 */
+	String whyExpired(long now) {
+		if (!isRenewed()) {
+			return "its lease time was over";
+		}
+		return (this.leases.longestRenewed(now) > 0) ? "it was not renewed in time"
+				: "it was held for longer than its maxHold";
+	}
+
+	/**
+	 * Return why it is not held although it was not released, in words. It may be over
+	 * before anything has noticed that.
+	 */
+	String whyNotHeld(long now) {
+		String known = this.loss;
+		return (known != null) ? known : whyExpired(now);
+	}
+
+	/** Return whether it is known that the store does not have it any more. */
+	boolean isLost() {
+		return this.loss != null;
+	}
+
+	/**
+	 * Note what is to run on loss, unless the lease is released before.
+	 * @return {@code false} if it is lost already, so that the caller has to run it
+	 */
+	synchronized boolean onLost(LeaseHandle lease, Runnable action) {
+		if (this.state == HoldState.LOST) {
+			return false;
+		}
+		if (this.state == HoldState.HELD && !lease.isReleased()) {
+			lease.addLossAction(action);
+		}
+		return true;
 	}
 
 	/** Tell the observers of its end. */
@@ -315,20 +554,6 @@ final class Hold extends TokenGrant {
 	}
 
 	/**
-	 * Note what is to run on loss, unless the lease is released before.
-	 * @return {@code false} if it is lost already, so that the caller has to run it
-	 */
-	synchronized boolean onLost(LeaseTerms lease, Runnable action) {
-		if (this.state == HoldState.LOST) {
-			return false;
-		}
-		if (this.state == HoldState.HELD && !lease.isReleased()) {
-			this.lossActions.add(lease, action);
-		}
-		return true;
-	}
-
-	/**
 	 * Note that its loss is reported.
 	 * @return whether it was not before
 	 */
@@ -336,6 +561,16 @@ final class Hold extends TokenGrant {
 		boolean first = !this.lossReported;
 		this.lossReported = true;
 		return first;
+	}
+
+	/** Note that a shut-down has lost it, and has seen to its end in the store. */
+	void endByShutDown() {
+		this.endedByShutDown = true;
+	}
+
+	/** Return whether a shut-down has lost it, and no release is to be sent. */
+	boolean isEndedByShutDown() {
+		return this.endedByShutDown;
 	}
 
 	private enum HoldState {

@@ -180,7 +180,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		List<Hold> holds = this.renewer.holds();
 		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
 				this.context.store.whyNotListening(), this.context.refusal(), holds.size(), this.queues.waiting(),
-				(int) holds.stream().filter((hold) -> hold.renewal.isFailing()).count());
+				(int) holds.stream().filter((hold) -> hold.isRenewalFailing()).count());
 	}
 
 	/**

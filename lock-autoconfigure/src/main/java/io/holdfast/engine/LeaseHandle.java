@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
-abstract class LeaseHandle implements EngineLease, LeaseTerms {
+abstract class LeaseHandle implements EngineLease {
 
 	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
 
@@ -66,6 +67,9 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	private volatile boolean callerGone;
 
+	/** What is to run if its hold is lost. Guarded by the hold. */
+	private List<Runnable> lossActions = List.of();
+
 	private LeaseHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
 		this.context = hold.queue.context();
 		this.renewer = renewer;
@@ -100,29 +104,32 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.hold.endWaitForOthers(now);
 	}
 
-	@Override
-	public final boolean isRenewed() {
+	/** Return whether it is to be renewed, or was until its maxHold. */
+	final boolean isRenewed() {
 		return this.renewedNanos > 0;
 	}
 
-	@Override
-	public final boolean isRenewed(long now) {
+	/** Return whether it is to be renewed at a time. */
+	final boolean isRenewed(long now) {
 		long renewed = this.renewedNanos;
 		return renewed > 0 && now - this.openedAt < renewed;
 	}
 
-	@Override
-	public final long renewedNanos() {
+	/**
+	 * Return for how long it is renewed in all, in nanoseconds: 0 if it is not. This and
+	 * the other terms are constant between {@linkplain OpenLeases#change changes}.
+	 */
+	final long renewedNanos() {
 		return this.renewedNanos;
 	}
 
-	@Override
-	public final long renewedUntil() {
+	/** Return the end of that time. */
+	final long renewedUntil() {
 		return this.openedAt + this.renewedNanos;
 	}
 
-	@Override
-	public final long number() {
+	/** Return its number among the leases of its hold. */
+	final long number() {
 		return this.number;
 	}
 
@@ -130,29 +137,30 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		return this.request.renewal() ? this.request.maxHoldNanos() : 0;
 	}
 
-	@Override
-	public final long leaseMillis() {
+	final long leaseMillis() {
 		return this.request.leaseMillis();
 	}
 
-	@Override
-	public final long leftMillis(long now) {
+	/** Return how much is left of its time if nothing lengthens it. */
+	final long leftMillis(long now) {
 		return this.request.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
 	}
 
-	@Override
-	public final long validIfGranted() {
+	/** Return the end of its validity had it been granted when it was asked for. */
+	final long validIfGranted() {
 		return this.openedAt + Hold.validity(this.request.leaseMillis());
 	}
 
-	/** A part of several keys is not to be entered before all of them are there. */
-	@Override
-	public final boolean isOwn() {
+	/**
+	 * Return whether the thread of the hold may enter by it. A part of several keys is
+	 * not to be entered before all of them are there.
+	 */
+	final boolean isOwn() {
 		return this.own && !this.partial;
 	}
 
-	@Override
-	public final boolean isForCode() {
+	/** Return whether code runs under it until its release. */
+	final boolean isForCode() {
 		return this.request.forCode() && !this.partial;
 	}
 
@@ -239,6 +247,19 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}
 	}
 
+	/** Add what is to run if its hold is lost. For the hold only, which guards it. */
+	final void addLossAction(Runnable action) {
+		this.lossActions = this.lossActions.isEmpty() ? new ArrayList<>(1) : this.lossActions;
+		this.lossActions.add(action);
+	}
+
+	/** Return what is to run as its hold was lost, once. For the hold only. */
+	final List<Runnable> takeLossActions() {
+		List<Runnable> taken = this.lossActions;
+		this.lossActions = List.of();
+		return taken;
+	}
+
 	@Override
 	public void markCallerGone() {
 		this.callerGone = true;
@@ -247,8 +268,8 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}
 	}
 
-	@Override
-	public final boolean isCallerGone() {
+	/** Return whether the caller of the code under it has gone. */
+	final boolean isCallerGone() {
 		return this.callerGone;
 	}
 

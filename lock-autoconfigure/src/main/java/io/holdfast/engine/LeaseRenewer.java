@@ -59,7 +59,7 @@ final class LeaseRenewer {
 	/** Renew a hold from now on. */
 	void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
-		wakeFor(hold.renewal.at());
+		wakeFor(hold.renewAt());
 	}
 
 	/** Note that leases of a hold were opened or closed. */
@@ -136,7 +136,7 @@ final class LeaseRenewer {
 
 	/** Wake up when a hold is due, or sooner if it is not renewed. */
 	private void wakeFor(Hold hold) {
-		wakeFor(hold.renewal.atOrBefore(hold.validUntil()));
+		wakeFor(hold.renewAtOrBeforeEnd());
 	}
 
 	private void wakeFor(long due) {
@@ -182,12 +182,12 @@ final class LeaseRenewer {
 		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyExpired(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
-			if (hold.renewal.onSent()) {
+			if (hold.onRenewalSent()) {
 				silent = true;
 				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
 			// It is sent again then if it is not answered.
-			hold.renewal.schedule(now + patience(hold, now));
+			hold.renewAt(now + patience(hold, now));
 		}
 		if (silent) {
 			this.context.observers.failed(Command.RENEW);
@@ -281,13 +281,13 @@ final class LeaseRenewer {
 			onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
-		hold.renewal.onAnswered();
+		hold.onRenewalAnswered();
 		long now = this.context.scheduler.nanoTime();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			// A quarter of the jitter: they are spread already by their first renewals.
 			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
-			hold.renewal.onRenewedInFull(sentAt + 3 * part + this.context.shortenRandomly(part));
+			hold.onRenewedInFull(sentAt + 3 * part + this.context.shortenRandomly(part));
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
@@ -366,12 +366,12 @@ final class LeaseRenewer {
 		Hold hold = current(renewed);
 		long now = this.context.scheduler.nanoTime();
 		if (hold.isHeld(now)) {
-			hold.renewal.onFailed();
+			hold.onRenewalFailed();
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
-			hold.renewal.schedule(now + soon);
+			hold.renewAt(now + soon);
 			wakeFor(hold);
 		}
 	}

@@ -1,9 +1,11 @@
 package io.holdfast.engine;
 
 import java.util.Comparator;
+import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
@@ -15,30 +17,30 @@ final class OpenLeases {
 	/** Mark of leases whose renewal depends on the time. */
 	private static final long DEPENDS = -1;
 
-	private static final Comparator<LeaseTerms> BY_NUMBER = Comparator.comparingLong(LeaseTerms::number);
+	private static final Comparator<LeaseHandle> BY_NUMBER = Comparator.comparingLong(LeaseHandle::number);
 
 	/** As differences count, of times that may overflow. */
-	private static final Comparator<LeaseTerms> BY_LEASE_TIME = Comparator.comparingLong(LeaseTerms::leaseMillis)
+	private static final Comparator<LeaseHandle> BY_LEASE_TIME = Comparator.comparingLong(LeaseHandle::leaseMillis)
 		.thenComparing((left, right) -> Long.signum(left.renewedUntil() - right.renewedUntil()))
 		.thenComparing(BY_NUMBER);
 
-	private static final Comparator<LeaseTerms> BY_END = ((Comparator<LeaseTerms>) (left, right) -> Long
+	private static final Comparator<LeaseHandle> BY_END = ((Comparator<LeaseHandle>) (left, right) -> Long
 		.signum(left.validIfGranted() - right.validIfGranted())).thenComparing(BY_NUMBER);
 
 	/** Mostly there are only leases that are renewed. Never added to. */
-	private static final SortedSet<LeaseTerms> NONE = new TreeSet<>(BY_NUMBER);
+	private static final SortedSet<LeaseHandle> NONE = new TreeSet<>(BY_NUMBER);
 
 	/**
 	 * Renewed leases, by lease time and then by the end of their renewal. Guarded by
 	 * this.
 	 */
-	private final SortedSet<LeaseTerms> renewed = new TreeSet<>(BY_LEASE_TIME);
+	private final SortedSet<LeaseHandle> renewed = new TreeSet<>(BY_LEASE_TIME);
 
 	/** Leases whose maxHold is over, as far as that was noticed. Guarded by this. */
-	private SortedSet<LeaseTerms> over = NONE;
+	private SortedSet<LeaseHandle> over = NONE;
 
 	/** Leases without renewal, by their end. Guarded by this. */
-	private SortedSet<LeaseTerms> fixed = NONE;
+	private SortedSet<LeaseHandle> fixed = NONE;
 
 	/** Number of open leases. Confined to the queue. */
 	private int count;
@@ -61,7 +63,7 @@ final class OpenLeases {
 		return this.count;
 	}
 
-	synchronized void add(LeaseTerms lease) {
+	synchronized void add(LeaseHandle lease) {
 		if (this.count == 0) {
 			this.renewed.clear();
 			this.over = NONE;
@@ -73,7 +75,7 @@ final class OpenLeases {
 		put(lease);
 	}
 
-	synchronized void remove(LeaseTerms lease) {
+	synchronized void remove(LeaseHandle lease) {
 		this.count--;
 		if (this.count > 0) {
 			take(lease);
@@ -81,7 +83,7 @@ final class OpenLeases {
 	}
 
 	/** Change the terms of a lease, unless it is closed. */
-	synchronized void change(LeaseTerms lease, Runnable change) {
+	synchronized void change(LeaseHandle lease, Runnable change) {
 		boolean open = take(lease);
 		change.run();
 		if (open) {
@@ -89,7 +91,7 @@ final class OpenLeases {
 		}
 	}
 
-	private void put(LeaseTerms lease) {
+	private void put(LeaseHandle lease) {
 		if (lease.isRenewed()) {
 			this.renewed.add(lease);
 		}
@@ -100,7 +102,7 @@ final class OpenLeases {
 		count(lease, 1);
 	}
 
-	private boolean take(LeaseTerms lease) {
+	private boolean take(LeaseHandle lease) {
 		boolean open = this.renewed.remove(lease) || this.over.remove(lease) || this.fixed.remove(lease);
 		if (open) {
 			count(lease, -1);
@@ -108,7 +110,7 @@ final class OpenLeases {
 		return open;
 	}
 
-	private void count(LeaseTerms lease, int more) {
+	private void count(LeaseHandle lease, int more) {
 		this.own += lease.isOwn() ? more : 0;
 		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? more : 0;
 		if (this.limited > 0 && this.over == NONE) {
@@ -117,7 +119,7 @@ final class OpenLeases {
 		this.longestRenewed = (this.limited > 0) ? DEPENDS : this.renewed.isEmpty() ? 0 : longest(this.renewed);
 	}
 
-	private static long longest(SortedSet<LeaseTerms> leases) {
+	private static long longest(SortedSet<LeaseHandle> leases) {
 		return leases.last().leaseMillis();
 	}
 
@@ -134,7 +136,7 @@ final class OpenLeases {
 
 	private synchronized long findLongestRenewed(long now) {
 		while (!this.renewed.isEmpty()) {
-			LeaseTerms longest = this.renewed.last();
+			LeaseHandle longest = this.renewed.last();
 			if (longest.isRenewed(now)) {
 				return longest.leaseMillis();
 			}
@@ -162,7 +164,7 @@ final class OpenLeases {
 		if (this.fixed.isEmpty()) {
 			return false;
 		}
-		LeaseTerms last = this.fixed.last();
+		LeaseHandle last = this.fixed.last();
 		return last.leaseMillis() > longest && validUntil - last.validIfGranted() < 0;
 	}
 
@@ -185,12 +187,24 @@ final class OpenLeases {
 		return this.own > 0 && isAny((lease) -> lease.isOwn() && !lease.isReleased());
 	}
 
-	private synchronized boolean isAny(Predicate<LeaseTerms> condition) {
+	/**
+	 * Return what is to run on the loss of the hold, in the order of the leases; it is
+	 * kept no longer.
+	 */
+	synchronized List<Runnable> takeLossActions() {
+		return Stream.of(this.renewed, this.over, this.fixed)
+			.flatMap(SortedSet::stream)
+			.sorted(BY_NUMBER)
+			.flatMap((lease) -> lease.takeLossActions().stream())
+			.toList();
+	}
+
+	private synchronized boolean isAny(Predicate<LeaseHandle> condition) {
 		return isAny(this.renewed, condition) || isAny(this.over, condition) || isAny(this.fixed, condition);
 	}
 
-	private static boolean isAny(SortedSet<LeaseTerms> leases, Predicate<LeaseTerms> condition) {
-		for (LeaseTerms lease : leases) {
+	private static boolean isAny(SortedSet<LeaseHandle> leases, Predicate<LeaseHandle> condition) {
+		for (LeaseHandle lease : leases) {
 			if (condition.test(lease)) {
 				return true;
 			}

@@ -20,7 +20,7 @@ final class ReleaseCommand {
 
 	private final EngineContext context;
 
-	private final ReleaseOwner owner;
+	private final TokenReleases releases;
 
 	private final Resource resource;
 
@@ -49,10 +49,10 @@ final class ReleaseCommand {
 
 	private @Nullable Future<?> timer;
 
-	ReleaseCommand(EngineContext context, ReleaseOwner owner, Resource resource, AcquireCommand ended,
+	ReleaseCommand(EngineContext context, TokenReleases releases, Resource resource, AcquireCommand ended,
 			long doubtSince) {
 		this.context = context;
-		this.owner = owner;
+		this.releases = releases;
 		this.resource = resource;
 		this.ended = ended;
 		this.doubtSince = doubtSince;
@@ -61,7 +61,7 @@ final class ReleaseCommand {
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
-		this.owner.onReleasing(this.resource, this.ended.token(), this.outcome);
+		this.releases.onReleasing(this.resource, this.ended.token(), this.outcome);
 		send(next);
 		return this.outcome;
 	}
@@ -116,12 +116,12 @@ final class ReleaseCommand {
 			}
 		}
 		this.outcome.complete(reply);
-		this.owner.onReleaseOver(this.ended.token());
+		this.releases.onReleaseOver(this.ended.token());
 	}
 
 	private void repeat() {
 		// Only once: late copies of this one do no harm, as it brings in no other token.
-		new ReleaseCommand(this.context, this.owner, this.resource, this.ended, Hold.NO_DOUBT).start(null);
+		new ReleaseCommand(this.context, this.releases, this.resource, this.ended, Hold.NO_DOUBT).start(null);
 	}
 
 	private void onFailure(int attempt, Throwable error) {
@@ -134,7 +134,7 @@ final class ReleaseCommand {
 		}
 		this.outcome.completeExceptionally(error);
 		if (over) {
-			this.owner.onReleaseOver(this.ended.token());
+			this.releases.onReleaseOver(this.ended.token());
 		}
 	}
 
@@ -162,7 +162,7 @@ final class ReleaseCommand {
 				return;
 			}
 		}
-		this.owner.onReleaseOver(this.ended.token());
+		this.releases.onReleaseOver(this.ended.token());
 	}
 
 	private void disarm() {

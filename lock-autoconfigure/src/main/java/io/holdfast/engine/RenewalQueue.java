@@ -110,7 +110,7 @@ final class RenewalQueue {
 	}
 
 	private static boolean isDue(Hold hold, long now) {
-		long left = hold.renewal.at() - now;
+		long left = hold.renewAt() - now;
 		return left <= WINDOW && hold.renewalMillis(now) > 0
 				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
 	}
@@ -122,7 +122,7 @@ final class RenewalQueue {
 	void onSent(List<Hold> holds, CompletableFuture<?> answer, long now) {
 		long lateAt = now + NEVER;
 		for (Hold hold : holds) {
-			lateAt = earlier(lateAt, hold.renewal.atOrBefore(hold.validUntil()));
+			lateAt = earlier(lateAt, hold.renewAtOrBeforeEnd());
 		}
 		this.sent.add(new Sent(holds, answer, lateAt));
 	}
@@ -161,7 +161,7 @@ final class RenewalQueue {
 		this.soon = new TreeMap<>();
 		for (Hold hold : this.holds.values()) {
 			// Sooner than it is due if it is not renewed; mostly that is enough to know.
-			long at = hold.renewal.atOrBefore(hold.validUntil());
+			long at = hold.renewAtOrBeforeEnd();
 			if (at - now <= AHEAD) {
 				at = hold.dueAt(now);
 			}

@@ -1114,7 +1114,7 @@ final class ResourceQueue extends SerialExecutor {
 	 * @param used whether the lease reached its user
 	 * @param result completed with the result of the release
 	 */
-	void releaseLease(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result) {
+	void releaseLease(Hold hold, LeaseHandle handle, boolean used, CompletableFuture<ReleaseResult> result) {
 		long now = this.context.scheduler.nanoTime();
 		hold.close(handle, used, now);
 		if (hold.leases.count() > 0) {

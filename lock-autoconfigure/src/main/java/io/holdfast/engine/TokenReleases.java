@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * The ends of tokens in the store: the releases that have no answer yet, and the tokens
  * that are to keep others out for a while. Thread-safe.
  */
-final class TokenReleases implements ReleaseOwner {
+final class TokenReleases {
 
 	private final EngineContext context;
 
@@ -245,8 +245,12 @@ final class TokenReleases implements ReleaseOwner {
 		this.retained.clear();
 	}
 
-	@Override
-	public void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
+	/**
+	 * Note that a release is about to be sent.
+	 * @param outcome completed when the first command was answered, or will not be in
+	 * time
+	 */
+	void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
 		SentRelease release = new SentRelease(resource, this.inUse.test(token), outcome, new CompletableFuture<>());
 		SentRelease before = this.releasing.put(token, release);
 		if (before != null) {
@@ -254,8 +258,8 @@ final class TokenReleases implements ReleaseOwner {
 		}
 	}
 
-	@Override
-	public void onReleaseOver(String token) {
+	/** Note that no command is sent for a token any more, and the outcome is known. */
+	void onReleaseOver(String token) {
 		SentRelease release = this.releasing.remove(token);
 		if (release != null) {
 			release.over().complete(null);

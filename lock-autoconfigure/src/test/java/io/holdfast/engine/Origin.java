@@ -21,7 +21,7 @@ public record Origin(String key, String token, int passes) {
 	public static List<Origin> of(Lease lease) {
 		return ((EngineLease) lease).openHolds()
 			.stream()
-			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.history.handOvers()))
+			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.handOvers))
 			.toList();
 	}
 

@@ -218,18 +218,18 @@ final class SimulatedUser {
 		String outer = this.holds.putIfAbsent(hold, id);
 		at.open.put(lease, id);
 		String before = at.store.leases.put(hold.token, id);
-		if (hold.history.handOvers() > 0 && before != null && outer == null) {
+		if (hold.handOvers > 0 && before != null && outer == null) {
 			this.simulation.passedOn.merge(hold.resource().kind(), 1, Integer::sum);
 			record(Type.PASSED_ON, id, (event) -> event.why(before));
 		}
-		else if (hold.history.handOvers() > 0 && outer == null) {
+		else if (hold.handOvers > 0 && outer == null) {
 			// From a part of what was given up.
-			record(Type.PASSED_ON, id, (event) -> event.until(at.shared(hold.history.grantedByStoreAt())));
+			record(Type.PASSED_ON, id, (event) -> event.until(at.shared(hold.grantedByStoreAt)));
 		}
 		long confirmedAt = at.store.confirmedAt(hold.token);
 		if (confirmedAt >= 0 && outer == null) {
 			// What is passed on was confirmed for another one.
-			long since = (hold.history.handOvers() > 0) ? this.simulation.now() : confirmedAt;
+			long since = (hold.handOvers > 0) ? this.simulation.now() : confirmedAt;
 			this.simulation.record(Event.of(since, Type.CONFIRMED, at.name).id(id));
 		}
 		record(Type.GRANTED, id,
