@@ -26,8 +26,12 @@ final class ReleaseCommand {
 
 	private final AcquireCommand ended;
 
-	/** What the first command came to; fails if it failed or was not answered in time. */
+	/** Whether the token held: a waiter's is not in use any more. */
+	private final boolean held;
+
 	private final CompletableFuture<ReleaseReply> outcome = new CompletableFuture<>();
+
+	private final CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 
 	private final long pointlessAt;
 
@@ -56,14 +60,44 @@ final class ReleaseCommand {
 		this.resource = resource;
 		this.ended = ended;
 		this.doubtSince = doubtSince;
+		this.held = releases.isInUse(ended.token());
 		this.pointlessAt = context.scheduler.nanoTime()
 				+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
-		this.releases.onReleasing(this.resource, this.ended.token(), this.outcome);
+		this.releases.onReleasing(this);
 		send(next);
 		return this.outcome;
+	}
+
+	String token() {
+		return this.ended.token();
+	}
+
+	Resource resource() {
+		return this.resource;
+	}
+
+	boolean held() {
+		return this.held;
+	}
+
+	/**
+	 * Return what completes when the first command is answered, or will not be in time.
+	 */
+	CompletableFuture<ReleaseReply> outcome() {
+		return this.outcome;
+	}
+
+	/** Return what completes when any command is answered, or no more are sent. */
+	CompletableFuture<@Nullable Void> over() {
+		return this.over;
+	}
+
+	/** Return why the first command failed; it has to have failed. */
+	Throwable failure() {
+		return this.outcome.<Throwable>handle((reply, error) -> error).join();
 	}
 
 	private synchronized void send(@Nullable AcquireCommand next) {

@@ -28,7 +28,7 @@ final class TokenReleases {
 	private final Predicate<String> inUse;
 
 	/** Releases that are on their way, by token. */
-	private final Map<String, SentRelease> releasing = new ConcurrentHashMap<>();
+	private final Map<String, ReleaseCommand> releasing = new ConcurrentHashMap<>();
 
 	/** Without an answer: a shut-down must not close the store before them. */
 	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
@@ -89,7 +89,7 @@ final class TokenReleases {
 	 * which then would find nothing, as if its holder had lost the lease.
 	 */
 	void releaseAfterOther(Resource resource, AcquireCommand ended) {
-		SentRelease other = this.releasing.get(ended.token());
+		ReleaseCommand other = this.releasing.get(ended.token());
 		CompletableFuture<?> underWay = (other != null) ? other.outcome() : CompletableFuture.completedFuture(null);
 		underWay.whenComplete((reply, error) -> release(resource, ended, Hold.NO_DOUBT, null));
 	}
@@ -100,6 +100,11 @@ final class TokenReleases {
 	boolean isOver(String token) {
 		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token)
 				&& !this.ending.contains(token);
+	}
+
+	/** Return whether a token contends or holds. */
+	boolean isInUse(String token) {
+		return this.inUse.test(token);
 	}
 
 	/** Return whether a token is over here, but is not to be released yet. */
@@ -186,7 +191,7 @@ final class TokenReleases {
 		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
 	}
 
-	private CompletableFuture<?> answer(SentRelease release) {
+	private CompletableFuture<?> answer(ReleaseCommand release) {
 		if (!release.outcome().isCompletedExceptionally() || !EngineExceptions.isTemporary(release.failure())) {
 			return release.outcome();
 		}
@@ -207,7 +212,7 @@ final class TokenReleases {
 		CompletableFuture<?>[] unanswered = this.releasing.values()
 			.stream()
 			.filter((release) -> release.resource().equals(resource))
-			.map(SentRelease::over)
+			.map(ReleaseCommand::over)
 			.toArray(CompletableFuture<?>[]::new);
 		return (unanswered.length > 0) ? CompletableFuture.allOf(unanswered) : null;
 	}
@@ -221,7 +226,7 @@ final class TokenReleases {
 		CompletableFuture<?>[] outcomes = this.releasing.values()
 			.stream()
 			.filter((release) -> release.resource().equals(resource))
-			.map(SentRelease::outcome)
+			.map(ReleaseCommand::outcome)
 			.toArray(CompletableFuture<?>[]::new);
 		return CompletableFuture.allOf(outcomes).exceptionally((error) -> null);
 	}
@@ -235,7 +240,7 @@ final class TokenReleases {
 			.stream()
 			.filter((release) -> release.held() && release.resource().equals(resource)
 					&& release.outcome().isCompletedExceptionally())
-			.map(SentRelease::failure)
+			.map(ReleaseCommand::failure)
 			.findFirst()
 			.orElse(null);
 	}
@@ -245,14 +250,9 @@ final class TokenReleases {
 		this.retained.clear();
 	}
 
-	/**
-	 * Note that a release is about to be sent.
-	 * @param outcome completed when the first command was answered, or will not be in
-	 * time
-	 */
-	void onReleasing(Resource resource, String token, CompletableFuture<?> outcome) {
-		SentRelease release = new SentRelease(resource, this.inUse.test(token), outcome, new CompletableFuture<>());
-		SentRelease before = this.releasing.put(token, release);
+	/** Note that a release is about to be sent. */
+	void onReleasing(ReleaseCommand release) {
+		ReleaseCommand before = this.releasing.put(release.token(), release);
 		if (before != null) {
 			release.over().thenAccept(before.over()::complete);
 		}
@@ -260,28 +260,10 @@ final class TokenReleases {
 
 	/** Note that no command is sent for a token any more, and the outcome is known. */
 	void onReleaseOver(String token) {
-		SentRelease release = this.releasing.remove(token);
+		ReleaseCommand release = this.releasing.remove(token);
 		if (release != null) {
 			release.over().complete(null);
 		}
-	}
-
-	/**
-	 * A release that is on its way.
-	 *
-	 * @param held whether the token held: a waiter's is not in use any more
-	 * @param outcome completed when the first command was answered, or will not be in
-	 * time
-	 * @param over completed when any command was answered, or no more are sent
-	 */
-	private record SentRelease(Resource resource, boolean held, CompletableFuture<?> outcome,
-			CompletableFuture<@Nullable Void> over) {
-
-		/** Return why the first command failed; it has to have failed. */
-		Throwable failure() {
-			return this.outcome.<Throwable>handle((reply, error) -> error).join();
-		}
-
 	}
 
 }

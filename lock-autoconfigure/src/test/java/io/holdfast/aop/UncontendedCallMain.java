@@ -1,9 +1,14 @@
 package io.holdfast.aop;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
@@ -19,8 +24,10 @@ import net.bytebuddy.matcher.ElementMatcher;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Import;
+import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.util.StringUtils;
 
+import static net.bytebuddy.matcher.ElementMatchers.isConstructor;
 import static net.bytebuddy.matcher.ElementMatchers.isMethod;
 import static net.bytebuddy.matcher.ElementMatchers.isSynthetic;
 import static net.bytebuddy.matcher.ElementMatchers.nameContains;
@@ -33,7 +40,9 @@ import static net.bytebuddy.matcher.ElementMatchers.not;
  * and prints the calls from class to class that it takes Holdfast until the method runs,
  * on whichever thread. Within a class and its superclasses calls are not counted, nor are
  * constructors and accessors: methods without parameters that are named as a field of
- * their class, or of what a field holds, or {@code get…}. Arguments: host, port, key
+ * their class, or of what a field holds, or {@code get…}. Then it prints the types of
+ * Holdfast whose code runs for a call, constructors and accessors too: until the method
+ * runs, and from then on until Redis has answered the release. Arguments: host, port, key
  * prefix, and how many calls are few enough.
  */
 public final class UncontendedCallMain {
@@ -47,6 +56,9 @@ public final class UncontendedCallMain {
 	 */
 	private static final int MEASURED = 1000;
 
+	/** Number of calls whose types are counted. */
+	private static final int TYPED = 100;
+
 	private UncontendedCallMain() {
 	}
 
@@ -56,10 +68,12 @@ public final class UncontendedCallMain {
 			.with(new AgentBuilder.PoolStrategy.WithTypePoolCache.Simple(new ConcurrentHashMap<>()))
 			.ignore(none())
 			.type(nameStartsWith("io.holdfast.").and(not(nameContains(UncontendedCallMain.class.getSimpleName()))))
-			.transform((builder, type, loader, module,
-					domain) -> builder.visit(Advice.to(Entry.class)
-						.on(isMethod().and(not(isAccessor()))
-							.and(not(isSynthetic().and(not(nameStartsWith("lambda$"))))))))
+			.transform(
+					(builder, type, loader, module, domain) -> builder
+						.visit(Advice.to(Entry.class)
+							.on(isMethod().and(not(isAccessor()))
+								.and(not(isSynthetic().and(not(nameStartsWith("lambda$")))))))
+						.visit(Advice.to(Touch.class).on(isMethod().or(isConstructor()))))
 			.installOn(ByteBuddyAgent.install());
 		try (ConfigurableApplicationContext context = TestApplication.start(Application.class, args[0],
 				Integer.parseInt(args[1]), args[2], List.of())) {
@@ -76,7 +90,38 @@ public final class UncontendedCallMain {
 			}
 			fewest.forEach(System.out::println);
 			System.out.println("calls: " + fewest.size());
+			printTypes(stock, context.getBean(StringRedisTemplate.class));
 		}
+	}
+
+	/**
+	 * Print the types that most calls touch: others are those of a heartbeat, or of an
+	 * answer that has come early or late.
+	 */
+	private static void printTypes(Stock stock, StringRedisTemplate redis) {
+		Map<String, Integer> acquiring = new TreeMap<>();
+		Map<String, Integer> releasing = new TreeMap<>();
+		for (int i = 0; i < TYPED; i++) {
+			Types.TOUCHED.clear();
+			stock.touch("A1", (type) -> acquiring.merge(type, 1, Integer::sum));
+			// The answers of one connection come in order: this one behind that to
+			// RELEASE.
+			redis.hasKey("any");
+			Types.TOUCHED.forEach((type) -> releasing.merge(type, 1, Integer::sum));
+		}
+		Set<String> all = new TreeSet<>();
+		print("acquire", acquiring, all);
+		print("release", releasing, all);
+		System.out.println("types: " + all.size());
+	}
+
+	private static void print(String phase, Map<String, Integer> touched, Set<String> all) {
+		Set<String> types = new TreeSet<>(touched.keySet());
+		types.removeIf((type) -> touched.get(type) < TYPED / 2);
+		types.forEach((type) -> System.out.println(phase + " touches " + type));
+		System.out
+			.println(phase + ": " + types.stream().filter((type) -> type.startsWith("io.holdfast.engine.")).count());
+		all.addAll(types);
 	}
 
 	private static List<String> calls(Stock stock) {
@@ -143,6 +188,27 @@ public final class UncontendedCallMain {
 
 	}
 
+	/** The types whose code ran. */
+	public static final class Types {
+
+		/** Their names. */
+		public static final Set<String> TOUCHED = ConcurrentHashMap.newKeySet();
+
+		private Types() {
+		}
+
+	}
+
+	/** The code that is put into all methods and constructors. */
+	private static final class Touch {
+
+		@Advice.OnMethodEnter
+		static void enter(@Advice.Origin("#t") String type) {
+			Types.TOUCHED.add(type);
+		}
+
+	}
+
 	@Import({ TestApplication.class, Stock.class })
 	static class Application {
 
@@ -153,6 +219,12 @@ public final class UncontendedCallMain {
 		@DistributedLock(key = "'stock:' + #sku")
 		List<String> sell(String sku) {
 			return List.copyOf(Calls.MADE);
+		}
+
+		@DistributedLock(key = "'stock:' + #sku")
+		void touch(String sku, Consumer<String> touched) {
+			Types.TOUCHED.forEach(touched);
+			Types.TOUCHED.clear();
 		}
 
 	}
