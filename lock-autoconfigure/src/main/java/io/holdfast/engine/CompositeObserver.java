@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
@@ -14,13 +15,18 @@ import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
 import io.holdfast.engine.store.Resource;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The observers of one engine. Nothing is made for them while there are none. Where they
- * are slow, they keep a limited number of threads, and are told less. Thread-safe.
+ * are slow, they keep a limited number of threads, and are told less. Their exceptions
+ * are kept from the engine. Thread-safe.
  */
 final class CompositeObserver {
+
+	private static final Log logger = LogFactory.getLog(EngineObserver.class);
 
 	private static final EngineObserver[] NONE = {};
 
@@ -32,8 +38,6 @@ final class CompositeObserver {
 
 	private volatile EngineObserver[] observers = NONE;
 
-	private final ObserverGuard guard = new ObserverGuard();
-
 	private final BoundedExecutor threads;
 
 	/** Events that belong to no request. */
@@ -41,6 +45,10 @@ final class CompositeObserver {
 
 	/** How many of these wait. */
 	private final AtomicInteger waiting = new AtomicInteger();
+
+	private final AtomicBoolean warned = new AtomicBoolean();
+
+	private final AtomicBoolean warnedOfBacklog = new AtomicBoolean();
 
 	/**
 	 * Create the observers of an engine.
@@ -68,7 +76,7 @@ final class CompositeObserver {
 		if (observers.length == 0 || leaveOut(this.threads.waiting())) {
 			return null;
 		}
-		return new RequestObservation(this.threads, this.guard, observers, engine, requests);
+		return new RequestObservation(this, this.threads, observers, engine, requests);
 	}
 
 	/** Return whether to leave something out, as too much waits to be told. */
@@ -76,7 +84,7 @@ final class CompositeObserver {
 		if (backlog < BACKLOG) {
 			return false;
 		}
-		this.guard.warnOfBacklog(backlog);
+		warnOfBacklog(backlog);
 		return true;
 	}
 
@@ -113,10 +121,10 @@ final class CompositeObserver {
 			return;
 		}
 		this.waiting.incrementAndGet();
-		this.guard.run(() -> this.events.addAndTell(() -> {
+		run(() -> this.events.addAndTell(() -> {
 			this.waiting.decrementAndGet();
 			for (EngineObserver observer : this.observers) {
-				this.guard.run(() -> event.accept(observer));
+				run(() -> event.accept(observer));
 			}
 		}));
 	}
@@ -142,6 +150,35 @@ final class CompositeObserver {
 			});
 		}
 		return answer;
+	}
+
+	/** Run something for observers. Does not throw. */
+	void run(Runnable event) {
+		try {
+			event.run();
+		}
+		catch (RuntimeException | Error ex) {
+			warn(ex);
+		}
+	}
+
+	/** Log the failure of an observer: the first as a warning. */
+	void warn(Throwable ex) {
+		if (this.warned.compareAndSet(false, true)) {
+			logger.warn("An observer of leases failed; the leases are not affected. "
+					+ "Further failures are logged as DEBUG", ex);
+		}
+		else {
+			logger.debug("An observer of leases failed", ex);
+		}
+	}
+
+	/** Warn, once, that observers are too slow. */
+	private void warnOfBacklog(int backlog) {
+		if (this.warnedOfBacklog.compareAndSet(false, true)) {
+			logger.warn("Observers of leases are too slow: " + backlog
+					+ " of their events wait, and further ones are left out; the leases are not affected");
+		}
 	}
 
 }

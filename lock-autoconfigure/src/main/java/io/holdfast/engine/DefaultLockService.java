@@ -43,7 +43,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private final ForcedRelease forced;
 
-	private final ThreadHolds threadHolds = new ThreadHolds();
+	private final ThreadLock.Holds threadHolds = new ThreadLock.Holds();
 
 	private volatile @Nullable KeyNamespace namespace;
 

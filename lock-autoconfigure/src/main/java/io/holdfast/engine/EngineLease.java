@@ -11,7 +11,7 @@ import io.holdfast.async.LeaseInternals;
 /**
  * A lease of this engine: of one hold, or of several together.
  */
-interface EngineLease extends Lease, LeaseInternals, RequestObservation.Fenced {
+interface EngineLease extends Lease, LeaseInternals {
 
 	/** Return its holds, one for each key: none once it is released. */
 	List<Hold> openHolds();
@@ -21,7 +21,7 @@ interface EngineLease extends Lease, LeaseInternals, RequestObservation.Fenced {
 		return openHolds().stream().collect(Collectors.toMap((hold) -> hold.resource().key(), Function.identity()));
 	}
 
-	@Override
+	/** Return the fence of each of its holds. */
 	default List<Long> fences() {
 		return openHolds().stream().map((hold) -> hold.fence).toList();
 	}

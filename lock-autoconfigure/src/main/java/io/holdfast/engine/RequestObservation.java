@@ -21,7 +21,7 @@ final class RequestObservation {
 
 	private final ObserverEvents events;
 
-	private final ObserverGuard guard;
+	private final CompositeObserver all;
 
 	private final EngineObserver[] observers;
 
@@ -48,10 +48,10 @@ final class RequestObservation {
 	/** The end of its hold, if that came before its grant was told. */
 	private @Nullable HoldEnd earlyEnd;
 
-	RequestObservation(BoundedExecutor threads, ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
-			List<ResolvedRequest> requests) {
+	RequestObservation(CompositeObserver all, BoundedExecutor threads, EngineObserver[] observers,
+			ObservedEngine engine, List<ResolvedRequest> requests) {
 		this.events = new ObserverEvents(threads);
-		this.guard = guard;
+		this.all = all;
 		this.observers = observers;
 		this.engine = engine;
 		this.requests = requests;
@@ -61,7 +61,7 @@ final class RequestObservation {
 				this.captured[i] = observers[i].capture();
 			}
 			catch (RuntimeException | Error ex) {
-				guard.warn(ex);
+				all.warn(ex);
 			}
 		}
 	}
@@ -98,7 +98,7 @@ final class RequestObservation {
 	}
 
 	private void on(Runnable event) {
-		Runnable guarded = () -> this.guard.run(event);
+		Runnable guarded = () -> this.all.run(event);
 		if (Thread.currentThread() == this.caller) {
 			this.events.add(guarded);
 		}
@@ -112,14 +112,14 @@ final class RequestObservation {
 	 * first.
 	 * @return whether it was not completed before
 	 */
-	<L extends Fenced> boolean complete(CompletableFuture<L> result, L lease) {
+	<L extends EngineLease> boolean complete(CompletableFuture<L> result, L lease) {
 		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
 		// Guarded: nothing else would complete it if memory is full.
-		this.guard.run(() -> {
+		this.all.run(() -> {
 			List<Long> fences = lease.fences();
-			this.events.add(() -> this.guard.run(() -> tellGranted(fences)));
+			this.events.add(() -> this.all.run(() -> tellGranted(fences)));
 		});
 		return result.complete(lease);
 	}
@@ -131,9 +131,9 @@ final class RequestObservation {
 		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		this.guard.run(() -> {
+		this.all.run(() -> {
 			RuntimeException told = (why instanceof RuntimeException ex) ? ex : new IllegalStateException(why);
-			this.events.add(() -> this.guard.run(() -> tellFailed(told)));
+			this.events.add(() -> this.all.run(() -> tellFailed(told)));
 		});
 		return result.completeExceptionally(why);
 	}
@@ -150,7 +150,7 @@ final class RequestObservation {
 	void handedOver(HandOver way) {
 		this.events.add(() -> {
 			for (EngineObserver observer : this.observers) {
-				this.guard.run(() -> observer.handedOver(this.requests.get(0).resource().kind(), way));
+				this.all.run(() -> observer.handedOver(this.requests.get(0).resource().kind(), way));
 			}
 		});
 	}
@@ -169,7 +169,7 @@ final class RequestObservation {
 				}
 			}
 			catch (RuntimeException | Error ex) {
-				this.guard.warn(ex);
+				this.all.warn(ex);
 			}
 		}
 	}
@@ -221,16 +221,8 @@ final class RequestObservation {
 
 	private void tell(Consumer<RequestObserver> event) {
 		for (RequestObserver observer : this.requestObservers) {
-			this.guard.run(() -> event.accept(observer));
+			this.all.run(() -> event.accept(observer));
 		}
-	}
-
-	/** A lease, or several together. */
-	interface Fenced {
-
-		/** Return the fence of each of its holds. */
-		List<Long> fences();
-
 	}
 
 	private enum RequestState {

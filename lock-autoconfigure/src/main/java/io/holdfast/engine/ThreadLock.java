@@ -1,6 +1,10 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Function;
@@ -36,11 +40,11 @@ final class ThreadLock implements LockView {
 
 	private final Function<String, LockStatus> status;
 
-	private final ThreadHolds holds;
+	private final Holds holds;
 
 	/** Create the view of a lock. */
 	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
-			Function<String, LockStatus> status, ThreadHolds holds) {
+			Function<String, LockStatus> status, Holds holds) {
 		this.request = request;
 		this.patient = (request.waitTime() != null) ? request : request.waitForever();
 		this.acquirer = acquirer;
@@ -153,6 +157,65 @@ final class ThreadLock implements LockView {
 	public String toString() {
 		String mode = (this.request.mode() == LockMode.EXCLUSIVE) ? "" : this.request.mode() + " ";
 		return mode + "lock '" + SingleLine.of(this.request.key()) + "'";
+	}
+
+	/**
+	 * The leases that the current thread has taken by views, by key and mode: views whose
+	 * terms differ count the holds of a thread together.
+	 */
+	static final class Holds {
+
+		private final ThreadLocal<Map<Key, Deque<LockLease>>> leases = ThreadLocal.withInitial(HashMap::new);
+
+		void push(LockRequest request, LockLease lease) {
+			this.leases.get().computeIfAbsent(Key.of(request), (key) -> new ArrayDeque<>(2)).push(lease);
+		}
+
+		@Nullable LockLease peek(LockRequest request) {
+			Deque<LockLease> held = get(request);
+			return (held != null) ? held.peek() : null;
+		}
+
+		int count(LockRequest request) {
+			Deque<LockLease> held = get(request);
+			return (held != null) ? held.size() : 0;
+		}
+
+		@Nullable LockLease pop(LockRequest request) {
+			Deque<LockLease> held = get(request);
+			if (held == null) {
+				return null;
+			}
+			LockLease lease = held.pop();
+			if (held.isEmpty()) {
+				this.leases.get().remove(Key.of(request));
+				removeIfEmpty();
+			}
+			return lease;
+		}
+
+		private @Nullable Deque<LockLease> get(LockRequest request) {
+			Deque<LockLease> held = this.leases.get().get(Key.of(request));
+			removeIfEmpty();
+			return held;
+		}
+
+		/** Leave nothing at a thread that holds nothing. */
+		private void removeIfEmpty() {
+			if (this.leases.get().isEmpty()) {
+				this.leases.remove();
+			}
+		}
+
+		/** The lock that a thread owns by views. */
+		private record Key(String key, LockMode mode) {
+
+			static Key of(LockRequest request) {
+				return new Key(request.key(), request.mode());
+			}
+
+		}
+
 	}
 
 }
