@@ -111,9 +111,10 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	/**
 	 * Set a note that is shown with the holder: {@link LockStatus#note()}, the Actuator
 	 * endpoints and the console show it, such as {@code anna edits}. This instance keeps
-	 * it, and is asked for it.
-	 * @param note the text, of 1 to 200 characters; of control characters a {@code ?} is
-	 * shown
+	 * it, and is asked for it. A nested lease changes nothing: the note of the first
+	 * lease is shown.
+	 * @param note the text, of 1 to 200 characters. A {@code ?} is shown for control
+	 * characters, separators of lines and changes of direction
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is blank or too long
 	 */

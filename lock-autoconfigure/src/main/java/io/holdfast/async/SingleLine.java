@@ -24,6 +24,27 @@ public final class SingleLine {
 		return text;
 	}
 
+	/**
+	 * Return a text as others are shown it: with {@code ?} in place of control
+	 * characters, separators of lines and changes of direction.
+	 * @param text the text
+	 * @param most the most characters; the rest is cut off
+	 * @return the text itself if it has none of them and is not too long
+	 */
+	public static String shown(String text, int most) {
+		String shown = (text.length() <= most) ? text : text.substring(0, most);
+		if (shown.chars().noneMatch((c) -> isEscaped((char) c))) {
+			return shown;
+		}
+		StringBuilder line = new StringBuilder(shown);
+		for (int i = 0; i < line.length(); i++) {
+			if (isEscaped(line.charAt(i))) {
+				line.setCharAt(i, '?');
+			}
+		}
+		return line.toString();
+	}
+
 	private static String escape(String text) {
 		StringBuilder line = new StringBuilder(text.length() + 16);
 		for (char c : text.toCharArray()) {

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 import io.holdfast.LockMode;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -23,8 +24,12 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	/** How many holds, and how many waits, a report has at most. */
 	public static final int MOST = 1000;
 
+	/** Characters of a name or note. */
+	private static final int MAX_LENGTH = 200;
+
 	/**
-	 * A hold, or a wait.
+	 * A hold, or a wait. Users choose names and notes: each is one line of limited
+	 * length.
 	 *
 	 * @param instance the name of its instance
 	 * @param number which of its instance's requests it is
@@ -42,6 +47,16 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	 */
 	public record Entry(String instance, long number, Resource resource, int permits, @Nullable String name,
 			@Nullable String thread, long threadId, long millis, long ttlMillis, long fence, @Nullable String note) {
+
+		public Entry {
+			name = shown(name);
+			thread = shown(thread);
+			note = shown(note);
+		}
+
+		private static @Nullable String shown(@Nullable String text) {
+			return (text != null) ? SingleLine.shown(text, MAX_LENGTH) : null;
+		}
 
 		/**
 		 * Return how a lock is asked for.

@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockHolder;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
@@ -58,15 +59,19 @@ final class RefusalLog {
 		switch (refusal.getReason()) {
 			case TIMED_OUT ->
 				holder(resource(requests, refusal), refusal, refusedAt).whenComplete((holder,
-						error) -> this.context.execute(() -> logger.debug("Skipped" + ((name != null) ? " " + name : "")
-								+ ": " + refusal.getMessage() + ". Holder: "
+						error) -> this.context.execute(() -> debug("Skipped" + ((name != null) ? " " + name : "") + ": "
+								+ refusal.getMessage() + ". Holder: "
 								+ ((error != null) ? "not known, as " + EngineExceptions.text(error) : holder))));
 			case SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS ->
-				logger.debug(((name != null) ? name + ": " : "") + refusal.getMessage());
+				debug(((name != null) ? name + ": " : "") + refusal.getMessage());
 			case INTERRUPTED, SELF_BLOCKED -> {
 				// The caller gets an exception, or has gone.
 			}
 		}
+	}
+
+	private static void debug(String line) {
+		logger.debug(SingleLine.of(line));
 	}
 
 	/** Return the refused one of several keys. */

@@ -6,6 +6,7 @@ import java.util.function.Function;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
 import io.holdfast.LockStatus;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.KeyState;
@@ -142,9 +143,9 @@ final class StoredLockStatus implements LockStatus {
 
 	@Override
 	public String toString() {
-		return "LockStatus[key=" + this.key + ", owner=" + this.owner + ", remaining=" + remaining() + ", fencingToken="
-				+ fencingToken() + ", readers=" + readers() + ", waiting=" + waiting() + ", waitingInThisInstance="
-				+ waitingInThisInstance() + ", since=" + since() + "]";
+		return "LockStatus[key=" + SingleLine.of(this.key) + ", owner=" + this.owner + ", remaining=" + remaining()
+				+ ", fencingToken=" + fencingToken() + ", readers=" + readers() + ", waiting=" + waiting()
+				+ ", waitingInThisInstance=" + waitingInThisInstance() + ", since=" + since() + "]";
 	}
 
 }

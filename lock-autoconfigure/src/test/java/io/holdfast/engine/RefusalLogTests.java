@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -100,6 +101,21 @@ class RefusalLogTests extends ScriptedEngine {
 		refuse();
 		inspect(OTHER + ":1");
 		assertThat(holder()).isEqualTo(NAMED + ", fencing token 70, for 1000 ms if not renewed");
+	}
+
+	@Test
+	@DisplayName("names of requests and applications do not break the line")
+	void oneLine() {
+		context().setMembership(new ScriptedMembership(CompletableFuture.completedFuture(null),
+				(id) -> new LockHolder("ware\nhouse", "node", 7, Tokens.shown(OTHER))));
+		this.service.tryAcquireAsync(LockRequest.of("k").name("a\nb"));
+		this.store.last("acquire 1").done(new Busy(1000, 5, false, OTHER, 0, 0));
+		inspect(OTHER + ":1");
+		assertThat(this.lines.list).singleElement()
+			.extracting(ILoggingEvent::getFormattedMessage, STRING)
+			.startsWith("Skipped a\\u000ab: ")
+			.contains("(application ware\\u000ahouse, ")
+			.doesNotContain("\n");
 	}
 
 	@Test

@@ -95,7 +95,7 @@ class LockHolderTests {
 	@Test
 	@DisplayName("The status tells holder, time, thread and note of the exclusive owner, in its instance and others")
 	void status() {
-		LockRequest request = LockRequest.of("stock").note("inventory\n2026");
+		LockRequest request = LockRequest.of("stock").note("inventory\n\u2028\u202E2026");
 		Instant before = Instant.now().minusSeconds(1);
 		try (LockLease lease = this.warehouse.acquire(request)) {
 			assertThat(lease.isHeld()).isTrue();
@@ -105,12 +105,44 @@ class LockHolderTests {
 				assertThat(status.holder()).isNotNull().extracting(LockHolder::application).isEqualTo("warehouse");
 				assertThat(status.since()).isBetween(before, Instant.now().plusSeconds(1));
 				assertThat(status.thread()).isEqualTo(Thread.currentThread().getName());
+				assertThat(status.note()).isEqualTo("inventory???2026");
 			}
-			assertThat(this.shop.status("stock").note()).isEqualTo("inventory?2026");
-			assertThat(this.warehouse.status("stock").note()).isEqualTo("inventory\n2026");
 			assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders())
 				.extracting(ResourceDescriptor.Holder::note)
-				.containsExactly("inventory?2026");
+				.containsExactly("inventory???2026");
+		}
+	}
+
+	@Test
+	@DisplayName("A nested lease does not change the note; the next holder of the instance has its own")
+	void nestedNote() throws Exception {
+		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMinutes(1));
+		Call<LockLease> next;
+		try (LockLease lease = this.warehouse.acquire(request.note("inventory"))) {
+			assertThat(lease.isHeld()).isTrue();
+			try (LockLease nested = this.warehouse.acquire(request.note("shelf 7"))) {
+				assertThat(nested.isHeld()).isTrue();
+				assertThat(this.shop.status("stock").note()).isEqualTo("inventory");
+			}
+			next = Call.start(() -> this.warehouse.acquire(request.note("return")));
+			await("the next one").until(() -> this.warehouse.status("stock").waitingInThisInstance() == 1);
+		}
+		try (LockLease lease = next.get()) {
+			assertThat(lease.isHeld()).isTrue();
+			assertThat(this.shop.status("stock").note()).isEqualTo("return");
+			assertThat(this.warehouse.status("stock").note()).isEqualTo("return");
+		}
+	}
+
+	@Test
+	@DisplayName("A name of an application is one line in one direction")
+	void oddName() {
+		LockService odd = this.fleet.start("spring.application.name=ware\n\u2028\u202Ehouse");
+		try (LockLease lease = odd.acquire("stock")) {
+			assertThat(lease.isHeld()).isTrue();
+			assertThat(this.shop.status("stock").holder()).isNotNull()
+				.extracting(LockHolder::application)
+				.isEqualTo("ware???house");
 		}
 	}
 

@@ -25,8 +25,6 @@ public final class ReportCodec {
 
 	private static final String FIELD = "\u001f";
 
-	private static final int MAX_LENGTH = 200;
-
 	private static final int FIELDS = 11;
 
 	private ReportCodec() {
@@ -45,16 +43,14 @@ public final class ReportCodec {
 	private static String line(String what, Entry entry) {
 		return Stream
 			.of(what, entry.number(), entry.resource().kind(), entry.permits(), entry.threadId(), entry.millis(),
-					entry.ttlMillis(), entry.fence(), entry.resource().key(), shown(entry.name()),
-					shown(entry.thread()), shown(entry.note()))
+					entry.ttlMillis(), entry.fence(), entry.resource().key(), text(entry.name()), text(entry.thread()),
+					text(entry.note()))
 			.map(String::valueOf)
 			.collect(Collectors.joining(FIELD));
 	}
 
-	/** Users name requests and threads as they like. */
-	private static String shown(@Nullable String text) {
-		String shown = (text != null) ? text.replaceAll("\\p{Cntrl}", "?") : "";
-		return (shown.length() <= MAX_LENGTH) ? shown : shown.substring(0, MAX_LENGTH);
+	private static String text(@Nullable String text) {
+		return (text != null) ? text : "";
 	}
 
 	/**

@@ -1,5 +1,7 @@
 package io.holdfast.engine.store;
 
+import io.holdfast.async.SingleLine;
+
 /**
  * Description of an instance for operators.
  *
@@ -22,13 +24,8 @@ public record InstanceInfo(String application, String host, long process) {
 	 * @param process its process there
 	 */
 	public InstanceInfo {
-		application = shown(application);
-		host = shown(host);
-	}
-
-	private static String shown(String text) {
-		String shown = text.replaceAll("\\p{Cntrl}", "?");
-		return (shown.length() <= MAX_LENGTH) ? shown : shown.substring(0, MAX_LENGTH);
+		application = SingleLine.shown(application, MAX_LENGTH);
+		host = SingleLine.shown(host, MAX_LENGTH);
 	}
 
 }
