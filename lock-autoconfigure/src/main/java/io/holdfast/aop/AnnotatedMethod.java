@@ -134,7 +134,10 @@ record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Met
 			.limit(parameterCount())
 			.map(Class::getSimpleName)
 			.collect(Collectors.joining(", ", "(", ")"));
-		String place = "@" + this.annotation.getType().getSimpleName() + " on " + qualifiedMethodName() + parameters;
+		String type = "@" + this.annotation.getType().getSimpleName();
+		String written = "@" + this.annotation.getRoot().getType().getSimpleName();
+		String place = (written.equals(type) ? type : written + " (" + type + ")") + " on " + qualifiedMethodName()
+				+ parameters;
 		boolean declaredHere = this.source.equals(this.method);
 		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
 	}

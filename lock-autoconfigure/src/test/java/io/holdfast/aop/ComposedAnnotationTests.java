@@ -14,6 +14,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.annotation.ScheduledLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
@@ -126,6 +127,23 @@ class ComposedAnnotationTests {
 			.hasMessageContaining("@DistributedLock on " + Competing.class.getName() + ".run() is there 2 times")
 			.hasMessageContaining("by @DistributedLock and @Other, of which only one would apply");
 		LockedContext.withClassProxies(LockAndPermit.class).close();
+	}
+
+	@Test
+	@DisplayName("A message names the annotation that is written, and the one that it stands for")
+	void named() {
+		assertThat(LockedContext.failure(Map.of(), NumberJob.class))
+			.hasMessageStartingWith("@ScheduledLock (@DistributedLock) on " + NumberJob.class.getName()
+					+ ".count(): onTimeout = SKIP is not possible");
+	}
+
+	static class NumberJob {
+
+		@ScheduledLock(name = "count")
+		public int count() {
+			return 1;
+		}
+
 	}
 
 	static class Competing {
