@@ -897,6 +897,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	private void onBusy(Place place, Question question, Busy busy) {
 		long now = this.context.scheduler.nanoTime();
+		String formerOwner = (this.lastBusy != null) ? this.lastBusy.owner() : null;
 		noteHolder(busy, now);
 		if (!place.request.waits()) {
 			refuse(place, timedOut(waiterOf(place)));
@@ -908,6 +909,10 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		place.busy(question, busy.fence());
 		warnOfForeign(busy, now);
+		if (busy.owner() != null && !busy.owner().equals(formerOwner)) {
+			// A new instance can be looked up before the wait ends.
+			this.context.holder(busy.owner());
+		}
 		long delay = this.context.shortenRandomly(place.halfClaim);
 		if (busy.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());

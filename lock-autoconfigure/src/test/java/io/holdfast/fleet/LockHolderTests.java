@@ -217,6 +217,22 @@ class LockHolderTests {
 	}
 
 	@Test
+	@DisplayName("A request that waits has an instance named that has come since, before the wait ends")
+	void namedDuringTheWait() {
+		LockService late = this.fleet.start("spring.application.name=late");
+		io.holdfast.engine.fleet.Fleet seen = io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.shop));
+		String instance = io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(late)).instance();
+		CompletableFuture<LockLease> next;
+		try (LockLease lease = late.acquire("stock")) {
+			assertThat(lease.isHeld()).isTrue();
+			assertThat(seen.named(instance)).isNull();
+			next = this.shop.acquireAsync(LockRequest.of("stock").waitTime(Duration.ofMinutes(1)));
+			await("the name").until(() -> seen.named(instance) != null);
+		}
+		next.join().close();
+	}
+
+	@Test
 	@DisplayName("A holder that stopped and left its lock behind by minHold keeps its name, in exceptions, status and endpoint")
 	void stopped() {
 		LockService job = this.fleet.start("spring.application.name=job");
