@@ -131,11 +131,14 @@ class SettingsEditor {
 		mine.lease().release();
 	}
 
-	/** Only the instance of the editor knows the name, and is asked. */
+	/**
+	 * Only the instance of the editor knows the name, and is asked. It may be dead or
+	 * frozen.
+	 */
 	private @Nullable Editing editing() {
 		LockStatus status = this.locks.status(LOCK);
-		String editor = status.note();
-		return (editor != null) ? editing(editor, status) : null;
+		return status.isLocked() ? editing(Objects.requireNonNullElse(status.note(), "an unknown editor"), status)
+				: null;
 	}
 
 	private Editing editing(String editor, LockStatus status) {
@@ -170,7 +173,7 @@ class SettingsEditor {
 	/**
 	 * An editing of the settings.
 	 *
-	 * @param editor who edits
+	 * @param editor who edits; not known if that editor's instance does not answer
 	 * @param since when it was opened
 	 * @param until when it ends at the latest if it is not closed before
 	 */

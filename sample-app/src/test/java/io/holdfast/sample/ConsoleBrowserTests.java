@@ -167,6 +167,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		page.open(second.port(), "#open=locks&key=exact+%3Cb%3E%261%3C%2Fb%3E");
 		page.until("the other one is open", () -> page.text("#detail-holders").contains("name of exact <b>&1</b>"));
 		assertThat(page.text("#detail-title")).isEqualTo("exact <b>&1</b>");
+		assertThat(page.text("#detail-holders")).contains("note of exact <b>&1</b>");
 		assertThat(page.script("return document.querySelectorAll('b').length")).isEqualTo(0L);
 		page.press(Keys.ESCAPE);
 		page.open(second.port(), "#locks-filter=none&locks-page=-1&locks-sort=none&open=nothing&key=exact");

@@ -34,7 +34,7 @@ abstract class ConsoleTestCase extends BrowserTestCase {
 	static LockLease acquire(Instance instance, String key) {
 		return instance.context()
 			.getBean(LockService.class)
-			.acquireAsync(LockRequest.of(key).name("name of " + key))
+			.acquireAsync(LockRequest.of(key).name("name of " + key).note("note of " + key))
 			.join();
 	}
 

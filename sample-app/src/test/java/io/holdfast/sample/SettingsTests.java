@@ -10,6 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.http.MediaType;
 import org.springframework.test.web.servlet.client.RestTestClient;
 
@@ -100,6 +101,27 @@ class SettingsTests {
 		await().atMost(Duration.ofSeconds(20))
 			.until(() -> open(first, "bert").returnResult(Void.class).getStatus().is2xxSuccessful());
 		expectConflict(save(hurried, "anna", "USD"), "anna took too long");
+	}
+
+	@Test
+	@DisplayName("S17: the settings of an editor whose instance is dead are not called free")
+	void editorOfDeadInstance() {
+		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
+		redis.opsForValue().set("lock:settings", "0123456789abcdef0123456789abcdef:1", Duration.ofMinutes(1));
+		try {
+			expectConflict(open(first, "bert"),
+					"Cannot open the settings: an unknown editor has been editing them since ");
+			second.http()
+				.get()
+				.uri("/settings")
+				.exchange()
+				.expectBody()
+				.jsonPath("$.editing.editor")
+				.isEqualTo("an unknown editor");
+		}
+		finally {
+			redis.delete("lock:settings");
+		}
 	}
 
 	@Test
