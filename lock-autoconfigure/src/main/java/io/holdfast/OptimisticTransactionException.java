@@ -22,37 +22,29 @@ public class OptimisticTransactionException extends HoldfastException {
 
 	private final Duration elapsed;
 
-	private final String[] changedKeys;
-
 	/**
 	 * Create the exception.
 	 * @param keys the watched keys
-	 * @param attempts how many attempts were made
-	 * @param elapsed how long they took, with the pauses between them
-	 * @param changedKeys those of the keys that were seen to be changed by others
+	 * @param attempts the number of attempts
+	 * @param elapsed the duration of the attempts, with the pauses between them
 	 * @param cause the interrupt, or {@code null} if it ran out of attempts or time
 	 */
 	public OptimisticTransactionException(Collection<String> keys, int attempts, Duration elapsed,
-			Collection<String> changedKeys, @Nullable InterruptedException cause) {
-		super(String.join(", ", keys), text(keys, attempts, elapsed, changedKeys, cause != null), cause);
+			@Nullable InterruptedException cause) {
+		super(String.join(", ", keys), text(keys, attempts, elapsed, cause != null), cause);
 		this.keys = keys.toArray(String[]::new);
 		this.attempts = attempts;
 		this.elapsed = elapsed;
-		this.changedKeys = changedKeys.toArray(String[]::new);
 	}
 
-	private static String text(Collection<String> keys, int attempts, Duration elapsed, Collection<String> changedKeys,
-			boolean interrupted) {
+	private static String text(Collection<String> keys, int attempts, Duration elapsed, boolean interrupted) {
 		String course = "The optimistic transaction on " + keys + " wrote nothing and was "
 				+ (interrupted ? "interrupted" : "given up") + " after " + attempts
 				+ ((attempts == 1) ? " attempt" : " attempts") + " in " + elapsed.toMillis() + " ms";
-		if (interrupted) {
-			return course;
-		}
-		return course + ": each time others changed a watched key ("
-				+ (changedKeys.isEmpty() ? "which one is not known" : "seen to change: " + changedKeys)
-				+ "). Allow more attempts or time (holdfast.optimistic.max-attempts, holdfast.optimistic.max-time),"
-				+ " or use a lock where many write to the same keys (@DistributedLock)";
+		return interrupted ? course
+				: course + ": each time others changed a watched key. Allow more attempts or time"
+						+ " (holdfast.optimistic.max-attempts, holdfast.optimistic.max-time),"
+						+ " or use a lock where many write to the same keys (@DistributedLock)";
 	}
 
 	/**
@@ -64,7 +56,7 @@ public class OptimisticTransactionException extends HoldfastException {
 	}
 
 	/**
-	 * Return how many attempts were made.
+	 * Return the number of attempts.
 	 * @return the count, 0 if the thread was interrupted before the first
 	 */
 	public int getAttempts() {
@@ -72,21 +64,11 @@ public class OptimisticTransactionException extends HoldfastException {
 	}
 
 	/**
-	 * Return how long the attempts took, with the pauses between them.
+	 * Return the duration of the attempts, with the pauses between them.
 	 * @return the time from the call to its failure
 	 */
 	public Duration getElapsed() {
 		return this.elapsed;
-	}
-
-	/**
-	 * Those of the watched keys that were seen to be changed by others. If several are
-	 * watched, the first attempt does not look; nor can it be seen when a key was written
-	 * again with its former value, or has a value that is too big to be compared.
-	 * @return the keys, empty if it is not known which they are
-	 */
-	public List<String> getChangedKeys() {
-		return List.of(this.changedKeys);
 	}
 
 }

@@ -135,23 +135,21 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	 */
 	public <T extends @Nullable Object> T execute(Collection<String> keys, OptimisticTransaction.Attempt<T> attempt) {
 		List<String> watched = check(keys);
-		Set<String> changed = new LinkedHashSet<>();
 		BackOffExecution backOff = this.options.exponential().start();
 		long start = System.nanoTime();
 		int attempts = 0;
 		try {
 			while (!Thread.interrupted()) {
-				WatchSession<T> session = new WatchSession<>(this.sessions.get(), watched, attempt, attempts > 0);
+				WatchSession<T> session = new WatchSession<>(this.sessions.get(), watched, attempt);
 				attempts++;
 				T result = session.run();
 				if (session.isComplete()) {
 					return result;
 				}
-				changed.addAll(session.changedKeys());
 				long pause = backOff.nextBackOff();
 				long left = this.options.maxTime().minus(since(start)).toMillis();
 				if (attempts == this.options.maxAttempts() || pause >= left) {
-					throw new OptimisticTransactionException(watched, attempts, since(start), changed, null);
+					throw new OptimisticTransactionException(watched, attempts, since(start), null);
 				}
 				Thread.sleep(pause);
 			}
@@ -159,7 +157,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-			throw new OptimisticTransactionException(watched, attempts, since(start), changed, ex);
+			throw new OptimisticTransactionException(watched, attempts, since(start), ex);
 		}
 	}
 

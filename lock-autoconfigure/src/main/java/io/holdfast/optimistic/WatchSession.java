@@ -1,27 +1,21 @@
 package io.holdfast.optimistic;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.SessionConnections;
 import io.holdfast.redis.script.RedisFailures;
-import io.holdfast.redis.script.Script;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.dao.DataAccessException;
 import org.springframework.dao.QueryTimeoutException;
 import org.springframework.data.redis.connection.RedisTxCommands;
 import org.springframework.data.redis.core.RedisOperations;
 import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
-import org.springframework.data.redis.core.script.RedisScript;
 
 /**
  * One attempt of a transaction, in a session of its own: Spring binds a connection to the
@@ -39,8 +33,6 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 
 	private final Attempt<T> attempt;
 
-	private final boolean comparable;
-
 	private final List<Consumer<RedisOperations<String, String>>> writers = new ArrayList<>();
 
 	/** State of the transaction if Redis fails now; null while the user's code runs. */
@@ -50,31 +42,22 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 
 	private boolean complete;
 
-	private List<String> changedKeys = List.of();
-
 	/**
 	 * Create the session of an attempt.
 	 * @param connections the connections of this session
 	 * @param keys the keys to watch
 	 * @param attempt the code
-	 * @param comparable whether to find out which keys were changed
 	 */
-	WatchSession(SessionConnections connections, List<String> keys, Attempt<T> attempt, boolean comparable) {
+	WatchSession(SessionConnections connections, List<String> keys, Attempt<T> attempt) {
 		this.connections = connections;
 		this.template = new StringRedisTemplate(connections);
 		this.keys = keys;
 		this.attempt = attempt;
-		this.comparable = comparable && keys.size() > 1;
 	}
 
 	/** Return whether the writes were made, or none was noted. */
 	boolean isComplete() {
 		return this.complete;
-	}
-
-	/** Return the keys that were seen to be changed by others. */
-	List<String> changedKeys() {
-		return this.changedKeys;
 	}
 
 	/**
@@ -98,7 +81,6 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 	@Override
 	public <K, V> T execute(RedisOperations<K, V> session) {
 		this.template.watch(this.keys);
-		List<?> before = this.comparable ? fingerprints() : List.of();
 		T result = call(() -> this.attempt.run(this), this.template::unwatch);
 		if (this.writers.isEmpty()) {
 			this.complete = true;
@@ -114,9 +96,6 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			return true;
 		}, this.template::discard);
 		this.complete = exec();
-		if (!this.complete) {
-			this.changedKeys = (this.keys.size() == 1) ? this.keys : changedSince(before);
-		}
 		return result;
 	}
 
@@ -182,27 +161,6 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		}
 		return RedisFailures.isAborted(error) ? "was not run, and nothing written, as Redis refused one of its commands"
 				: "was run, except for a command that failed; Redis does not roll the others back";
-	}
-
-	private List<String> changedSince(List<?> before) {
-		List<?> after = before.isEmpty() ? before : fingerprints();
-		return IntStream.range(0, after.size())
-			.filter((i) -> !before.get(i).equals("") && !after.get(i).equals(""))
-			.filter((i) -> !before.get(i).equals(after.get(i)))
-			.mapToObj(this.keys::get)
-			.toList();
-	}
-
-	private List<?> fingerprints() {
-		String script = new String(Script.FINGERPRINTS.text(), StandardCharsets.UTF_8);
-		try {
-			return Objects.requireNonNullElse(this.template.execute(RedisScript.of(script, List.class), this.keys),
-					List.of());
-		}
-		catch (DataAccessException ex) {
-			// No right to do so, say. It is only for the message.
-			return List.of();
-		}
 	}
 
 }

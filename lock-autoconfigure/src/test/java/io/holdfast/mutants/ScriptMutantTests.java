@@ -117,7 +117,6 @@ class ScriptMutantTests {
 		tests.put("fleet-join",
 				List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests", "redis.RedisFaultTests"));
 		tests.put("rights", List.of("redis.RedisDiagnosticsTests"));
-		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
 		tests.put("confirm", List.of("redis.LettuceConfirmingConnectionTests"));
 		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));

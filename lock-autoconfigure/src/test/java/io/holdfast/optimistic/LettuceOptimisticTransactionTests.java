@@ -266,11 +266,12 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("It works in the configured database, and as the configured user; what that one may not is told")
+	@DisplayName("It works in the configured database, and as a user with the rights of the guide; a missing right is told")
 	void databaseAndRights() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate admin = new StringRedisTemplate(connect(server.host(), server.port()));
-		acl(admin, "SETUSER", "app", "on", ">secret", "~*", "+@all", "-eval", "-evalsha");
+		acl(admin, "SETUSER", "app", "on", ">secret", "~*", "+select", "+get", "+set", "+append", "+watch", "+unwatch",
+				"+multi", "+exec", "+discard", "+exists");
 		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
 		configuration.setDatabase(3);
 		configuration.setUsername("app");
@@ -288,8 +289,16 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 				template.opsForValue().append(this.a, "0");
 				tx.write((writer) -> writer.opsForValue().set(this.a, "lost"));
 				return null;
+			}));
+		IllegalStateException failure = new IllegalStateException("in vain");
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> through.execute(List.of(this.a), (tx) -> {
+				tx.write((writer) -> {
+					throw failure;
+				});
+				return null;
 			}))
-			.withMessageContaining("which one is not known");
+			.isSameAs(failure);
 		acl(admin, "SETUSER", "app", "-watch");
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through))
 			.withMessageContainingAll("was not begun", "NOPERM", "watch");

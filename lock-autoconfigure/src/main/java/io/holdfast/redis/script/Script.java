@@ -52,9 +52,6 @@ public final class Script {
 	/** Collect the reports. */
 	public static final Script FLEET_COLLECT = of("fleet-collect.lua");
 
-	/** Compare the keys of an optimistic transaction. */
-	public static final Script FINGERPRINTS = of("fingerprints.lua");
-
 	/** Try the commands that other scripts need. */
 	public static final Script RIGHTS = of("rights.lua");
 
