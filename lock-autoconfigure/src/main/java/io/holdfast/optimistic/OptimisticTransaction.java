@@ -15,18 +15,17 @@ import org.springframework.data.redis.core.RedisOperations;
 public interface OptimisticTransaction {
 
 	/**
-	 * To read with. The keys are watched already: the writes rely on the values that are
-	 * read from them. Writes by it are done at once, and stay if the transaction fails.
-	 * @return a template that blocks and throws as every one of Spring Data Redis
+	 * Return the template for reads, after WATCH and at once. Writes by this template are
+	 * done at once, too, and stay if the transaction fails.
+	 * @return a template that blocks and throws as every template of Spring Data Redis
 	 */
 	RedisOperations<String, String> read();
 
 	/**
-	 * Note a write for the time when the attempt has returned, all or nothing, and only
-	 * if none of the watched keys has been changed by then.
-	 * @param writer gives its commands to the operations that it is called with, which
-	 * queue them: they all return {@code null}. Writers are run in the order in which
-	 * they were noted; if one throws, nothing is written
+	 * Note a write, to be run after the attempt: with all others or not at all, and only
+	 * if no other client has changed a watched key by then.
+	 * @param writer the commands, which are queued by MULTI and so return {@code null}.
+	 * Writers run in the order of their notes; if one throws, nothing is written
 	 * @throws IllegalStateException if the attempt is over
 	 */
 	void write(Consumer<RedisOperations<String, String>> writer);
@@ -40,8 +39,8 @@ public interface OptimisticTransaction {
 	interface Attempt<T extends @Nullable Object> {
 
 		/**
-		 * Read, decide, and note the writes. Run again if others changed a key, without
-		 * the notes of the last run.
+		 * Read, decide, and note the writes. Run again if another client changed a key,
+		 * without the notes of the last run.
 		 * @param transaction this attempt, for this thread and until it returns
 		 * @return the transaction's result if this is its last attempt
 		 */

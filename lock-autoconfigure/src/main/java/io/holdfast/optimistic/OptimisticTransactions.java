@@ -20,9 +20,9 @@ import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
 
 /**
- * Transactions that lock nothing: they watch the keys that they read, and write only if
- * these have not changed since then. Else they read again and try once more, a few times
- * and after growing, random pauses.
+ * Transactions without locks: they watch keys, read, and write only if no other client
+ * has changed a watched key since then. Otherwise they read again, a limited number of
+ * times and after growing, random pauses.
  *
  * <pre class="code">
  * boolean sold = transactions.execute(List.of("stock:1"), (tx) -&gt; {
@@ -35,13 +35,13 @@ import org.springframework.util.backoff.ExponentialBackOff;
  * </pre>
  *
  * <p>
- * Good where changes seldom meet. Where many write to the same key most attempts are in
- * vain: take a lock there.
+ * Good where changes seldom meet. Where many write to the same key, most attempts fail:
+ * take a lock there.
  *
  * <p>
- * Each transaction has a Redis connection of its own. It takes no part in a transaction
- * that surrounds it, be it Spring's or another of these: its writes are done when
- * {@code execute} returns, and stay if the other one is rolled back.
+ * Each attempt has a Redis connection of its own. It takes no part in a surrounding
+ * transaction, of Spring or of this class: its writes are done when {@code execute}
+ * returns, and stay if the surrounding transaction is rolled back.
  *
  * <p>
  * Thread-safe. Not final, so that applications can put aspects around it.
@@ -50,7 +50,7 @@ import org.springframework.util.backoff.ExponentialBackOff;
  */
 public class OptimisticTransactions implements BeanClassLoaderAware {
 
-	/** Pauses grow up to so many times the first one. */
+	/** Longest pause, as a multiple of the first. */
 	private static final int LONGEST_PAUSE = 20;
 
 	private final RedisConnectionFactory factory;
@@ -62,9 +62,10 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	private final Options options;
 
 	/**
-	 * Create them with the default bounds. Nothing is connected before they are used.
-	 * @param connectionFactory where Redis is, Lettuce's or Jedis's. Not a cluster:
-	 * Spring Data does not support WATCH there
+	 * Create transactions with the default bounds. Nothing is connected before the first
+	 * call.
+	 * @param connectionFactory the factory of Lettuce or Jedis. Not of a cluster, where
+	 * Spring Data does not support WATCH
 	 * @throws IllegalStateException if it is a factory of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory) {
@@ -72,9 +73,9 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Create them with bounds. Nothing is connected before they are used.
-	 * @param connectionFactory where Redis is, Lettuce's or Jedis's. Not a cluster:
-	 * Spring Data does not support WATCH there
+	 * Create transactions. Nothing is connected before the first call.
+	 * @param connectionFactory the factory of Lettuce or Jedis. Not of a cluster, where
+	 * Spring Data does not support WATCH
 	 * @param options the bounds
 	 * @throws IllegalStateException if it is a factory of another library
 	 */
@@ -102,7 +103,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Return the same with other bounds, for some calls.
+	 * Return transactions with other bounds, for some calls.
 	 * @param options the bounds
 	 * @return transactions on the same Redis
 	 */
@@ -112,23 +113,23 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 
 	/**
 	 * Read and write as if alone. Blocks; between attempts it sleeps. No attempt begins
-	 * after the longest time, but one that runs is not ended. How long Redis may take for
-	 * an answer is the connection factory's to say.
+	 * after the longest time, but a running attempt is not ended. The timeout for each
+	 * command is that of the connection factory.
 	 * @param <T> the type of the result
-	 * @param keys the keys to watch: all that the writes depend on, also those that do
-	 * not exist yet. At least one, none of them {@code null} or empty
-	 * @param attempt reads, and notes its writes. It is <b>run again</b> whenever one of
-	 * the keys was changed before its writes were made, so it should have no other
-	 * effects. If it throws, nothing is written, and its exception is thrown as it is
-	 * @return the result of the attempt whose writes were made, or that noted none:
-	 * nothing is written then, and Redis is not asked whether its reads still stand
-	 * @throws OptimisticTransactionException if in no attempt, or not in time, the keys
-	 * stayed as they were, or if the thread is interrupted between attempts (its
-	 * interrupt flag is kept). Nothing was written
+	 * @param keys the keys to watch: all keys of the decision, also missing ones. At
+	 * least one, none of them {@code null} or empty
+	 * @param attempt the code, which reads and notes its writes. It is <b>run again</b>
+	 * if another client changed one of the keys before the writes, so it should have no
+	 * other effects. If it throws, nothing is written, and the exception is passed on
+	 * @return the result of the last attempt: its writes were made, or it noted none.
+	 * Without writes Redis is not asked whether the values have changed since the reads
+	 * @throws OptimisticTransactionException if a key was changed in each attempt, or if
+	 * the thread is interrupted between attempts (the interrupt flag is kept). Nothing
+	 * was written
 	 * @throws LeaseStoreException if Redis refused WATCH, MULTI, EXEC or one of the
-	 * writes, or did not answer. The message tells the writes: none, or all but those
-	 * that Redis refused, as it does not roll back (a command for another type, say), or
-	 * that it is not known as no answer to EXEC came
+	 * writes, or did not answer. The message tells the state: nothing was written; all
+	 * but a failed command was, as Redis does not roll back (a command for another type,
+	 * for example); or the answer to EXEC was lost
 	 * @throws IllegalArgumentException if there is no key, or one is {@code null} or
 	 * empty
 	 * @throws UnsupportedOperationException if Redis is a cluster
@@ -180,11 +181,11 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Options of how long transactions are tried. Immutable.
+	 * Bounds of the attempts. Immutable.
 	 *
-	 * @param maxAttempts how often at most, 1 or more
-	 * @param maxTime when to give up, from the beginning of the first attempt, 1 ms or
-	 * more. An attempt that runs is not ended for it
+	 * @param maxAttempts the limit of attempts, 1 or more
+	 * @param maxTime the time from the beginning of the first attempt, 1 ms or more. A
+	 * running attempt is not ended
 	 * @param backOff the shortest pause between attempts, 1 ms or more. Pauses are
 	 * random; the longest possible one doubles from attempt to attempt, up to 20 times
 	 * this one
@@ -192,7 +193,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	public record Options(int maxAttempts, Duration maxTime, Duration backOff) {
 
 		/**
-		 * Checks the bounds.
+		 * Create bounds.
 		 * @throws IllegalArgumentException if one is too small
 		 */
 		public Options {
@@ -210,7 +211,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 
 		/**
-		 * Return the bounds that are used when nothing else is said.
+		 * Return the default bounds.
 		 * @return 20 attempts in 5 s, pauses from 5 ms
 		 */
 		public static Options defaults() {
@@ -218,8 +219,8 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 
 		/**
-		 * Return the same with another number of attempts.
-		 * @param maxAttempts how often at most, 1 or more
+		 * Return bounds with another limit of attempts.
+		 * @param maxAttempts the limit, 1 or more
 		 * @return the changed bounds
 		 */
 		public Options maxAttempts(int maxAttempts) {
@@ -227,7 +228,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 
 		/**
-		 * Return the same with another time to give up.
+		 * Return bounds with another longest time.
 		 * @param maxTime the time from the beginning of the first attempt, 1 ms or more
 		 * @return the changed bounds
 		 */
@@ -236,7 +237,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 
 		/**
-		 * Return the same with other pauses.
+		 * Return bounds with other pauses.
 		 * @param backOff the shortest pause between attempts, 1 ms or more
 		 * @return the changed bounds
 		 */

@@ -18,8 +18,9 @@ import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * One attempt of a transaction, in a session of its own: Spring binds a connection to the
- * thread, and its end leaves nothing watched or queued. For one thread.
+ * One attempt of a transaction, as a session of a {@code RedisTemplate}: WATCH, the
+ * attempt, MULTI, the noted writes, EXEC. Spring binds the connection of the session to
+ * the thread; at the end nothing is watched or queued. For one thread.
  *
  * @param <T> the result of the attempt
  */
@@ -35,7 +36,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 
 	private final List<Consumer<RedisOperations<String, String>>> writers = new ArrayList<>();
 
-	/** State of the transaction if Redis fails now; null while the user's code runs. */
+	/** Result of a failure of Redis at this point; null while the user's code runs. */
 	private @Nullable String course = "was not begun";
 
 	private boolean over;
@@ -55,14 +56,14 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		this.attempt = attempt;
 	}
 
-	/** Return whether the writes were made, or none was noted. */
+	/** Return whether the writes were run, or none was noted. */
 	boolean isComplete() {
 		return this.complete;
 	}
 
 	/**
 	 * Run the attempt.
-	 * @return its result, of no use unless it is complete
+	 * @return the result, of use if the session is complete
 	 */
 	T run() {
 		try {
@@ -89,7 +90,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		}
 		this.course = "was not run, and nothing written";
 		this.template.multi();
-		// Where nothing was queued, EXEC answers Spring as if a key had changed.
+		// The answer of an empty EXEC looks to Spring like that of a changed key.
 		this.template.hasKey(this.keys.get(0));
 		call(() -> {
 			this.writers.forEach((writer) -> writer.accept(this.template));
@@ -99,14 +100,14 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		return result;
 	}
 
-	/** Call the user's code, whose exceptions come out as they are. */
+	/** Call the user's code, and end the watching or queueing if it throws. */
 	private <R extends @Nullable Object> R call(Supplier<R> code, Runnable end) {
 		this.course = null;
 		try {
 			return code.get();
 		}
 		catch (RuntimeException | Error ex) {
-			// If Redis is silent, it need not be waited for once more.
+			// A silent Redis would cost a second timeout.
 			if (!(ex instanceof QueryTimeoutException)) {
 				end(end);
 			}
@@ -124,13 +125,13 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			this.connections.ended();
 		}
 		catch (RuntimeException ex) {
-			// The result, or another exception, stands.
+			// The result or the exception of the attempt stands.
 		}
 	}
 
 	private boolean exec() {
 		try {
-			// Not the template's exec(): it converts the results, and may fail at that.
+			// Not the template's exec(), whose conversion of the results may fail.
 			boolean written = this.template.execute(RedisTxCommands::exec) != null;
 			this.connections.ended();
 			return written;

@@ -19,33 +19,26 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionProvider;
 
 /**
- * Lettuce's connections to watch keys on, one per session, and a few idle ones for the
- * next. Thread-safe.
+ * Lettuce's connections for sessions that watch keys, one per session, and a few idle
+ * ones for the next sessions. Thread-safe.
  *
  * <p>
- * Those of Spring's factory would not do. They watch on one connection and read on the
- * shared one, which may be another server's after a fail-over, or a replica's. And when a
- * connection breaks, Lettuce opens it again and goes on with its commands: MULTI and EXEC
- * would succeed where nothing is watched any more. Here a broken connection stays broken.
+ * Connections of Spring's factory would lose updates. They watch on a connection of their
+ * own, but read on the shared connection, which may lead to another server after a
+ * fail-over, or to a replica. And Lettuce opens a broken connection again and repeats its
+ * commands: MULTI and EXEC would succeed without watched keys, and writes after a lost
+ * MULTI would run alone. Here a broken connection stays broken. Without a pool, Spring's
+ * factory would also connect anew for each session.
  */
 public final class LettuceWatchConnections {
 
 	/** As many as a pool of connections keeps by default. */
 	private static final int MAX_IDLE = 8;
 
-	/** Connections that idle are cut sooner or later, not always so that one sees it. */
+	/** Shorter than the idle time after which firewalls cut connections silently. */
 	private static final long MAX_IDLE_NANOS = 10_000_000_000L;
 
 	private static final String CURE = "give OptimisticTransactions a connection factory of their own, for the master";
-
-	private static final RedisConnectionStateListener CLOSE_WHEN_BROKEN = new RedisConnectionStateListener() {
-
-		@Override
-		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
-			LettuceWatchConnections.close(connection);
-		}
-
-	};
 
 	private final LettuceConnectionFactory factory;
 
@@ -54,9 +47,9 @@ public final class LettuceWatchConnections {
 	private final Deque<Idle> idle = new ConcurrentLinkedDeque<>();
 
 	/**
-	 * Create them. Nothing is connected before it is used.
-	 * @param factory tells where Redis is; when it is closed, so are these
-	 * @param threads makes the threads that connect
+	 * Create them. Nothing is connected before the first session.
+	 * @param factory the factory of the application, whose end closes the connections
+	 * @param threads the source of the threads that connect
 	 */
 	LettuceWatchConnections(LettuceConnectionFactory factory, DaemonThreads threads) {
 		this.factory = factory;
@@ -104,18 +97,20 @@ public final class LettuceWatchConnections {
 			throw new IllegalStateException(
 					"Lettuce has no address of the master. With a static master/replica configuration " + cure);
 		}
-		connection.addListener(CLOSE_WHEN_BROKEN);
+		connection.addListener(new RedisConnectionStateListener() {
+
+			@Override
+			public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
+				close(connection);
+			}
+
+		});
 		return connection;
 	}
 
-	/** Close a connection. */
+	/** Close a connection, once: Lettuce warns of a second time. */
 	public static void close(StatefulConnection<?, ?> connection) {
-		close((RedisChannelHandler<?, ?>) connection);
-	}
-
-	/** Lettuce warns of connections that are closed twice. */
-	private static void close(RedisChannelHandler<?, ?> connection) {
-		if (!connection.isClosed()) {
+		if (!((RedisChannelHandler<?, ?>) connection).isClosed()) {
 			connection.closeAsync();
 		}
 	}
