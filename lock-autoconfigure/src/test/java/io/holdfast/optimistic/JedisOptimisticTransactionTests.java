@@ -50,18 +50,19 @@ class JedisOptimisticTransactionTests extends OptimisticTransactionContract {
 		return connections;
 	}
 
+	@Override
+	RedisConnectionFactory connect(GenericObjectPoolConfig<?> pool) {
+		return start(new JedisConnectionFactory(new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
+				JedisClientConfiguration.builder().usePooling().poolConfig(pool).build()));
+	}
+
 	void customize(JedisConnectionFactory connections) {
 	}
 
 	@Test
 	@DisplayName("Between attempts, a transaction keeps no connection of the pool")
 	void pausesWithoutConnection() {
-		GenericObjectPoolConfig<Object> one = new GenericObjectPoolConfig<>();
-		one.setMaxTotal(1);
-		one.setMaxWait(Duration.ZERO);
-		OptimisticTransactions through = new OptimisticTransactions(
-				start(new JedisConnectionFactory(new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
-						JedisClientConfiguration.builder().usePooling().poolConfig(one).build())));
+		OptimisticTransactions through = new OptimisticTransactions(connect(poolOfOne()));
 		AtomicInteger attempts = new AtomicInteger();
 		Thread pausing = new Thread(() -> assertThatExceptionOfType(OptimisticTransactionException.class)
 			.isThrownBy(() -> through.with(new Options(2, Duration.ofHours(1), Duration.ofMinutes(10)))

@@ -20,6 +20,8 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import io.lettuce.core.ReadFrom;
+import io.lettuce.core.api.StatefulConnection;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,12 +30,15 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.types.RedisClientInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -48,6 +53,9 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	/** How many connections wait for further transactions. */
 	private static final int IDLE = 8;
 
+	/** Flag in the answer of {@code CLIENT LIST}. */
+	private static final String CHANGED_WATCHED_KEY = "d";
+
 	private final List<LettuceConnectionFactory> factories = new ArrayList<>();
 
 	LettuceOptimisticTransactionTests(TestRedis redis) {
@@ -57,6 +65,18 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	@Override
 	RedisConnectionFactory connect(String host, int port) {
 		return this.redis.connectionFactory(host, port);
+	}
+
+	@Override
+	@SuppressWarnings("unchecked")
+	RedisConnectionFactory connect(GenericObjectPoolConfig<?> pool) {
+		LettuceConnectionFactory connections = new LettuceConnectionFactory(
+				new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
+				LettucePoolingClientConfiguration.builder()
+					.poolConfig((GenericObjectPoolConfig<StatefulConnection<?, ?>>) pool)
+					.build());
+		connections.setShareNativeConnection(false);
+		return start(connections);
 	}
 
 	@Override
@@ -70,7 +90,10 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	private LettuceConnectionFactory connect(RedisConfiguration server, LettuceClientConfiguration client) {
-		LettuceConnectionFactory connections = new LettuceConnectionFactory(server, client);
+		return start(new LettuceConnectionFactory(server, client));
+	}
+
+	private LettuceConnectionFactory start(LettuceConnectionFactory connections) {
 		this.factories.add(connections);
 		connections.afterPropertiesSet();
 		connections.start();
@@ -98,6 +121,22 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 
 	private static long connections(StringRedisTemplate observer) {
 		return info(observer, "clients", "connected_clients");
+	}
+
+	@Test
+	@DisplayName("S8 watched and read on one connection, beside the shared connection of the factory")
+	void watchesBesideSharedConnection() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory connections = connect(server.host(), server.port());
+		StringRedisTemplate shared = new StringRedisTemplate(connections);
+		List<RedisClientInfo> clients = new OptimisticTransactions(connections).execute(List.of(this.a), (tx) -> {
+			tx.read().opsForValue().get(this.a);
+			shared.opsForValue().append(this.a, "+");
+			return shared.execute(RedisServerCommands::getClientList);
+		});
+		assertThat(clients).filteredOn((client) -> client.getFlags().contains(CHANGED_WATCHED_KEY))
+			.extracting(RedisClientInfo::getLastCommand)
+			.containsExactly("get");
 	}
 
 	@Test

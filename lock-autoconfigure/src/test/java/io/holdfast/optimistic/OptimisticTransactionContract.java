@@ -17,10 +17,12 @@ import io.holdfast.optimistic.OptimisticTransactions.Options;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.dao.DataAccessException;
@@ -36,6 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -279,18 +282,72 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 		assertThat(this.values.get(this.a)).isEqualTo("after +");
 	}
 
-	private void inMulti(StringRedisTemplate template, Runnable action) {
-		template.execute(new SessionCallback<@Nullable Object>() {
+	private List<Object> inMulti(StringRedisTemplate template, Runnable action) {
+		return template.execute(new SessionCallback<>() {
 
 			@Override
-			public <K, V> @Nullable Object execute(RedisOperations<K, V> operations) {
+			public <K, V> List<Object> execute(RedisOperations<K, V> operations) {
 				operations.multi();
 				action.run();
-				operations.exec();
-				return null;
+				return operations.exec();
 			}
 
 		});
+	}
+
+	/** Connections of a pool, closed at the test's end. */
+	abstract RedisConnectionFactory connect(GenericObjectPoolConfig<?> pool);
+
+	static GenericObjectPoolConfig<?> poolOfOne() {
+		GenericObjectPoolConfig<?> one = new GenericObjectPoolConfig<>();
+		one.setMaxTotal(1);
+		one.setMaxWait(Duration.ZERO);
+		return one;
+	}
+
+	/** Ways in which a transaction ends. */
+	enum End {
+
+		WITHOUT_WRITES, WRITTEN, FAILED_ATTEMPT, FAILED_WRITER, FAILED_COMMAND, REFUSED_COMMAND, CONFLICT
+
+	}
+
+	private void lead(End end, OptimisticTransaction tx) {
+		switch (end) {
+			case WITHOUT_WRITES -> {
+			}
+			case WRITTEN -> tx.write(set(this.b, "written"));
+			case FAILED_ATTEMPT -> throw new IllegalStateException("in vain");
+			case FAILED_WRITER -> tx.write((writer) -> {
+				throw new IllegalStateException("in vain");
+			});
+			case FAILED_COMMAND -> tx.write((writer) -> writer.opsForList().leftPush(this.a, "element"));
+			case REFUSED_COMMAND ->
+				tx.write((writer) -> writer.execute((RedisCallback<Object>) (client) -> client.execute("NONSENSE")));
+			case CONFLICT -> {
+				change(this.a);
+				tx.write(set(this.b, "lost"));
+			}
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("S8 after each end, an application's pool of one connection is free, and its connection clean")
+	void cleanPool(End end) {
+		RedisConnectionFactory pool = connect(poolOfOne());
+		OptimisticTransactions through = new OptimisticTransactions(pool, new Options(1, SOON, Duration.ofMillis(1)));
+		this.values.set(this.a, "text");
+		Throwable failure = catchThrowable(() -> through.execute(List.of(this.a), (tx) -> {
+			tx.read().opsForValue().get(this.a);
+			lead(end, tx);
+			return null;
+		}));
+		assertThat(failure == null).isEqualTo(end == End.WITHOUT_WRITES || end == End.WRITTEN);
+		change(this.a);
+		StringRedisTemplate template = new StringRedisTemplate(pool);
+		assertThat(inMulti(template, () -> template.opsForValue().set(this.b, "next"))).containsExactly(true);
+		assertThat(this.values.get(this.b)).isEqualTo("next");
 	}
 
 	@Test
