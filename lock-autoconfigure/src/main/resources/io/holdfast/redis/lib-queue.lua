@@ -6,9 +6,8 @@
 -- reply, or nil.
 -- Needs of locks: lockKey, fenceKey, seenKey; owner, the reply to GET of the lock key, an error included.
 -- Needs of permits: holdersKey, stateKey; holders, their number; state, the reply to HMGET of used, until, asked and
--- fence; said, by token what the state says of it, or false; limitValue, the value of the limit key; first, the holder
--- whose lease ends first, with that time, or nil if it has to be looked up.
--- Changes owner (false without an exclusive owner), waiting, holders, fence, state, said and first.
+-- fence; said, by token what the state says of it, or false; limitValue, the value of the limit key.
+-- Changes owner (false without an exclusive owner), waiting, holders, fence, state and said.
 
 local millis = math.floor(now / 1000)
 local advanced, changed = false, false
@@ -207,6 +206,8 @@ else
   end
 
   local used, lastEnd, keyIsNew, noted = tonumber(state[1]), tonumber(state[2]), false, {}
+  -- The one or two holders whose leases end first, with these times, or nil if they have to be looked up.
+  local first
 
   -- The state tells of each waiter, by its token, when it asked last and its entry in the queue without the token; of
   -- each holder of more than one permit, how many.
@@ -264,7 +265,7 @@ else
   end
 
   -- Leases that are over.
-  first = first or holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
+  first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 1, 'WITHSCORES') or nil
   if first and tonumber(first[2]) <= millis then
     local ended = redis.call('ZRANGEBYSCORE', holdersKey, '-inf', integer(millis))
     redis.call('ZREMRANGEBYSCORE', holdersKey, '-inf', integer(millis))
@@ -322,7 +323,10 @@ else
     if permits ~= '1' then
       note(token, permits)
     end
+    local before = first
     lengthen(token, time)
+    -- One that ends later is not the first.
+    first = before and tonumber(before[2]) <= millis + time and before or nil
     keyIsNew = keyIsNew or holders == 0
     holders, used = holders + 1, used + permits
     advanceFence()
@@ -330,13 +334,17 @@ else
 
   function endHold(token)
     local permits = permitsOf(token)
-    if redis.call('ZREM', holdersKey, token .. ':' .. permits) == 0 then
+    local entry = token .. ':' .. permits
+    if redis.call('ZREM', holdersKey, entry) == 0 then
       return false
     end
     if saidOf(token) then
       forget(token)
     end
-    holders, used, first, changed = holders - 1, used - permits, nil, true
+    holders, used, changed = holders - 1, used - permits, true
+    if first and first[1] == entry then
+      first = first[3] and { first[3], first[4] }
+    end
     return true
   end
 
@@ -412,9 +420,10 @@ end
 -- Grants what is free to the heads of the queue, for as long as they fit: none passes a head that does not. The candidate
 -- has its full lease and is not told; all others have their claims. Tells whether the candidate was served.
 local function settle(candidate, lease)
-  local served = false
+  local served, head = false, {}
   while waiting > 0 and grace == 0 and not (isLock and owner) do
-    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
+    -- Two at a time: most often one is served, and the next has to wait.
+    head = head[3] and { head[3], head[4] } or redis.call('ZRANGE', queueKey, 0, 1, 'WITHSCORES')
     local token, instance, claim, mode, what, limit = parse(head[1])
     local isCandidate = token ~= nil and token == candidate
     local alive = token and not isGone(isCandidate, token, claim, head[2], instance, mode, what)

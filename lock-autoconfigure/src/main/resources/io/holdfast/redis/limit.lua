@@ -11,7 +11,7 @@ local fence = tonumber(state[4]) or 0
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local limitValue = redis.call('GET', limitKey)
-local isLock, name, listener, said, first = false, ARGV[1], nil, {}, nil
+local isLock, name, listener, said = false, ARGV[1], nil, {}
 
 -- Removes nothing, but is a first write that Redis allows when its memory is full, and then the rest as well.
 redis.call('ZREM', queueKey, '')

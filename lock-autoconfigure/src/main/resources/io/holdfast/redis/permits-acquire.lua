@@ -17,26 +17,23 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local limitValue = redis.call('GET', limitKey)
 
--- The usual case, before functions are made that it does not need: nothing waits, no lease is over, and the permits are
--- free.
-local first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
+-- The usual case, before functions are made that it does not need: nothing waits, and the permits are free. Leases that
+-- are over still count as long as there are enough: they are left to the first who finds too few.
 if waiting == 0 and grace == 0 and not state[5] and (state[1] and state[2] or holders == 0)
-    and not (first and first[2] * 1000 <= now)
-    and fence < 1e16 and (not limitValue or string.find(limitValue, '^%d%d?%d?%d?%d?%d?%d?%d?%d?$'))
-    and (ARGV[3] == '1' or holders == 0 or not redis.call('ZSCORE', holdersKey, token .. ':1')) then
-  local permits, ends, lastEnd = ARGV[3], string.format('%.0f', math.floor(now / 1000) + ARGV[6]), state[2]
+    and (not limitValue or string.find(limitValue, '^%d%d?%d?%d?%d?%d?%d?%d?%d?$')) then
+  local permits, ends, lastEnd = ARGV[3], math.floor(now / 1000) + ARGV[6], tonumber(state[2]) or 0
   local taken = (holders > 0 and state[1] or 0) + permits
-  -- Nothing is said of a token that holds one permit: it has that already then. It fails where memory is full, or writes are
-  -- refused: what need not write is found out below.
+  -- Nothing is said of a token that holds one permit: it has that already then. A token never asks for another number.
+  -- The write fails where memory is full, or writes are refused: what need not write is found out below.
   if taken <= (tonumber(limitValue) or tonumber(ARGV[4]))
       and redis.pcall('ZADD', holdersKey, 'NX', ends, token .. ':' .. permits) == 1 then
     fence = math.max(fence + 1, now)
-    local lasting = lastEnd and tonumber(lastEnd) > tonumber(ends) and lastEnd or ends
+    local lasting = math.max(lastEnd, ends)
     redis.call('HSET', stateKey, 'used', taken, 'until', lasting, 'asked', ARGV[4], 'fence', fence)
     if permits ~= '1' then
       redis.call('HSET', stateKey, token, permits)
     end
-    if holders == 0 or lasting ~= lastEnd then
+    if holders == 0 or lasting > lastEnd then
       redis.call('PEXPIREAT', stateKey, lasting)
       redis.call('PEXPIREAT', holdersKey, lasting)
     end

@@ -157,10 +157,15 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
-	@DisplayName("a permit that is free: nine to acquire and seven to release")
+	@DisplayName("a permit that is free, also the last one: nine to acquire and seven to release; seven to acquire beside a longer lease")
 	void freePermit() {
-		assertThat(acquired(SEMAPHORE, 10)).isEqualTo("get 1, hmget 1, hset 1, pexpireat 2, time 1, zadd 1, zcard 2");
-		assertThat(released(SEMAPHORE, 10)).isEqualTo("del 1, hmget 1, time 1, zcard 2, zrem 1, zscore 1");
+		for (int limit : List.of(10, 1)) {
+			assertThat(acquired(SEMAPHORE, limit))
+				.isEqualTo("get 1, hmget 1, hset 1, pexpireat 2, time 1, zadd 1, zcard 2");
+			assertThat(released(SEMAPHORE, limit)).isEqualTo("del 1, hmget 1, time 1, zcard 2, zrem 1, zscore 1");
+		}
+		acquire(SEMAPHORE, new AcquireCommand(command(SEMAPHORE, 1, 10).token(), 1, 10, true, 60_000, 5_000));
+		assertThat(acquired(SEMAPHORE, 10)).isEqualTo("get 1, hmget 1, hset 1, time 1, zadd 1, zcard 2");
 	}
 
 	@Test

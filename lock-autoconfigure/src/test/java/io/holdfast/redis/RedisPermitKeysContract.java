@@ -235,6 +235,29 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("nothing is left in the state of a holder that has ended, while others hold and there is no waiter")
+	void forgetsHolder() {
+		granted(acquire(this.a, "1", 1));
+		granted(acquire(this.a, "2", 2));
+		granted(acquire(this.b, "1", 1));
+		assertThat(release(this.b, "1", 1)).isTrue();
+		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence", this.a.token("2"))
+			.containsEntry("used", "3");
+		assertThat(release(this.a, "2", 2)).isTrue();
+		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence").containsEntry("used", "1");
+	}
+
+	@Test
+	@DisplayName("after another program deleted the holders, the next one is alone, and its keys live equally long")
+	void countsAnewWithoutHolders() {
+		granted(acquire(this.a, "1", 2));
+		this.redis.delete(keys(SEMAPHORE).holders());
+		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 1, LIMIT, true, LEASE / 2, CLAIM)));
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "1");
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+	}
+
+	@Test
 	@DisplayName("an operator's limit has no expiry, and is all that is left")
 	void leavesOnlyLimit() {
 		get(this.a.store.limit(SEMAPHORE, 2));
