@@ -11,10 +11,9 @@ local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local token, forced = ARGV[1], ARGV[1] == ''
 local nextToken = not forced and ARGV[5] or nil
 
--- Who waits, as members and scores, if these are not many. To count them first takes less where there are none, as most
--- often if no token is to follow.
-local MANY = 64
-local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('ZRANGE', queueKey, 0, MANY - 1, 'WITHSCORES') or {}
+-- Who waits, as members and scores, the first 64. To count them first takes less where there are none, as most often if
+-- no token is to follow.
+local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('ZRANGE', queueKey, 0, 63, 'WITHSCORES') or {}
 local owner = redis.pcall('GET', lockKey)
 local isOwner = owner == token and not forced
 
@@ -64,7 +63,7 @@ if isOwner and grace == 0 and not queue[1] and ARGV[6] == '' then
 end
 -- Else the first of them does, who wants it exclusively and whose instance is there; and next, if there is one, goes
 -- behind all.
-if isOwner and grace == 0 and queue[1] and #queue < 2 * MANY then
+if isOwner and grace == 0 and queue[1] and #queue < 128 then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
   local usual = head and #instance == 32 and #claim < 16
   local score = tonumber(queue[#queue])
@@ -97,11 +96,11 @@ if isOwner and grace == 0 and queue[1] and #queue < 2 * MANY then
     else
       send(instance, 'L ' .. fence .. ' ' .. claim .. ' ' .. head .. ' ' .. string.sub(lockKey, prefixLength + 1))
     end
-    return #answer > 2 and answer or 1
+    return answer
   end
 end
 
-local waiting = #queue < 2 * MANY and #queue / 2 or redis.call('ZCARD', queueKey)
+local waiting = redis.call('ZCARD', queueKey)
 -- The last fence. Version 1 may have written a second number behind it.
 local fence = tonumber(string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?%d*$')) or 0
 local isLock, name = true, string.sub(lockKey, prefixLength + 1)
@@ -109,8 +108,6 @@ local listener = ARGV[4] == '1' and string.match(token, '^%x+') or nil
 
 -- lib-queue
 
--- Removes nothing, but is a first write that Redis allows when its memory is full, and then the rest as well.
-redis.call('ZREM', queueKey, '')
 if forced then
   return force({ unpack(ARGV, 2) })
 end

@@ -246,16 +246,22 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 				this.c.token("1") + ":5000:s");
 	}
 
-	@Test
-	@DisplayName("next comes behind one whose place is ahead of the clock")
-	void nextBehindTheClock() {
+	@ParameterizedTest
+	@CsvSource({ "5000, 1", "1000000000000, 1", "1000000000000, 70" })
+	@DisplayName("next comes behind one whose place is ahead of the clock, however long they claim and however many wait")
+	void nextBehindTheClock(long claim, int others) {
 		granted(this.a.acquire("1"));
-		busy(this.b.acquire("1"));
+		for (int i = 1; i <= others; i++) {
+			busy(this.b.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("" + i), LEASE, claim)));
+		}
 		double ahead = 1000.0 * (System.currentTimeMillis() + 60_000);
-		busy(this.c.acquire("1"));
-		zset().add(queueKey(), this.c.token("1") + ":5000:s", ahead);
-		busy(this.a.release("1", "2").next());
-		assertThat(zset().score(queueKey(), this.a.token("2") + ":5000:s")).isEqualTo(ahead + 1);
+		busy(this.c.acquire(lock(KEY), AcquireCommand.forLock(this.c.token("1"), LEASE, claim)));
+		zset().add(queueKey(), this.c.token("1") + ":" + claim + ":s", ahead);
+		busy(this.a
+			.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
+					AcquireCommand.forLock(this.a.token("2"), LEASE, claim))
+			.next());
+		assertThat(zset().score(queueKey(), this.a.token("2") + ":" + claim + ":s")).isEqualTo(ahead + 1);
 	}
 
 	@Test
@@ -328,14 +334,14 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 				this.c.token("9") + ":5000:s", this.c.token("8") + ":5000:s", this.c.token("7") + ":5000:s");
 	}
 
-	@Test
+	@ParameterizedTest
+	@ValueSource(strings = { "whatever", "0123456789abcdef0123456789abcdef:1:0:p",
+			"0123456789abcdef0123456789abcdef:1:1000000000000000:p" })
 	@DisplayName("an entry of the queue that is not understood is dropped")
-	void dropsForeignEntry() {
+	void dropsForeignEntry(String entry) {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
-		this.redis.template().opsForZSet().add(queueKey(), "whatever", 1);
-		this.redis.template().opsForZSet().add(queueKey(), this.c.token("1") + ":0:s", 2);
-		this.redis.template().opsForZSet().add(queueKey(), this.c.token("2") + ":1000000000000000:s", 3);
+		zset().add(queueKey(), entry, 1);
 		this.a.release("1");
 		this.b.awaitWakeUp();
 		assertThat(this.redis.template().hasKey(queueKey())).isFalse();

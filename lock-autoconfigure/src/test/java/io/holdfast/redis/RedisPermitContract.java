@@ -1,5 +1,7 @@
 package io.holdfast.redis;
 
+import java.util.List;
+
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.ModeOrderContract;
 import io.holdfast.engine.store.Resource;
@@ -7,6 +9,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -56,6 +59,27 @@ abstract class RedisPermitContract extends ModeOrderContract {
 		assertThat(another.release(resource, all(this.a, "1"))).isTrue();
 		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
 		assertThat(another.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("readers of its own instance that a release lets in are told by its answer, those of another are not")
+	void releaseTellsOfOwnReaders() {
+		Instance instance = newPollingInstance();
+		granted(instance.acquire(LOCK, exclusive(instance, "1")));
+		busy(instance.acquire(LOCK, reader(instance, "2")));
+		busy(instance.acquire(LOCK, reader(instance, "3")));
+		assertThat(instance.release(LOCK, exclusive(instance, "1"))).isTrue();
+		assertThat(instance.wakeUps).extracting(WakeUp::token)
+			.containsExactly(instance.token("2"), instance.token("3"));
+		for (String n : List.of("2", "3")) {
+			assertThat(instance.release(LOCK, reader(instance, n))).isTrue();
+		}
+		instance.wakeUps.clear();
+		granted(this.a.acquire(LOCK, exclusive(this.a, "1")));
+		busy(this.a.acquire(LOCK, reader(this.a, "2")));
+		assertThat(instance.release(LOCK, exclusive(this.a, "1"))).isTrue();
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+		assertThat(instance.wakeUps).isEmpty();
 	}
 
 	static AcquireCommand all(Instance instance, String n) {

@@ -137,7 +137,8 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		busy(this.c.acquire("1"));
-		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		assertThat(wakeUp).extracting(WakeUp::resource, WakeUp::token).containsExactly(lock(KEY), this.b.token("1"));
 		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
 	}
 
