@@ -60,13 +60,7 @@ if isLock then
   result = { owner, owner and redis.call('PTTL', KEYS[1]) or ttl, string.format('%.0f', fence) }
 else
   local used = number(read('', 'HGET', KEYS[3], 'used'))
-  if holders == 0 then
-    used = 0
-  elseif used then
-    used = used - sum('-inf', now)
-  else
-    used = sum('(' .. now, '+inf')
-  end
+  used = holders > 0 and used and used - sum('-inf', now) or sum('(' .. now, '+inf')
   result = { number(read('', 'GET', KEYS[4])) or false, number(read('', 'HGET', KEYS[3], 'asked')) or 0, used }
 end
 result[4], result[5], result[6] = holders, read(0, 'ZCARD', KEYS[2]), #named / 2
