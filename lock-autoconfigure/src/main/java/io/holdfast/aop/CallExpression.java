@@ -11,26 +11,15 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.DefaultParameterNameDiscoverer;
-import org.springframework.expression.BeanResolver;
-import org.springframework.expression.ConstructorResolver;
-import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
-import org.springframework.expression.IndexAccessor;
-import org.springframework.expression.MethodResolver;
-import org.springframework.expression.OperatorOverloader;
 import org.springframework.expression.ParseException;
-import org.springframework.expression.PropertyAccessor;
-import org.springframework.expression.TypeComparator;
-import org.springframework.expression.TypeConverter;
-import org.springframework.expression.TypeLocator;
-import org.springframework.expression.TypedValue;
 import org.springframework.expression.spel.SpelCompilerMode;
 import org.springframework.expression.spel.SpelEvaluationException;
-import org.springframework.expression.spel.SpelMessage;
 import org.springframework.expression.spel.SpelParserConfiguration;
 import org.springframework.expression.spel.ast.SpelNodeImpl;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
 
 /**
  * An expression of an annotation, over the arguments of a call. Parsed and checked once;
@@ -44,7 +33,7 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
  * @param delegates the context of all calls
  */
 record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters,
-		SpelExpression expression, EvaluationContext delegates) {
+		SpelExpression expression, StandardEvaluationContext delegates) {
 
 	/** Compiled expressions would skip the checks that {@link ExpressionSyntax} adds. */
 	private static final SpelParserConfiguration CONFIGURATION = new SpelParserConfiguration(SpelCompilerMode.OFF,
@@ -56,7 +45,8 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	 * @throws InvalidDeclarationException if the text cannot be parsed, or has an unknown
 	 * name
 	 */
-	static CallExpression parse(Use use, String text, AnnotatedMethod<?> annotatedMethod, EvaluationContext delegates) {
+	static CallExpression parse(Use use, String text, AnnotatedMethod<?> annotatedMethod,
+			StandardEvaluationContext delegates) {
 		Map<String, Integer> parameters = parameters(annotatedMethod);
 		SpelExpression parsed;
 		try {
@@ -137,8 +127,7 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	 * @throws KeyText.NoTextException if a value without text is made a part of a key
 	 */
 	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
-		return this.expression
-			.getValue(new Context(this, new TypedValue(new Root(this.annotatedMethod, target, arguments)), arguments));
+		return this.expression.getValue(new Context(this, target, arguments));
 	}
 
 	/**
@@ -242,71 +231,26 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	}
 
 	/**
-	 * Looks arguments up by name, and leaves the rest to the context of all calls, which
-	 * {@code MethodBasedEvaluationContext} would copy for each call.
+	 * Looks arguments up by name. {@code MethodBasedEvaluationContext} would copy all of
+	 * them, and knows the names of one method only.
 	 */
-	private record Context(CallExpression callExpression, TypedValue rootObject,
-			@Nullable Object[] arguments) implements EvaluationContext {
+	private static final class Context extends StandardEvaluationContext {
+
+		private final Map<String, Integer> parameters;
+
+		private final @Nullable Object[] arguments;
+
+		Context(CallExpression callExpression, @Nullable Object target, @Nullable Object[] arguments) {
+			super(new Root(callExpression.annotatedMethod, target, arguments));
+			this.parameters = callExpression.parameters;
+			this.arguments = arguments;
+			callExpression.delegates.applyDelegatesTo(this);
+		}
 
 		@Override
 		public @Nullable Object lookupVariable(String name) {
-			Integer position = this.callExpression.parameters.get(name);
+			Integer position = this.parameters.get(name);
 			return (position != null) ? this.arguments[position] : null;
-		}
-
-		@Override
-		public void setVariable(String name, @Nullable Object value) {
-			throw new SpelEvaluationException(SpelMessage.VARIABLE_ASSIGNMENT_NOT_SUPPORTED, name);
-		}
-
-		@Override
-		public TypedValue getRootObject() {
-			return this.rootObject;
-		}
-
-		@Override
-		public List<PropertyAccessor> getPropertyAccessors() {
-			return this.callExpression.delegates.getPropertyAccessors();
-		}
-
-		@Override
-		public List<IndexAccessor> getIndexAccessors() {
-			return this.callExpression.delegates.getIndexAccessors();
-		}
-
-		@Override
-		public List<ConstructorResolver> getConstructorResolvers() {
-			return this.callExpression.delegates.getConstructorResolvers();
-		}
-
-		@Override
-		public List<MethodResolver> getMethodResolvers() {
-			return this.callExpression.delegates.getMethodResolvers();
-		}
-
-		@Override
-		public @Nullable BeanResolver getBeanResolver() {
-			return this.callExpression.delegates.getBeanResolver();
-		}
-
-		@Override
-		public TypeLocator getTypeLocator() {
-			return this.callExpression.delegates.getTypeLocator();
-		}
-
-		@Override
-		public TypeConverter getTypeConverter() {
-			return this.callExpression.delegates.getTypeConverter();
-		}
-
-		@Override
-		public TypeComparator getTypeComparator() {
-			return this.callExpression.delegates.getTypeComparator();
-		}
-
-		@Override
-		public OperatorOverloader getOperatorOverloader() {
-			return this.callExpression.delegates.getOperatorOverloader();
 		}
 
 	}

@@ -148,9 +148,6 @@ final class ExpressionSyntax {
 	static SpelNodeImpl refuseNullInText(SpelNodeImpl node) {
 		int start = node.getStartPosition();
 		int end = node.getEndPosition();
-		if (node.getClass() == VariableReference.class) {
-			return isArgument(name(node)) ? new Argument(name(node), false, start, end) : node;
-		}
 		if (node instanceof OpPlus && node.getChildCount() == 2) {
 			return new OpPlus(start, end, operand(child(node, 0)), operand(child(node, 1)));
 		}
@@ -177,10 +174,7 @@ final class ExpressionSyntax {
 
 	/** Return a side of a {@code +}; written text needs no check. */
 	private static SpelNodeImpl operand(SpelNodeImpl node) {
-		if (node instanceof StringLiteral) {
-			return node;
-		}
-		return (node instanceof Argument argument) ? argument.asOperand() : new Operand(node);
+		return (node instanceof StringLiteral) ? node : new Operand(node);
 	}
 
 	private static SpelNodeImpl[] children(SpelNodeImpl node) {
@@ -220,46 +214,7 @@ final class ExpressionSyntax {
 	}
 
 	/**
-	 * An argument of the call. The language's own also works out the name of its type
-	 * each time, for a compiler that is not used.
-	 */
-	private static final class Argument extends VariableReference {
-
-		private final String name;
-
-		private final boolean operand;
-
-		Argument(String name, boolean operand, int start, int end) {
-			super(name, start, end);
-			this.name = name;
-			this.operand = operand;
-		}
-
-		Argument asOperand() {
-			return new Argument(this.name, true, getStartPosition(), getEndPosition());
-		}
-
-		@Override
-		public TypedValue getValueInternal(ExpressionState state) {
-			TypedValue value = state.lookupVariable(this.name);
-			return this.operand ? appended(this, value) : value;
-		}
-
-		/** Return the value of a side of a {@code +}. */
-		static TypedValue appended(SpelNode node, TypedValue value) {
-			Object object = value.getValue();
-			if (object == null) {
-				throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
-						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
-			}
-			// Numbers stay numbers: they may be meant to be added.
-			return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
-		}
-
-	}
-
-	/**
-	 * One side of a {@code +} that is no argument.
+	 * One side of a {@code +}.
 	 */
 	private static final class Operand extends SpelNodeImpl {
 
@@ -270,7 +225,14 @@ final class ExpressionSyntax {
 		@Override
 		public TypedValue getValueInternal(ExpressionState state) {
 			SpelNodeImpl node = (SpelNodeImpl) getChild(0);
-			return Argument.appended(node, node.getTypedValue(state));
+			TypedValue value = node.getTypedValue(state);
+			Object object = value.getValue();
+			if (object == null) {
+				throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
+						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
+			}
+			// Numbers stay numbers: they may be meant to be added.
+			return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
 		}
 
 		@Override

@@ -24,7 +24,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.CallExpression.Use;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.StringValueResolver;
 
 /**
@@ -37,7 +37,7 @@ import org.springframework.util.StringValueResolver;
  * is no such bound
  * @param onStoreFailure the default of the application for each type of annotation
  */
-record LeaseAnnotationParser(StringValueResolver resolver, EvaluationContext delegates,
+record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationContext delegates,
 		Supplier<@Nullable Duration> longestLease, Map<Class<?>, OnStoreFailure> onStoreFailure) {
 
 	/** An attribute that cannot be left out has a value for "not given". */
