@@ -3,8 +3,10 @@ package io.holdfast.aop;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseRequest;
@@ -52,14 +54,13 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 */
 	LeaseOperation<LockRequest> lock(AnnotatedMethod<DistributedLock> annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
-		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		UnaryOperator<LockRequest> common = terms(attributes);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		String purpose = purpose(attributes);
-		boolean skip = isSkip(attributes);
 		boolean fenced = isFenced(attributes, mode);
-		Function<LockRequest, LockRequest> terms = (request) -> {
-			LockRequest common = terms(times, skip, request.mode(mode).name(purpose));
-			return fenced ? common.fenced() : common;
+		UnaryOperator<LockRequest> terms = (request) -> {
+			LockRequest result = common.apply(request.mode(mode).name(purpose));
+			return fenced ? result.fenced() : result;
 		};
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
@@ -92,11 +93,11 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
-		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		UnaryOperator<SemaphoreRequest> terms = terms(attributes);
 		SemaphoreRequest plain = SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes));
 		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
-		SemaphoreRequest example = terms(times, isSkip(attributes),
-				(fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
+		SemaphoreRequest example = terms
+			.apply((fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
 		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
 				(keys) -> example.only(keys.get(0)), false);
 	}
@@ -107,20 +108,92 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * @param defaultWait gives the wait time of annotations that have none
 	 */
 	boolean hasTurns(AnnotatedMethod<DistributedLock> annotatedMethod, Supplier<Duration> defaultWait) {
-		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
-		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
-		Duration wait = (times.waitTime() != null) ? times.waitTime() : defaultWait.get();
-		return !wait.isZero() && times.minHold() == null
-				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
+		LockRequest request = lock(annotatedMethod).same();
+		Duration wait = (request.waitTime() != null) ? request.waitTime() : defaultWait.get();
+		return !wait.isZero() && request.mode() != LockMode.READ
+				&& new AnnotationValues(annotatedMethod, this.resolver).duration("minHold") == null;
 	}
 
 	private static boolean isSkip(AnnotationValues attributes) {
 		return attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
 	}
 
-	private static <R extends LeaseRequest<R>> R terms(LeaseTimes times, boolean skip, R request) {
-		R all = times.applyTo(request.forCode());
-		return skip ? all.optional() : all;
+	/**
+	 * Read the terms of waiting and holding; times without a value are left to the
+	 * service.
+	 */
+	private <R extends LeaseRequest<R>> UnaryOperator<R> terms(AnnotationValues attributes) {
+		Duration leaseTime = bounded(attributes, "leaseTime", LockRequest::leaseTime,
+				"Write a time from 100ms to 365d, or leave it out for the default");
+		Duration maxHold = bounded(attributes, "maxHold", LockRequest::maxHold,
+				"Write a time of at least 100ms, or leave it out for the default");
+		Duration minHold = bounded(attributes, "minHold", LockRequest::minHold,
+				"Write a time up to 365d, or leave it out for none");
+		boolean forever = attributes.resolve("waitTime").trim().equals("-1");
+		Duration waitTime = forever ? null : attributes.duration("waitTime");
+		boolean autoRenew = attributes.plain().getBoolean("autoRenew");
+		if (maxHold != null && !autoRenew) {
+			throw attributes.invalid("maxHold", "has no effect, because autoRenew = false: there is no renewal to stop",
+					"Leave one of them out", null);
+		}
+		if (isLonger(leaseTime, maxHold)) {
+			throw attributes.invalidText("maxHold",
+					"is shorter than leaseTime = \"" + attributes.resolve("leaseTime")
+							+ "\", for which the lease lasts without any renewal",
+					"Lower leaseTime, or raise maxHold", null);
+		}
+		refuseLongerMinHold(attributes, minHold, "maxHold", maxHold, "");
+		refuseLongerMinHold(attributes, minHold, "leaseTime", autoRenew ? null : leaseTime,
+				", with which the lease ends, because autoRenew = false");
+		refuseLongerThanLongest(attributes, leaseTime);
+		boolean skip = isSkip(attributes);
+		return (request) -> {
+			R result = request.forCode().autoRenew(autoRenew);
+			result = forever ? result.waitForever() : (waitTime != null) ? result.waitTime(waitTime) : result;
+			result = (leaseTime != null) ? result.leaseTime(leaseTime) : result;
+			result = (maxHold != null) ? result.maxHold(maxHold) : result;
+			result = (minHold != null) ? result.minHold(minHold) : result;
+			return skip ? result.optional() : result;
+		};
+	}
+
+	private static @Nullable Duration bounded(AnnotationValues attributes, String attribute,
+			BiFunction<LockRequest, Duration, LockRequest> use, String cure) {
+		Duration duration = attributes.duration(attribute);
+		try {
+			if (duration != null) {
+				// Requests know the bounds, which are the same for all of them.
+				use.apply(LockRequest.of("example"), duration);
+			}
+			return duration;
+		}
+		catch (IllegalArgumentException ex) {
+			throw attributes.invalidText(attribute, "is out of bounds", cure, ex);
+		}
+	}
+
+	private static void refuseLongerMinHold(AnnotationValues attributes, @Nullable Duration minHold, String bound,
+			@Nullable Duration value, String why) {
+		if (isLonger(minHold, value)) {
+			throw attributes.invalidText("minHold",
+					"is longer than " + bound + " = \"" + attributes.resolve(bound) + "\"" + why,
+					"Lower minHold, or raise " + bound, null);
+		}
+	}
+
+	private void refuseLongerThanLongest(AnnotationValues attributes, @Nullable Duration leaseTime) {
+		Duration longest = (leaseTime != null) ? this.longestLease.get() : null;
+		if (longest != null && isLonger(leaseTime, longest)) {
+			throw attributes.invalidText("leaseTime",
+					"is longer than holdfast.redis.longest-lease (" + longest.toMillis()
+							+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended",
+					"Lower leaseTime, as the lease is renewed while it is held, or raise that property, for all applications that share locks",
+					null);
+		}
+	}
+
+	private static boolean isLonger(@Nullable Duration time, @Nullable Duration bound) {
+		return time != null && bound != null && time.compareTo(bound) > 0;
 	}
 
 	private static int limit(AnnotationValues attributes) {
