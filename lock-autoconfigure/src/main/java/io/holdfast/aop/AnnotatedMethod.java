@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -25,14 +24,12 @@ import org.springframework.util.Assert;
 /**
  * An annotation as it applies to one method of one class, with its place for messages.
  *
- * @param <A> the annotation's type
  * @param annotation the annotation, merged with the meta-annotations it came by
  * @param method the method as the class has it
  * @param targetClass the class, without proxies
  * @param source the method or type on which the annotation was found
  */
-record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Method method, Class<?> targetClass,
-		AnnotatedElement source) {
+record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> targetClass, AnnotatedElement source) {
 
 	private static final Pattern MANGLING = Pattern.compile("(-[\\w-]{7})?(\\$\\w+)?$");
 

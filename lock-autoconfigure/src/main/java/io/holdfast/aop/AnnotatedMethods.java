@@ -27,26 +27,24 @@ import org.springframework.util.ReflectionUtils;
 
 /**
  * The methods to which an annotation applies. Thread-safe.
- *
- * @param <A> the annotation's type
  */
-final class AnnotatedMethods<A extends Annotation> {
+final class AnnotatedMethods {
 
 	private static final String BEAN = "org.springframework.context.annotation.Bean";
 
-	private final Class<A> annotationType;
+	private final Class<? extends Annotation> annotationType;
 
 	/** The annotations of types: asked for with each of their methods. */
-	private final Map<Class<?>, MergedAnnotation<A>> ofTypes = new ConcurrentHashMap<>();
+	private final Map<Class<?>, MergedAnnotation<?>> ofTypes = new ConcurrentHashMap<>();
 
 	/** The declarations of all classes, mostly none. */
-	private final Map<Class<?>, List<AnnotatedMethod<A>>> located = new ConcurrentHashMap<>();
+	private final Map<Class<?>, List<AnnotatedMethod>> located = new ConcurrentHashMap<>();
 
-	AnnotatedMethods(Class<A> annotationType) {
+	AnnotatedMethods(Class<? extends Annotation> annotationType) {
 		this.annotationType = annotationType;
 	}
 
-	Class<A> annotationType() {
+	Class<? extends Annotation> annotationType() {
 		return this.annotationType;
 	}
 
@@ -54,26 +52,26 @@ final class AnnotatedMethods<A extends Annotation> {
 	 * Return the annotation of a method, valid or not. Searches each time.
 	 * @return the annotation, or {@code null} if none applies
 	 */
-	@Nullable AnnotatedMethod<A> find(Method method, Class<?> targetClass) {
+	@Nullable AnnotatedMethod find(Method method, Class<?> targetClass) {
 		return locate(method, ClassUtils.getUserClass(targetClass));
 	}
 
 	/** Return the annotated methods of a type, valid or not. */
-	Collection<AnnotatedMethod<A>> of(Class<?> type) {
+	Collection<AnnotatedMethod> of(Class<?> type) {
 		return this.located.computeIfAbsent(ClassUtils.getUserClass(type), this::locateAll);
 	}
 
-	private List<AnnotatedMethod<A>> locateAll(Class<?> userClass) {
+	private List<AnnotatedMethod> locateAll(Class<?> userClass) {
 		if (!AnnotationUtils.isCandidateClass(userClass, this.annotationType)) {
 			return List.of();
 		}
-		MetadataLookup<AnnotatedMethod<A>> lookup = (method) -> locate(method, userClass);
-		Collection<AnnotatedMethod<A>> all = MethodIntrospector.selectMethods(userClass, lookup).values();
+		MetadataLookup<AnnotatedMethod> lookup = (method) -> locate(method, userClass);
+		Collection<AnnotatedMethod> all = MethodIntrospector.selectMethods(userClass, lookup).values();
 		return all.stream().filter((found) -> all.stream().noneMatch((other) -> isBridge(found, other))).toList();
 	}
 
 	/** Return whether the first is the bridge of the other: they have one annotation. */
-	private static boolean isBridge(AnnotatedMethod<?> found, AnnotatedMethod<?> other) {
+	private static boolean isBridge(AnnotatedMethod found, AnnotatedMethod other) {
 		return found.method().isBridge() && !other.method().isBridge() && found.source().equals(other.source())
 				&& found.method().getName().equals(other.method().getName());
 	}
@@ -99,9 +97,9 @@ final class AnnotatedMethods<A extends Annotation> {
 							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
 	}
 
-	private @Nullable AnnotatedMethod<A> locate(Method method, Class<?> userClass) {
+	private @Nullable AnnotatedMethod locate(Method method, Class<?> userClass) {
 		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
-		MergedAnnotation<A> annotation = search(specific);
+		MergedAnnotation<?> annotation = search(specific);
 		if (!annotation.isPresent()) {
 			// A class may inherit the method from one that knows nothing of the
 			// interface.
@@ -125,14 +123,14 @@ final class AnnotatedMethods<A extends Annotation> {
 			}
 		}
 		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
-				? new AnnotatedMethod<>(annotation, specific, userClass, source) : null;
+				? new AnnotatedMethod(annotation, specific, userClass, source) : null;
 	}
 
 	/**
 	 * Search methods that are overridden by a bridge only: in Kotlin, a parameter that is
 	 * generic there may be primitive here.
 	 */
-	private MergedAnnotation<A> searchBridges(Method method, Class<?> userClass) {
+	private MergedAnnotation<?> searchBridges(Method method, Class<?> userClass) {
 		if (Stream.of(method.getParameterTypes()).noneMatch(Class::isPrimitive)) {
 			return MergedAnnotation.missing();
 		}
@@ -166,11 +164,11 @@ final class AnnotatedMethods<A extends Annotation> {
 	}
 
 	/** Return the annotation of a type itself, perhaps missing. */
-	MergedAnnotation<A> ofType(Class<?> type) {
+	MergedAnnotation<?> ofType(Class<?> type) {
 		return this.ofTypes.computeIfAbsent(type, this::search);
 	}
 
-	private MergedAnnotation<A> search(AnnotatedElement element) {
+	private MergedAnnotation<?> search(AnnotatedElement element) {
 		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).get(this.annotationType);
 	}
 

@@ -15,7 +15,7 @@ import org.springframework.util.StringValueResolver;
  * @param annotatedMethod the annotation
  * @param resolver resolves placeholders
  */
-record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueResolver resolver) {
+record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver resolver) {
 
 	/** Return the values that need no resolving. */
 	MergedAnnotation<?> plain() {

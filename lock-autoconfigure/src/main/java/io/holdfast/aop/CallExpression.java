@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,7 @@ import org.springframework.expression.spel.support.StandardEvaluationContext;
  * @param expression the parsed expression
  * @param delegates the context of all calls
  */
-record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters,
+record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map<String, Integer> parameters,
 		SpelExpression expression, StandardEvaluationContext delegates) {
 
 	/** Compiled expressions would skip the checks that {@link ExpressionSyntax} adds. */
@@ -45,7 +46,7 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	 * @throws InvalidDeclarationException if the text cannot be parsed, or has an unknown
 	 * name
 	 */
-	static CallExpression parse(Use use, String text, AnnotatedMethod<?> annotatedMethod,
+	static CallExpression parse(Use use, String text, AnnotatedMethod annotatedMethod,
 			StandardEvaluationContext delegates) {
 		Map<String, Integer> parameters = parameters(annotatedMethod);
 		SpelExpression parsed;
@@ -83,7 +84,7 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	 * Return the parameters that an expression can name.
 	 * @return their positions, by name
 	 */
-	static Map<String, Integer> parameters(AnnotatedMethod<?> annotatedMethod) {
+	static Map<String, Integer> parameters(AnnotatedMethod annotatedMethod) {
 		Map<String, Integer> positions = new LinkedHashMap<>();
 		Method annotated = (annotatedMethod.source() instanceof Method source) ? source : annotatedMethod.method();
 		for (Method method : List.of(annotated, annotatedMethod.method())) {
@@ -103,7 +104,7 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 		return positions;
 	}
 
-	private static String cure(AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters) {
+	private static String cure(AnnotatedMethod annotatedMethod, Map<String, Integer> parameters) {
 		int named = parameters.size() - 2 * annotatedMethod.parameterCount();
 		if (parameters.isEmpty()) {
 			return "The method has no parameters";
@@ -123,10 +124,51 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	}
 
 	/**
-	 * Return the value that a call yields.
-	 * @throws KeyText.NoTextException if a value without text is made a part of a key
+	 * Return the keys of a call.
+	 * @param prefix the text before each key
+	 * @param several whether the value may be a collection or an array of keys
+	 * @throws IllegalArgumentException if a key is null or blank, there is none, or the
+	 * expression fails
 	 */
-	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
+	List<String> keys(@Nullable Object target, @Nullable Object[] arguments, String prefix, boolean several) {
+		Object value;
+		try {
+			value = evaluate(target, arguments);
+		}
+		catch (EvaluationException ex) {
+			throw failed("no key: " + explain(ex), ex);
+		}
+		catch (KeyText.NoTextException ex) {
+			throw failed("no key: " + ex.getMessage(), ex);
+		}
+		@Nullable Object[] values = (several && !(value instanceof String)) ? KeyText.split(KeyText.unboxed(value)) : null;
+		if (values == null) {
+			return List.of(prefix + key(value, ""));
+		}
+		if (values.length == 0) {
+			throw failed(
+					"no key: the collection is empty. Refuse the call, or have a condition let it run without a lock",
+					null);
+		}
+		return IntStream.range(0, values.length).mapToObj((i) -> prefix + key(values[i], " at index " + i)).toList();
+	}
+
+	private String key(@Nullable Object value, String where) {
+		String text;
+		try {
+			text = (value instanceof String written) ? written : KeyText.of(value);
+		}
+		catch (KeyText.NoTextException ex) {
+			throw failed("no key" + where + ": " + ex.getMessage(), ex);
+		}
+		if (text.isBlank()) {
+			throw failed("no key" + where + ": its value is blank. Give this call a key of its own, or refuse the call",
+					null);
+		}
+		return text;
+	}
+
+	private @Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
 		return this.expression.getValue(new Context(this, target, arguments));
 	}
 
@@ -260,13 +302,13 @@ record CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, 
 	 */
 	public static final class Root {
 
-		private final AnnotatedMethod<?> annotatedMethod;
+		private final AnnotatedMethod annotatedMethod;
 
 		private final @Nullable Object target;
 
 		private final @Nullable Object[] args;
 
-		Root(AnnotatedMethod<?> annotatedMethod, @Nullable Object target, @Nullable Object[] args) {
+		Root(AnnotatedMethod annotatedMethod, @Nullable Object target, @Nullable Object[] args) {
 			this.annotatedMethod = annotatedMethod;
 			this.target = target;
 			this.args = args;

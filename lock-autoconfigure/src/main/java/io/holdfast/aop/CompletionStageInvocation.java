@@ -27,11 +27,11 @@ final class CompletionStageInvocation {
 
 	private final MethodInvocation invocation;
 
-	private final AnnotatedMethod<?> method;
+	private final AnnotatedMethod method;
 
-	private final List<MethodLease<?, ?>> methodLeases;
+	private final List<MethodLease> methodLeases;
 
-	private final Iterator<MethodLease<?, ?>> next;
+	private final Iterator<MethodLease> next;
 
 	/** Observes the call. */
 	private final MethodCallObservation observation;
@@ -40,7 +40,7 @@ final class CompletionStageInvocation {
 	private final CallResult<@Nullable Object> result = new CallResult<>();
 
 	/** The innermost first. */
-	private final Deque<MethodLease<?, ?>> held = new ArrayDeque<>(2);
+	private final Deque<MethodLease> held = new ArrayDeque<>(2);
 
 	private LeaseContext context = LeaseContext.current();
 
@@ -48,8 +48,8 @@ final class CompletionStageInvocation {
 	private @Nullable TransactionShare transaction;
 
 	/** Create the invocation of a method that returns a stage. */
-	CompletionStageInvocation(MethodInvocation invocation, AnnotatedMethod<?> method,
-			List<MethodLease<?, ?>> methodLeases, MethodCallObservation observation) {
+	CompletionStageInvocation(MethodInvocation invocation, AnnotatedMethod method, List<MethodLease> methodLeases,
+			MethodCallObservation observation) {
 		this.invocation = invocation;
 		this.method = method;
 		this.methodLeases = methodLeases;
@@ -62,20 +62,16 @@ final class CompletionStageInvocation {
 	 * @return the result to come; cancel it to end a wait
 	 */
 	CompletableFuture<@Nullable Object> start() {
-		joinTransaction();
-		this.result.followCaller();
-		acquireNext();
-		return this.result.future();
-	}
-
-	/** Of the caller, whose thread this is: the method runs on another one. */
-	private void joinTransaction() {
+		// Of the caller, whose thread this is: the method runs on another one.
 		TransactionShare share = this.methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
 				? SpringTransactionBinding.current() : null;
 		if (share != null) {
 			this.context = this.context.within(share);
 			this.transaction = share;
 		}
+		this.result.followCaller();
+		acquireNext();
+		return this.result.future();
 	}
 
 	/**
@@ -94,7 +90,7 @@ final class CompletionStageInvocation {
 
 	private @Nullable Object acquireAndCall() throws Throwable {
 		while (this.next.hasNext()) {
-			MethodLease<?, ?> methodLease = this.next.next();
+			MethodLease methodLease = this.next.next();
 			try {
 				methodLease.acquire();
 				acquired(methodLease);
@@ -117,8 +113,8 @@ final class CompletionStageInvocation {
 			call();
 			return;
 		}
-		MethodLease<?, ?> methodLease = this.next.next();
-		CompletableFuture<MethodLease<?, ?>> asked;
+		MethodLease methodLease = this.next.next();
+		CompletableFuture<MethodLease> asked;
 		try {
 			asked = this.observation.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
 		}
@@ -126,7 +122,7 @@ final class CompletionStageInvocation {
 			asked = CompletableFuture.failedFuture(ex);
 		}
 		this.result.waitsFor(asked);
-		CompletableFuture<MethodLease<?, ?>> waited = asked;
+		CompletableFuture<MethodLease> waited = asked;
 		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(waited, () -> {
 			if (failure != null) {
 				notAcquired(methodLease, CallResult.cause(failure));
@@ -138,7 +134,7 @@ final class CompletionStageInvocation {
 		}));
 	}
 
-	private void acquired(MethodLease<?, ?> granted) {
+	private void acquired(MethodLease granted) {
 		this.held.push(granted);
 		if (granted.isUnguarded()) {
 			this.observation.unguarded();
@@ -146,23 +142,18 @@ final class CompletionStageInvocation {
 		this.context = this.context.with(granted.lease());
 	}
 
-	private void notAcquired(MethodLease<?, ?> methodLease, Throwable failure) {
+	private void notAcquired(MethodLease methodLease, Throwable failure) {
 		this.held.forEach(MethodLease::discard);
-		if (failure instanceof HoldfastException ex && !this.result.future().isDone()) {
-			instead(methodLease, ex);
-		}
-		else {
+		if (!(failure instanceof HoldfastException ex) || this.result.future().isDone()) {
 			complete(null, failure);
+			return;
 		}
-	}
-
-	private void instead(MethodLease<?, ?> methodLease, HoldfastException ex) {
 		try {
 			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
 			CallResult.follow(stage).whenComplete(this::complete);
 		}
-		catch (Throwable failure) {
-			complete(null, failure);
+		catch (Throwable thrown) {
+			complete(null, thrown);
 		}
 	}
 
@@ -176,7 +167,8 @@ final class CompletionStageInvocation {
 		this.result.runsUnder(this.held.stream().map(MethodLease::lease).toList());
 		CompletionStage<?> stage;
 		try {
-			stage = stage(this.observation.run(() -> MethodBody.run(this.invocation, this.context, this.methodLeases)),
+			stage = stage(
+					this.observation.run(() -> LeaseInterceptor.run(this.invocation, this.context, this.methodLeases)),
 					"");
 		}
 		catch (Throwable failure) {
@@ -200,7 +192,7 @@ final class CompletionStageInvocation {
 	/** End the leases, the innermost first, and then tell the caller. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
 		this.result.ended();
-		MethodLease<?, ?> innermost = this.held.poll();
+		MethodLease innermost = this.held.poll();
 		if (innermost == null) {
 			complete(value, failure);
 			return;

@@ -44,7 +44,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	private final LeaseContext leases;
 
-	/** The proxy that the call is to reach next, as for {@link MethodBody}. */
+	/** The proxy that the call is to reach next, as for {@link LeaseInterceptor}. */
 	private final @Nullable Object next;
 
 	private final AtomicBoolean reached = new AtomicBoolean();
@@ -186,7 +186,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	/**
 	 * Take note that a call of a suspending function has reached the proxy that it is
-	 * meant for: the second half of a call, see {@link MethodBody}.
+	 * meant for: the second half of a call, see {@link LeaseInterceptor}.
 	 * @return whether it has; once for each call
 	 */
 	static boolean takeReached(MethodInvocation call) {

@@ -36,7 +36,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	 * @throws InvalidDeclarationException if no method fits, or more than one
 	 */
 	static FallbackHandler find(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
-		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+		AnnotatedMethod annotatedMethod = attributes.annotatedMethod();
 		return new Search(attributes, annotatedMethod, name, failure,
 				Search.parameters(annotatedMethod.method(), annotatedMethod.targetClass()))
 			.find();
@@ -93,7 +93,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	/**
 	 * Finds the method, and refuses one that could not be called when it is needed.
 	 */
-	private record Search(AnnotationValues attributes, AnnotatedMethod<?> annotatedMethod, String name,
+	private record Search(AnnotationValues attributes, AnnotatedMethod annotatedMethod, String name,
 			Class<? extends HoldfastException> failure, List<Class<?>> parameters) {
 
 		FallbackHandler find() {

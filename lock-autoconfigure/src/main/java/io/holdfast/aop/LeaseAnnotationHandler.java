@@ -10,7 +10,6 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.KeyNamespace;
-import io.holdfast.LeaseRequest;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.jdbc.TransactionFences;
 import org.aopalliance.intercept.MethodInvocation;
@@ -30,25 +29,19 @@ import org.springframework.util.StringUtils;
  * at a method's first call, so that advised beans may be created before it. When all
  * beans are there, names of no such bean are refused, and so is a lack of any.
  * Thread-safe.
- *
- * @param <A> the annotation's type
- * @param <R> the type of the requests
- * @param <S> the type of the service that grants them
  */
-final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<R>, S> {
+final class LeaseAnnotationHandler {
 
-	private final AnnotatedMethods<A> methods;
+	private final AnnotatedMethods methods;
 
-	private final Function<AnnotatedMethod<A>, LeaseOperation<R>> parser;
+	private final Function<AnnotatedMethod, LeaseOperation> parser;
 
-	private final Class<S> serviceType;
+	private final Class<?> serviceType;
 
-	private final Supplier<S> unnamed;
-
-	private final LeaseSource<S, R> source;
+	private final Supplier<?> unnamed;
 
 	/** The operations whose beans are not checked yet. */
-	private final Queue<LeaseOperation<R>> expected = new ConcurrentLinkedQueue<>();
+	private final Queue<LeaseOperation> expected = new ConcurrentLinkedQueue<>();
 
 	/** Whether all beans are there. */
 	private volatile boolean complete;
@@ -60,7 +53,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	private @Nullable ApplicationBean<NotAcquiredStrategy> strategy;
 
 	/** The services with a failure at the last call, of which a warning was logged. */
-	private final Set<S> failing = ConcurrentHashMap.newKeySet();
+	private final Set<Object> failing = ConcurrentHashMap.newKeySet();
 
 	/** The fenced methods of which a warning was logged. */
 	private final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
@@ -70,24 +63,19 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	 * @param parser reads an annotation; throws {@link InvalidDeclarationException}
 	 * @param unnamed gives the service of annotations that name none
 	 */
-	LeaseAnnotationHandler(Class<A> annotationType, Function<AnnotatedMethod<A>, LeaseOperation<R>> parser,
-			Class<S> serviceType, Supplier<S> unnamed, LeaseSource<S, R> source) {
-		this.methods = new AnnotatedMethods<>(annotationType);
+	LeaseAnnotationHandler(Class<? extends Annotation> annotationType, Function<AnnotatedMethod, LeaseOperation> parser,
+			Class<?> serviceType, Supplier<?> unnamed) {
+		this.methods = new AnnotatedMethods(annotationType);
 		this.parser = parser;
 		this.serviceType = serviceType;
 		this.unnamed = unnamed;
-		this.source = source;
 	}
 
-	AnnotatedMethods<A> methods() {
+	AnnotatedMethods methods() {
 		return this.methods;
 	}
 
-	LeaseSource<S, R> source() {
-		return this.source;
-	}
-
-	Set<S> failing() {
+	Set<Object> failing() {
 		return this.failing;
 	}
 
@@ -108,9 +96,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	 * @return the annotation, or {@code null} if the method has none
 	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
-	@Nullable LeasedMethod<R, S> find(Method method, Class<?> targetClass) {
-		AnnotatedMethod<A> found = this.methods.find(method, targetClass);
-		return (found != null) ? new LeasedMethod<>(this, this.parser.apply(found)) : null;
+	@Nullable LeasedMethod find(Method method, Class<?> targetClass) {
+		AnnotatedMethod found = this.methods.find(method, targetClass);
+		return (found != null) ? new LeasedMethod(this, this.parser.apply(found)) : null;
 	}
 
 	/** Return the supplier of the namespace, or {@code null} without one. */
@@ -129,7 +117,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	 * is looked up could wait for its creator.
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
-	S service(LeaseOperation<R> operation) {
+	Object service(LeaseOperation operation) {
 		if (operation.service().isEmpty()) {
 			return this.unnamed.get();
 		}
@@ -152,7 +140,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	 * else later.
 	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
-	void check(AnnotatedMethod<A> annotatedMethod) {
+	void check(AnnotatedMethod annotatedMethod) {
 		this.expected.add(this.parser.apply(annotatedMethod));
 		if (this.complete) {
 			checkExpected();
@@ -174,7 +162,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	}
 
 	private void checkExpected() {
-		LeaseOperation<R> operation = this.expected.poll();
+		LeaseOperation operation = this.expected.poll();
 		while (operation != null) {
 			checkBeans(operation);
 			operation = this.expected.poll();
@@ -182,14 +170,14 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	}
 
 	/** Check a name without creating its bean: the rest is left for later. */
-	private void checkBeans(LeaseOperation<R> operation) {
+	private void checkBeans(LeaseOperation operation) {
 		checkService(operation);
 		if (operation.fenced()) {
 			checkFence(operation);
 		}
 	}
 
-	private void checkService(LeaseOperation<R> operation) {
+	private void checkService(LeaseOperation operation) {
 		String name = operation.service();
 		if (name.isEmpty()) {
 			checkUnnamed(operation);
@@ -206,7 +194,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	}
 
 	/** Fail as each call would if there is no such bean, or none of several is meant. */
-	private void checkUnnamed(LeaseOperation<R> operation) {
+	private void checkUnnamed(LeaseOperation operation) {
 		if (!(beans() instanceof ListableBeanFactory listable) || BeanFactoryUtils
 			.beanNamesForTypeIncludingAncestors(listable, this.serviceType, true, false).length == 1) {
 			return;
@@ -225,7 +213,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 	}
 
-	private InvalidDeclarationException notOfType(LeaseOperation<R> operation, Class<?> actual) {
+	private InvalidDeclarationException notOfType(LeaseOperation operation, Class<?> actual) {
 		return operation.annotatedMethod()
 			.invalid("service", operation.service(), "is the name of a bean of type " + actual.getTypeName()
 					+ ", which is no " + this.serviceType.getSimpleName(), nameOne(), null);
@@ -236,7 +224,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 	}
 
 	/** Fail where each call would, as no transaction of it could be checked. */
-	private void checkFence(LeaseOperation<R> operation) {
+	private void checkFence(LeaseOperation operation) {
 		TransactionFences fences = beans().getBeanProvider(TransactionFences.class).getIfAvailable();
 		String obstacle = (fences != null) ? fences.obstacle()
 				: "there is no bean for it: add spring-jdbc and a DataSource, with spring-boot-starter-jdbc or "

@@ -22,7 +22,6 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ReleaseAfter;
-import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.CallExpression.Use;
 import org.jspecify.annotations.Nullable;
 
@@ -52,7 +51,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
 	 * cannot be applied.
 	 */
-	LeaseOperation<LockRequest> lock(AnnotatedMethod<DistributedLock> annotatedMethod) {
+	LeaseOperation lock(AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		UnaryOperator<LockRequest> common = terms(attributes);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
@@ -64,7 +63,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		};
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
-		return operation(attributes, LockNotAcquiredException.class, true, example::only,
+		return operation(attributes, LockNotAcquiredException.class, example,
 				(keys) -> terms.apply(LockRequest.ofAll(keys)), fenced);
 	}
 
@@ -74,7 +73,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 			throw attributes.invalid("fenced", "and mode = READ are both given, but readers change nothing",
 					"Leave one of them out", null);
 		}
-		AnnotatedMethod<?> method = attributes.annotatedMethod();
+		AnnotatedMethod method = attributes.annotatedMethod();
 		if (fenced && ReturnKind.of(method) != ReturnKind.PLAIN) {
 			throw attributes.invalid("fenced",
 					"is not possible, because the code of " + method.method().getName()
@@ -89,7 +88,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * Parse the annotation for permits; throws {@link InvalidDeclarationException} if it
 	 * cannot be applied.
 	 */
-	LeaseOperation<SemaphoreRequest> semaphore(AnnotatedMethod<Semaphore> annotatedMethod) {
+	LeaseOperation semaphore(AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
@@ -98,8 +97,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
 		SemaphoreRequest example = terms
 			.apply((fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
-		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
-				(keys) -> example.only(keys.get(0)), false);
+		return operation(attributes, PermitNotAcquiredException.class, example, null, false);
 	}
 
 	/**
@@ -107,8 +105,8 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * nothing said of how long the others are kept out after a call.
 	 * @param defaultWait gives the wait time of annotations that have none
 	 */
-	boolean hasTurns(AnnotatedMethod<DistributedLock> annotatedMethod, Supplier<Duration> defaultWait) {
-		LockRequest request = lock(annotatedMethod).same();
+	boolean hasTurns(AnnotatedMethod annotatedMethod, Supplier<Duration> defaultWait) {
+		LockRequest request = (LockRequest) lock(annotatedMethod).same();
 		Duration wait = (request.waitTime() != null) ? request.waitTime() : defaultWait.get();
 		return !wait.isZero() && request.mode() != LockMode.READ
 				&& new AnnotationValues(annotatedMethod, this.resolver).duration("minHold") == null;
@@ -239,24 +237,22 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
 	}
 
-	private <R> LeaseOperation<R> operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
-			boolean severalKeys, Function<String, R> one, Function<List<String>, R> all, boolean fenced) {
-		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+	private LeaseOperation operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
+			LeaseRequest<?> example, @Nullable Function<List<String>, LockRequest> severalKeys, boolean fenced) {
+		AnnotatedMethod annotatedMethod = attributes.annotatedMethod();
 		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
 		NotAcquiredHandler handler = notAcquiredHandler(attributes,
 				(onStoreFailure == OnStoreFailure.FALLBACK) ? HoldfastException.class : failure);
 		CallExpression condition = expression(attributes, Use.CONDITION);
 		String name = attributes.name();
 		boolean keyed = !attributes.expression(Use.KEY.attribute()).isEmpty();
-		R same = checked(attributes, !name.isEmpty() ? name : keyed ? "example" : annotatedMethod.qualifiedMethodName(),
-				one);
+		LeaseRequest<?> same = checked(attributes,
+				!name.isEmpty() ? name : keyed ? "example" : annotatedMethod.qualifiedMethodName(), example);
 		CallExpression key = expression(attributes, Use.KEY);
-		return new LeaseOperation<>(annotatedMethod, ReturnKind.of(annotatedMethod), condition,
-				(key != null) ? new KeyExpression<>(key, name.isEmpty() ? "" : name + ":", severalKeys, one, all)
-						: null,
-				same, handler, onStoreFailure(attributes, onStoreFailure, handler),
-				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes),
-				attributes.text("service"), fenced);
+		return new LeaseOperation(annotatedMethod, ReturnKind.of(annotatedMethod), condition, key,
+				name.isEmpty() ? "" : name + ":", same, severalKeys, handler,
+				onStoreFailure(attributes, onStoreFailure, handler), attributes.plain().getEnum("onLoss", OnLoss.class),
+				releaseAfter(attributes), attributes.text("service"), fenced);
 	}
 
 	private @Nullable CallExpression expression(AnnotationValues attributes, Use use) {
@@ -301,9 +297,9 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		return FallbackHandler.find(attributes, fallback, failure);
 	}
 
-	private static <R> R checked(AnnotationValues attributes, String key, Function<String, R> one) {
+	private static LeaseRequest<?> checked(AnnotationValues attributes, String key, LeaseRequest<?> example) {
 		try {
-			return one.apply(key);
+			return LeaseOperation.only(example, key);
 		}
 		catch (IllegalArgumentException ex) {
 			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);

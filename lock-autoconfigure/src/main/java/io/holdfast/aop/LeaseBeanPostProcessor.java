@@ -12,7 +12,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
@@ -98,7 +97,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
 	/** The outermost first. */
-	private final List<LeaseAnnotationHandler<?, ?, ?>> handlers;
+	private final List<LeaseAnnotationHandler> handlers;
 
 	/**
 	 * One for all annotations, so that nothing can come between them or change their
@@ -134,10 +133,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
 				this.delegates, () -> this.longestLease.get(), this.onStoreFailure);
-		LeaseAnnotationHandler<DistributedLock, LockRequest, LockService> locked = new LeaseAnnotationHandler<>(
-				DistributedLock.class, parser::lock, LockService.class, locks, LeaseSource.LOCKS);
-		this.handlers = List.of(new LeaseAnnotationHandler<>(Semaphore.class, parser::semaphore, SemaphoreService.class,
-				semaphores, LeaseSource.PERMITS), locked);
+		LeaseAnnotationHandler locked = new LeaseAnnotationHandler(DistributedLock.class, parser::lock,
+				LockService.class, locks);
+		this.handlers = List.of(
+				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores),
+				locked);
 		this.scheduledTurns = new ScheduledTurns(locked.methods(),
 				(method) -> parser.hasTurns(method, () -> this.lockWaitTime.get()));
 		this.interceptor = new LeaseInterceptor(this.handlers);
@@ -227,7 +227,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return annotatedMethods(targetClass).findAny().isPresent();
 	}
 
-	private Stream<AnnotatedMethod<?>> annotatedMethods(Class<?> type) {
+	private Stream<AnnotatedMethod> annotatedMethods(Class<?> type) {
 		return this.handlers.stream().flatMap((handler) -> handler.methods().of(type).stream());
 	}
 
@@ -241,7 +241,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		List<Class<?>> types = typesOf(bean);
 		boolean advisable = result != bean
 				|| (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0);
-		if (advisable || isDeclaredBy(types)) {
+		if (advisable || types.stream().anyMatch(this::isDeclaredBy)) {
 			CheckedBean checked = new CheckedBean(isDefined(beanName) ? beanName : "", types,
 					AopUtils.isCglibProxy(result));
 			if (!this.checked.contains(checked)) {
@@ -265,16 +265,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return (getJobClass != null) ? (Class<?>) ReflectionUtils.invokeMethod(getJobClass, bean) : null;
 	}
 
-	/** Allocates nothing, as it is asked for each bean. */
-	private boolean isDeclaredBy(List<Class<?>> types) {
-		for (Class<?> type : types) {
-			for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
-				if (handler.methods().isDeclaredBy(type)) {
-					return true;
-				}
-			}
-		}
-		return false;
+	private boolean isDeclaredBy(Class<?> type) {
+		return this.handlers.stream().anyMatch((handler) -> handler.methods().isDeclaredBy(type));
 	}
 
 	private boolean isDefined(String beanName) {
@@ -300,7 +292,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private void check(Class<?> type, AnnotatedBean bean) {
-		this.handlers.forEach((handler) -> new StartChecks<>(handler, type, bean).run());
+		this.handlers.forEach((handler) -> new StartChecks(handler, type, bean).run());
 	}
 
 	/** Return the definition of a bean, or {@code null} if it has none. */
@@ -371,7 +363,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/** Warn of a lock that is waited for in a transaction. */
-	private void warnOfTransaction(AnnotatedMethod<?> annotatedMethod, Advisor advisor) {
+	private void warnOfTransaction(AnnotatedMethod annotatedMethod, Advisor advisor) {
 		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
 			boolean lower = isBefore(advisor, this.leaseAdvisor);
@@ -478,14 +470,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 		@Override
 		public boolean matches(Method method, Class<?> targetClass) {
-			MethodClassKey key = new MethodClassKey(method, targetClass);
-			Boolean result = this.known.get(key);
-			if (result == null) {
-				result = LeaseBeanPostProcessor.this.handlers.stream()
-					.anyMatch((handler) -> handler.methods().find(method, targetClass) != null);
-				this.known.put(key, result);
-			}
-			return result;
+			return this.known.computeIfAbsent(new MethodClassKey(method, targetClass),
+					(key) -> LeaseBeanPostProcessor.this.handlers.stream()
+						.anyMatch((handler) -> handler.methods().find(method, targetClass) != null));
 		}
 
 	}

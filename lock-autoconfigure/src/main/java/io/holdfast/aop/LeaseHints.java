@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.lang.annotation.Annotation;
 import java.lang.reflect.Field;
 import java.lang.reflect.Member;
 import java.lang.reflect.Method;
@@ -52,8 +51,8 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 	private static final Log logger = LogFactory.getLog(LeaseHints.class);
 
-	private final List<AnnotatedMethods<?>> annotations = List.of(new AnnotatedMethods<>(Semaphore.class),
-			new AnnotatedMethods<>(DistributedLock.class));
+	private final List<AnnotatedMethods> annotations = List.of(new AnnotatedMethods(Semaphore.class),
+			new AnnotatedMethods(DistributedLock.class));
 
 	@Override
 	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
@@ -64,11 +63,11 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 		if (made != null) {
 			types.add(made);
 		}
-		List<AnnotatedMethod<?>> found = types.stream().<AnnotatedMethod<?>>flatMap(this::declared).toList();
+		List<AnnotatedMethod> found = types.stream().flatMap(this::declared).toList();
 		return found.isEmpty() ? null : new Contribution(found, bean.getBeanFactory());
 	}
 
-	private Stream<? extends AnnotatedMethod<?>> declared(Class<?> type) {
+	private Stream<AnnotatedMethod> declared(Class<?> type) {
 		return this.annotations.stream().map((each) -> each.of(type)).flatMap(Collection::stream);
 	}
 
@@ -78,7 +77,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	 * @param annotatedMethods its annotated methods
 	 * @param beanFactory resolves placeholders, and knows other beans
 	 */
-	private record Contribution(List<AnnotatedMethod<? extends Annotation>> annotatedMethods,
+	private record Contribution(List<AnnotatedMethod> annotatedMethods,
 			ConfigurableBeanFactory beanFactory) implements BeanRegistrationAotContribution {
 
 		@Override
@@ -87,7 +86,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 			this.annotatedMethods.forEach((annotatedMethod) -> register(annotatedMethod, hints));
 		}
 
-		private void register(AnnotatedMethod<?> annotatedMethod, ReflectionHints hints) {
+		private void register(AnnotatedMethod annotatedMethod, ReflectionHints hints) {
 			hints.registerType(ClassUtils.getUserClass(annotatedMethod.targetClass()));
 			hints.registerMethod(annotatedMethod.method(), ExecutableMode.INVOKE);
 			String fallback = text(annotatedMethod, "fallback");
@@ -111,7 +110,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 			}
 		}
 
-		private String text(AnnotatedMethod<?> annotatedMethod, String attribute) {
+		private String text(AnnotatedMethod annotatedMethod, String attribute) {
 			String written = annotatedMethod.annotation().getString(attribute);
 			try {
 				String resolved = this.beanFactory.resolveEmbeddedValue(written);
@@ -141,7 +140,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 		private final Set<String> names = new HashSet<>();
 
-		Reads(AnnotatedMethod<?> annotatedMethod, ConfigurableBeanFactory beans, ReflectionHints hints) {
+		Reads(AnnotatedMethod annotatedMethod, ConfigurableBeanFactory beans, ReflectionHints hints) {
 			this.beans = beans;
 			this.hints = hints;
 			add(ResolvableType.forClass(CallExpression.Root.class));

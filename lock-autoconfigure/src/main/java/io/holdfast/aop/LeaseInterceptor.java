@@ -12,6 +12,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.PromptAction;
 import io.micrometer.observation.Observation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -19,19 +21,30 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodClassKey;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Holds around the invocation of a method all that its annotations ask for: acquired in
  * the order of their annotations, released in the reverse order.
+ *
+ * <p>
+ * Where a bean's proxy is the target of another one, and both have the advice, the outer
+ * one has acquired the leases, outside of all other advice: the inner one has to tell the
+ * second half of a call from a call of its own.
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
 
-	private final List<LeaseAnnotationHandler<?, ?, ?>> handlers;
+	/** The proxy that a call of this thread is to reach next. */
+	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
+
+	private final List<LeaseAnnotationHandler> handlers;
 
 	private SingletonSupplier<Optional<MethodObserver>> observer = SingletonSupplier.of(Optional.empty());
 
@@ -44,9 +57,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private final Set<Method> warned = ConcurrentHashMap.newKeySet();
 
 	/** The annotations of the methods that pass an advised proxy, by method and class. */
-	private final Map<MethodClassKey, List<LeasedMethod<?, ?>>> annotations = new ConcurrentHashMap<>();
+	private final Map<MethodClassKey, List<LeasedMethod>> annotations = new ConcurrentHashMap<>();
 
-	LeaseInterceptor(List<LeaseAnnotationHandler<?, ?, ?>> handlers) {
+	LeaseInterceptor(List<LeaseAnnotationHandler> handlers) {
 		this.handlers = handlers;
 	}
 
@@ -63,22 +76,22 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (MethodBody.takeReached(invocation)) {
+		if (takeReached(invocation)) {
 			return invocation.proceed();
 		}
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
-		List<LeasedMethod<?, ?>> annotations = annotations(invocation.getMethod(), targetClass);
+		List<LeasedMethod> annotations = annotations(invocation.getMethod(), targetClass);
 		if (annotations.isEmpty()) {
 			return invocation.proceed();
 		}
 		// The same for all annotations of a method.
-		AnnotatedMethod<?> method = annotations.get(0).operation().annotatedMethod();
+		AnnotatedMethod method = annotations.get(0).operation().annotatedMethod();
 		return switch (annotations.get(0).operation().returnKind()) {
 			case PLAIN -> invokeHere(invocation, targetClass, method, leases(invocation, annotations));
 			case STAGE -> {
-				List<MethodLease<?, ?>> leases;
+				List<MethodLease> leases;
 				try {
 					leases = leases(invocation, annotations);
 				}
@@ -99,13 +112,13 @@ final class LeaseInterceptor implements MethodInterceptor {
 		};
 	}
 
-	private List<LeasedMethod<?, ?>> annotations(Method method, Class<?> targetClass) {
+	private List<LeasedMethod> annotations(Method method, Class<?> targetClass) {
 		MethodClassKey key = new MethodClassKey(method, targetClass);
-		List<LeasedMethod<?, ?>> known = this.annotations.get(key);
+		List<LeasedMethod> known = this.annotations.get(key);
 		if (known == null) {
-			List<LeasedMethod<?, ?>> found = new ArrayList<>();
-			for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
-				LeasedMethod<?, ?> annotation = handler.find(method, targetClass);
+			List<LeasedMethod> found = new ArrayList<>();
+			for (LeaseAnnotationHandler handler : this.handlers) {
+				LeasedMethod annotation = handler.find(method, targetClass);
 				if (annotation != null) {
 					found.add(annotation);
 				}
@@ -119,11 +132,11 @@ final class LeaseInterceptor implements MethodInterceptor {
 	/**
 	 * Evaluate all expressions, before anything is acquired, on the caller's thread.
 	 */
-	private static List<MethodLease<?, ?>> leases(MethodInvocation invocation, List<LeasedMethod<?, ?>> annotations) {
+	private static List<MethodLease> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
 		// Mostly there is one, for which a list that can grow would be much.
-		List<MethodLease<?, ?>> leases = List.of();
+		List<MethodLease> leases = List.of();
 		for (int i = 0; i < annotations.size(); i++) {
-			MethodLease<?, ?> lease = annotations.get(i).lease(invocation);
+			MethodLease lease = annotations.get(i).lease(invocation);
 			if (lease != null) {
 				leases = leases.isEmpty() ? List.of(lease) : List.of(leases.get(0), lease);
 			}
@@ -132,8 +145,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/** Call a method that returns when its work is done: all happens on this thread. */
-	private @Nullable Object invokeHere(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod<?> method,
-			List<MethodLease<?, ?>> leases) throws Throwable {
+	private @Nullable Object invokeHere(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
+			List<MethodLease> leases) throws Throwable {
 		if (leases.isEmpty()) {
 			return invocation.proceed();
 		}
@@ -163,11 +176,11 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/** Acquire the leases, run the method, and release them in the reverse order. */
-	private static @Nullable Object hold(MethodInvocation invocation, List<MethodLease<?, ?>> leases,
+	private static @Nullable Object hold(MethodInvocation invocation, List<MethodLease> leases,
 			MethodCallObservation observation) throws Throwable {
 		LeaseContext context = LeaseContext.current();
 		for (int i = 0; i < leases.size(); i++) {
-			MethodLease<?, ?> each = leases.get(i);
+			MethodLease each = leases.get(i);
 			try {
 				each.acquire();
 			}
@@ -188,7 +201,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		Object result = null;
 		Throwable failure = null;
 		try {
-			result = MethodBody.run(invocation, context, leases);
+			result = run(invocation, context, leases);
 		}
 		catch (Throwable ex) {
 			failure = ex;
@@ -203,9 +216,83 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
+	 * Run the method itself, on the current thread: under its leases, and interrupted by
+	 * the loss of a lease that it is to end with.
+	 */
+	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, List<MethodLease> leases)
+			throws Throwable {
+		LeaseContext.Scope scope = context.open();
+		LossInterrupt interrupt = null;
+		Throwable failure = null;
+		try {
+			for (int i = 0; i < leases.size(); i++) {
+				MethodLease each = leases.get(i);
+				if (each.onLoss() == OnLoss.INTERRUPT) {
+					interrupt = (interrupt != null) ? interrupt : new LossInterrupt();
+					each.lease().onLost((PromptAction) interrupt::lost);
+				}
+			}
+			return proceed(invocation);
+		}
+		catch (Throwable ex) {
+			failure = ex;
+			throw ex;
+		}
+		finally {
+			if (interrupt != null) {
+				interrupt.end(failure);
+			}
+			scope.close();
+		}
+	}
+
+	/** Proceed under the acquired leases. */
+	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
+		Object outer = NEXT.get();
+		Object next = (invocation.getThis() instanceof Advised) ? invocation.getThis() : null;
+		if (outer == null && next == null) {
+			return invocation.proceed();
+		}
+		setNext(next);
+		try {
+			return invocation.proceed();
+		}
+		finally {
+			// This may be a call within an outer one that has yet to reach its target.
+			setNext(outer);
+		}
+	}
+
+	private static void setNext(@Nullable Object next) {
+		if (next != null) {
+			NEXT.set(next);
+		}
+		else {
+			NEXT.remove();
+		}
+	}
+
+	/**
+	 * Take note that a call has reached the proxy that it is meant for. Suspending
+	 * functions know this by their coroutine: another one may be resumed between the two
+	 * proxies.
+	 * @return whether it has, and so has its leases; once for each call
+	 */
+	static boolean takeReached(MethodInvocation invocation) {
+		Object next = NEXT.get();
+		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next
+				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
+			return false;
+		}
+		// Calls by the method are calls of their own.
+		NEXT.remove();
+		return true;
+	}
+
+	/**
 	 * Warn of work that goes on after the return, of which the declaration says nothing.
 	 */
-	private void warnIfLater(AnnotatedMethod<?> method, Class<?> result) {
+	private void warnIfLater(AnnotatedMethod method, Class<?> result) {
 		if (this.kinds.computeIfAbsent(result, ReturnKind::of) != ReturnKind.PLAIN
 				&& this.warned.add(method.method())) {
 			logger.warn(method + " ended when the method returned, before the work of the " + result.getTypeName()
@@ -214,8 +301,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 	}
 
-	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass,
-			AnnotatedMethod<?> method, List<LeasedMethod<?, ?>> annotations) throws Throwable {
+	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
+			List<LeasedMethod> annotations) throws Throwable {
 		List<LeasedMethod.Leases> leases = annotations.stream().map((each) -> each.leases(invocation)).toList();
 		MethodObserver observer = this.observer.obtain().orElse(null);
 		ReactiveInvocation call = new ReactiveInvocation(invocation, method, leases,

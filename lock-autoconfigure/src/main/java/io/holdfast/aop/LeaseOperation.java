@@ -1,19 +1,28 @@
 package io.holdfast.aop;
 
+import java.util.List;
+import java.util.function.Function;
+
+import io.holdfast.LeaseRequest;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
+import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The lease that an annotation asks for around calls of a method. Thread-safe.
  *
- * @param <R> the type of the requests
  * @param annotatedMethod the annotation
  * @param returnKind how the method gives its result
  * @param condition tells which calls need it, or {@code null} if all do
- * @param key gives the request of a call, or {@code null} if all calls have the same
+ * @param key gives the key of a call, or {@code null} if all calls have the same
+ * @param keyPrefix the text before each key of a call
  * @param same the request of all calls, if there is no key
+ * @param severalKeys gives the request of a call with several keys, or {@code null} if
+ * calls have one
  * @param notAcquiredHandler answers calls that do not get the lease
  * @param onStoreFailure the consequence of a failure of the store: {@code FALLBACK}
  * leaves the call to the handler; never {@code DEFAULT}
@@ -22,8 +31,42 @@ import org.jspecify.annotations.Nullable;
  * @param service the name of the bean that grants it, or empty
  * @param fenced whether databases refuse the transactions of a late holder
  */
-record LeaseOperation<R>(AnnotatedMethod<?> annotatedMethod, ReturnKind returnKind, @Nullable CallExpression condition,
-		@Nullable KeyExpression<R> key, R same, NotAcquiredHandler notAcquiredHandler, OnStoreFailure onStoreFailure,
-		OnLoss onLoss, ReleaseAfter releaseAfter, String service, boolean fenced) {
+record LeaseOperation(AnnotatedMethod annotatedMethod, ReturnKind returnKind, @Nullable CallExpression condition,
+		@Nullable CallExpression key, String keyPrefix, LeaseRequest<?> same,
+		@Nullable Function<List<String>, LockRequest> severalKeys, NotAcquiredHandler notAcquiredHandler,
+		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service, boolean fenced) {
+
+	/** Return the request for another key, with the same terms. */
+	static LeaseRequest<?> only(LeaseRequest<?> request, String key) {
+		return (request instanceof LockRequest lock) ? lock.only(key) : ((SemaphoreRequest) request).only(key);
+	}
+
+	/** Return whether it is a lock; else it is permits. */
+	boolean isLock() {
+		return this.same instanceof LockRequest;
+	}
+
+	/**
+	 * Return the request of a call, or {@code null} if the call needs no lease.
+	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
+	 * neither true nor false
+	 */
+	@Nullable LeaseRequest<?> request(MethodInvocation invocation) {
+		@Nullable Object[] arguments = invocation.getArguments();
+		if (this.condition != null && !this.condition.holds(invocation.getThis(), arguments)) {
+			return null;
+		}
+		if (this.key == null) {
+			return this.same;
+		}
+		List<String> keys = this.key.keys(invocation.getThis(), arguments, this.keyPrefix, this.severalKeys != null);
+		try {
+			return (this.severalKeys != null && keys.size() > 1) ? this.severalKeys.apply(keys)
+					: only(this.same, keys.get(0));
+		}
+		catch (IllegalArgumentException ex) {
+			throw this.key.failed("text that cannot be a key: " + ex.getMessage(), ex);
+		}
+	}
 
 }

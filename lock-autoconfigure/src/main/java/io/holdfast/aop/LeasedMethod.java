@@ -8,6 +8,7 @@ import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
 import io.holdfast.LeaseRequest;
 import io.holdfast.LeaseStoreException;
+import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.NotAcquiredStrategy;
@@ -25,38 +26,31 @@ import org.springframework.util.ClassUtils;
 
 /**
  * One annotation of one method, and the service for it. Thread-safe.
- *
- * @param <R> the type of the requests
- * @param <S> the type of the service
  */
-final class LeasedMethod<R extends LeaseRequest<R>, S> {
+final class LeasedMethod {
 
 	private static final Log logger = LogFactory.getLog(LeasedMethod.class);
 
 	private static final String SCHEDULED = "org.springframework.scheduling.annotation.Scheduled";
 
-	private final LeaseAnnotationHandler<?, R, S> annotation;
+	private final LeaseAnnotationHandler annotation;
 
-	private final LeaseOperation<R> operation;
+	private final LeaseOperation operation;
 
 	private final boolean scheduled;
 
 	/** Known from the first call on. */
-	private volatile @Nullable Beans<S> beans;
+	private volatile @Nullable Object service;
 
-	LeasedMethod(LeaseAnnotationHandler<?, R, S> annotation, LeaseOperation<R> operation) {
+	LeasedMethod(LeaseAnnotationHandler annotation, LeaseOperation operation) {
 		this.annotation = annotation;
 		this.operation = operation;
 		this.scheduled = MergedAnnotations.from(operation.annotatedMethod().method(), SearchStrategy.TYPE_HIERARCHY)
 			.isPresent(SCHEDULED);
 	}
 
-	LeaseOperation<R> operation() {
+	LeaseOperation operation() {
 		return this.operation;
-	}
-
-	LeaseSource<S, R> source() {
-		return this.annotation.source();
 	}
 
 	/**
@@ -71,16 +65,17 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
 	 * neither true nor false
 	 */
-	@Nullable MethodLease<R, S> lease(MethodInvocation invocation) {
-		R request = request(invocation);
+	@Nullable MethodLease lease(MethodInvocation invocation) {
+		LeaseRequest<?> request = this.operation.request(invocation);
 		if (request == null) {
 			return null;
 		}
 		// By the caller's thread: a second lease may be asked for on another one.
-		Supplier<KeyNamespace> namespace = beans().namespace();
+		service();
+		Supplier<KeyNamespace> namespace = this.annotation.namespace();
 		return lease(invocation, request, (namespace != null) ? namespace.get() : null,
 				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
-				source().keptAfterFailure() ? MethodLease.Attempts.of(invocation) : null);
+				!this.operation.isLock() ? MethodLease.Attempts.of(invocation) : null);
 	}
 
 	/**
@@ -91,7 +86,7 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 	Leases leases(MethodInvocation invocation) {
 		NotAcquiredHandler handler = notAcquiredHandler();
 		// The runs of a scheduled method are no retries of one another.
-		MethodLease.Attempts attempts = (source().keptAfterFailure() && !this.scheduled) ? new MethodLease.Attempts()
+		MethodLease.Attempts attempts = (!this.operation.isLock() && !this.scheduled) ? new MethodLease.Attempts()
 				: null;
 		KeyNamespace namespace;
 		try {
@@ -101,14 +96,14 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 		catch (Throwable missing) {
 			// A call whose condition is false does not need it.
 			return () -> {
-				if (request(invocation) != null) {
+				if (this.operation.request(invocation) != null) {
 					throw missing;
 				}
 				return null;
 			};
 		}
 		return () -> {
-			R request = request(invocation);
+			LeaseRequest<?> request = this.operation.request(invocation);
 			return (request != null) ? lease(invocation, request, namespace, handler, attempts) : null;
 		};
 	}
@@ -117,35 +112,27 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 		return () -> current;
 	}
 
-	private @Nullable R request(MethodInvocation invocation) {
-		CallExpression condition = this.operation.condition();
-		if (condition != null && !condition.holds(invocation.getThis(), invocation.getArguments())) {
-			return null;
-		}
-		KeyExpression<R> key = this.operation.key();
-		return (key != null) ? key.request(invocation.getThis(), invocation.getArguments()) : this.operation.same();
-	}
-
-	private MethodLease<R, S> lease(MethodInvocation invocation, R request, @Nullable KeyNamespace namespace,
+	private MethodLease lease(MethodInvocation invocation, LeaseRequest<?> request, @Nullable KeyNamespace namespace,
 			@Nullable NotAcquiredHandler handler, MethodLease.@Nullable Attempts attempts) {
-		return new MethodLease<>(this, invocation, (namespace != null) ? namespace.apply(request) : request, handler,
-				attempts);
+		LeaseRequest<?> named = request;
+		if (namespace != null) {
+			named = (request instanceof LockRequest lock) ? namespace.apply(lock)
+					: namespace.apply((SemaphoreRequest) request);
+		}
+		return new MethodLease(this, invocation, named, handler, attempts);
 	}
 
-	S service() {
-		return beans().service();
-	}
-
-	private Beans<S> beans() {
-		Beans<S> known = this.beans;
+	/** Return the service that grants the leases: one for locks, or for semaphores. */
+	Object service() {
+		Object known = this.service;
 		if (known == null) {
-			known = new Beans<>(this.annotation.service(this.operation), this.annotation.namespace());
-			this.beans = known;
+			known = this.annotation.service(this.operation);
+			this.service = known;
 		}
 		return known;
 	}
 
-	IllegalStateException noAnswer(String missing, R request) {
+	IllegalStateException noAnswer(String missing, LeaseRequest<?> request) {
 		return new IllegalStateException(
 				service() + " gave no " + missing + " for " + request + ": if it is a mock, let it give one");
 	}
@@ -156,7 +143,7 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 	}
 
 	/** Return the services with a failure at the last call. */
-	Set<S> failing() {
+	Set<Object> failing() {
 		return this.annotation.failing();
 	}
 
@@ -166,14 +153,14 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 	}
 
 	/** Return a lease that is not held if the method is to run without, or throw. */
-	Lease unguarded(R request, HoldfastException ex) {
+	Lease unguarded(LeaseRequest<?> request, HoldfastException ex) {
 		if (ex instanceof NotAcquiredException refused
 				&& (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT)) {
 			// The store has told so, not this instance alone.
 			onAnswer();
 		}
 		if (!(ex instanceof LeaseStoreException failure) || this.operation.onStoreFailure() != OnStoreFailure.PROCEED
-				|| !((LeaseRequest<?>) request instanceof SemaphoreRequest permits)) {
+				|| !(request instanceof SemaphoreRequest permits)) {
 			throw ex;
 		}
 		if (failing().add(service())) {
@@ -186,7 +173,7 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 
 	/** Warn once of a fenced method whose call began no transaction that was checked. */
 	void warnOfUnchecked() {
-		AnnotatedMethod<?> method = this.operation.annotatedMethod();
+		AnnotatedMethod method = this.operation.annotatedMethod();
 		if (this.annotation.unchecked().add(method.method())) {
 			logger.warn(method + " is fenced, but a call began no transaction that was checked: "
 					+ "what it wrote without one, in a read-only one or on another thread, a late holder writes, too. "
@@ -219,7 +206,7 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 		if (!(ex instanceof NotAcquiredException notAcquired)) {
 			throw ex;
 		}
-		AnnotatedMethod<?> method = this.operation.annotatedMethod();
+		AnnotatedMethod method = this.operation.annotatedMethod();
 		boolean suspends = method.isSuspending();
 		Class<?> type = suspends ? method.returned().toClass() : call.getMethod().getReturnType();
 		Object result = strategy.answer(call.getMethod(), notAcquired);
@@ -237,11 +224,6 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 		return result;
 	}
 
-	/** The beans behind the annotation; the namespace is that of each call. */
-	private record Beans<S>(S service, @Nullable Supplier<KeyNamespace> namespace) {
-
-	}
-
 	/**
 	 * The leases of one call, whose expressions are evaluated each time anew.
 	 * Thread-safe.
@@ -254,7 +236,7 @@ final class LeasedMethod<R extends LeaseRequest<R>, S> {
 		 * @throws Throwable if the call yields no key, or a condition that is neither
 		 * true nor false; or the exception of a bean that was asked
 		 */
-		@Nullable MethodLease<?, ?> next() throws Throwable;
+		@Nullable MethodLease next() throws Throwable;
 
 	}
 

@@ -10,9 +10,13 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseRequest;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
@@ -33,21 +37,18 @@ import org.springframework.util.Assert;
  * However the method gives its result, a call goes through this: acquire, or answer
  * instead of the method; run the method; end the lease, which is released now or with the
  * transaction that keeps it. Thread-safe once acquired.
- *
- * @param <R> the type of the request
- * @param <S> the type of the service
  */
-final class MethodLease<R extends LeaseRequest<R>, S> {
+final class MethodLease {
 
 	private static final Log logger = LogFactory.getLog(MethodLease.class);
 
-	private final LeasedMethod<R, S> method;
+	private final LeasedMethod method;
 
-	private final LeaseOperation<R> operation;
+	private final LeaseOperation operation;
 
 	private final MethodInvocation invocation;
 
-	private final R request;
+	private final LeaseRequest<?> request;
 
 	/** {@code null} if the caller's thread will ask for it. */
 	private final @Nullable NotAcquiredHandler handler;
@@ -70,8 +71,8 @@ final class MethodLease<R extends LeaseRequest<R>, S> {
 	/** The message of the loss, once that is noticed. */
 	private volatile @Nullable String loss;
 
-	MethodLease(LeasedMethod<R, S> method, MethodInvocation invocation, R request, @Nullable NotAcquiredHandler handler,
-			@Nullable Attempts attempts) {
+	MethodLease(LeasedMethod method, MethodInvocation invocation, LeaseRequest<?> request,
+			@Nullable NotAcquiredHandler handler, @Nullable Attempts attempts) {
 		this.method = method;
 		this.operation = method.operation();
 		this.invocation = invocation;
@@ -104,7 +105,7 @@ final class MethodLease<R extends LeaseRequest<R>, S> {
 	 * acquisitions see to that themselves.
 	 */
 	boolean joinsTransaction() {
-		return SpringTransactionBinding.POSSIBLE && this.method.source().within() != null;
+		return SpringTransactionBinding.POSSIBLE && this.request instanceof LockRequest;
 	}
 
 	/**
@@ -113,14 +114,16 @@ final class MethodLease<R extends LeaseRequest<R>, S> {
 	 */
 	void acquire() {
 		TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
-		R asked = (transaction != null)
-				? this.method.source().within(this.request, LeaseContext.current().within(transaction)) : this.request;
-		if (this.operation.fenced() && this.method.leavesTokenToTransaction(this.invocation)) {
-			asked = this.method.source().fencedByTransaction().apply(asked);
+		LeaseRequest<?> asked = (transaction != null) ? within(LeaseContext.current().within(transaction))
+				: this.request;
+		if (this.operation.fenced() && asked instanceof LockRequest lock
+				&& this.method.leavesTokenToTransaction(this.invocation)) {
+			asked = lock.fencedByTransaction();
 		}
-		Lease granted;
+		@Nullable Lease granted;
 		try {
-			granted = this.method.source().blocking().apply(this.method.service(), asked);
+			granted = (asked instanceof LockRequest lock) ? ((LockService) this.method.service()).acquire(lock)
+					: ((SemaphoreService) this.method.service()).acquire((SemaphoreRequest) asked);
 		}
 		catch (HoldfastException ex) {
 			granted = unguarded(ex, transaction);
@@ -134,14 +137,15 @@ final class MethodLease<R extends LeaseRequest<R>, S> {
 	 * @return this, once acquired; cancel it to give up: a lease that was granted by then
 	 * is released. Fails as {@link #acquire()} throws
 	 */
-	CompletableFuture<MethodLease<?, ?>> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
-		LeaseSource<S, R> source = this.method.source();
-		@Nullable CompletableFuture<? extends Lease> granted = source.asynchronous()
-			.apply(this.method.service(), source.within(this.request, context));
+	CompletableFuture<MethodLease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
+		LeaseRequest<?> asked = within(context);
+		@Nullable CompletableFuture<? extends Lease> granted = (asked instanceof LockRequest lock)
+				? ((LockService) this.method.service()).acquireAsync(lock)
+				: ((SemaphoreService) this.method.service()).acquireAsync((SemaphoreRequest) asked);
 		if (granted == null) {
 			return CompletableFuture.failedFuture(this.method.noAnswer("future", this.request));
 		}
-		CompletableFuture<MethodLease<?, ?>> result = granted.newIncompleteFuture();
+		CompletableFuture<MethodLease> result = granted.newIncompleteFuture();
 		granted.whenComplete((lease, failure) -> {
 			try {
 				acquired((failure != null) ? unguarded(failure, transaction) : lease, transaction);
@@ -160,6 +164,11 @@ final class MethodLease<R extends LeaseRequest<R>, S> {
 			}
 		});
 		return result;
+	}
+
+	/** Locks may be nested in those of the context; permits are not re-entrant. */
+	private LeaseRequest<?> within(LeaseContext context) {
+		return (this.request instanceof LockRequest lock && !context.isEmpty()) ? lock.within(context) : this.request;
 	}
 
 	private Lease unguarded(Throwable failure, @Nullable TransactionShare transaction) throws Throwable {
@@ -367,7 +376,7 @@ final class MethodLease<R extends LeaseRequest<R>, S> {
 	}
 
 	private String describe() {
-		return this.method.source().noun() + " '" + SingleLine.of(lease().key()) + "'";
+		return (this.operation.isLock() ? "Lock '" : "Permit of semaphore '") + SingleLine.of(lease().key()) + "'";
 	}
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {

@@ -2,9 +2,11 @@ package io.holdfast.aop;
 
 import java.lang.reflect.Method;
 import java.util.List;
+import java.util.function.Predicate;
 
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
 import org.springframework.aop.Pointcut;
@@ -76,7 +78,7 @@ final class OtherAdvice {
 	 * Return whether the code of a method hands it to an executor, as an aspect that was
 	 * woven in for {@code @Async} does.
 	 */
-	static boolean isAsyncWovenIn(BeanFactory beans, AnnotatedMethod<?> annotatedMethod) {
+	static boolean isAsyncWovenIn(BeanFactory beans, AnnotatedMethod annotatedMethod) {
 		return beans.containsBean(WOVEN_ASYNC)
 				&& (MergedAnnotations.from(annotatedMethod.method(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC)
 						|| MergedAnnotations.from(annotatedMethod.targetClass(), SearchStrategy.TYPE_HIERARCHY)
@@ -85,12 +87,12 @@ final class OtherAdvice {
 
 	/** Return whether an advisor runs a method in a transaction. */
 	static boolean isTransaction(Advisor advisor, Method method, Class<?> targetClass) {
-		return matches(advisor, method, targetClass) && isOf(advisor.getAdvice(), TRANSACTION);
+		return matches(advisor, method, targetClass) && isOf(advisor.getAdvice().getClass(), TRANSACTION::equals);
 	}
 
 	/** Return whether an advisor validates arguments and results. */
 	static boolean isValidation(Advisor advisor) {
-		return isOf(advisor.getAdvice(), VALIDATION);
+		return isOf(advisor.getAdvice().getClass(), VALIDATION::equals);
 	}
 
 	/**
@@ -109,13 +111,7 @@ final class OtherAdvice {
 		Advice advice = advisor.getAdvice();
 		Class<?> type = (advice instanceof AbstractAspectJAdvice ofAspect)
 				? ofAspect.getAspectJAdviceMethod().getDeclaringClass() : advice.getClass();
-		while (type != null) {
-			if (packages.stream().anyMatch(type.getName()::startsWith)) {
-				return true;
-			}
-			type = type.getSuperclass();
-		}
-		return false;
+		return isOf(type, (name) -> packages.stream().anyMatch(name::startsWith));
 	}
 
 	/** Return whether an advisor applies to a method. */
@@ -128,12 +124,9 @@ final class OtherAdvice {
 				&& pointcut.getMethodMatcher().matches(method, targetClass);
 	}
 
-	private static boolean isOf(Advice advice, String className) {
-		Class<?> type = advice.getClass();
-		while (type != null && !type.getName().equals(className)) {
-			type = type.getSuperclass();
-		}
-		return type != null;
+	/** Return whether a class or one of its superclasses has such a name. */
+	private static boolean isOf(@Nullable Class<?> type, Predicate<String> name) {
+		return type != null && (name.test(type.getName()) || isOf(type.getSuperclass(), name));
 	}
 
 }

@@ -45,7 +45,7 @@ final class ReactiveInvocation {
 
 	private final MethodInvocation invocation;
 
-	private final AnnotatedMethod<?> method;
+	private final AnnotatedMethod method;
 
 	private final List<LeasedMethod.Leases> sources;
 
@@ -80,7 +80,7 @@ final class ReactiveInvocation {
 	 * @param observer observes each subscription that needs a lease, given the
 	 * observation in the subscriber's context; or {@code null}
 	 */
-	ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method, List<LeasedMethod.Leases> sources,
+	ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod method, List<LeasedMethod.Leases> sources,
 			@Nullable Function<@Nullable Observation, MethodCallObservation> observer) {
 		this.invocation = invocation;
 		this.method = method;
@@ -98,7 +98,7 @@ final class ReactiveInvocation {
 	 * its leases.
 	 * @return whether it is; once for each call
 	 */
-	static boolean takeReached(MethodInvocation invocation, AnnotatedMethod<?> method) {
+	static boolean takeReached(MethodInvocation invocation, AnnotatedMethod method) {
 		return method.isSuspending() && CoroutineBody.takeReached(invocation);
 	}
 
@@ -109,7 +109,7 @@ final class ReactiveInvocation {
 	 * @throws Throwable the exception of a method that needs no lease
 	 */
 	@Nullable Object start() throws Throwable {
-		List<MethodLease<?, ?>> methodLeases;
+		List<MethodLease> methodLeases;
 		try {
 			methodLeases = evaluate();
 		}
@@ -139,10 +139,10 @@ final class ReactiveInvocation {
 		return this.flow ? CoroutineBody.anew(this::next) : published(Flux.defer(() -> (Publisher<?>) next()));
 	}
 
-	private List<MethodLease<?, ?>> evaluate() throws Throwable {
-		List<MethodLease<?, ?>> methodLeases = new ArrayList<>(this.sources.size());
+	private List<MethodLease> evaluate() throws Throwable {
+		List<MethodLease> methodLeases = new ArrayList<>(this.sources.size());
 		for (LeasedMethod.Leases source : this.sources) {
-			MethodLease<?, ?> methodLease = source.next();
+			MethodLease methodLease = source.next();
 			if (methodLease != null) {
 				methodLeases.add(methodLease);
 			}
@@ -157,7 +157,7 @@ final class ReactiveInvocation {
 			return ofCall;
 		}
 		try {
-			List<MethodLease<?, ?>> methodLeases = evaluate();
+			List<MethodLease> methodLeases = evaluate();
 			if (!methodLeases.isEmpty()) {
 				return under(methodLeases);
 			}
@@ -181,7 +181,7 @@ final class ReactiveInvocation {
 		return this.flow ? published(Flux.error(failure)) : Flux.error(failure);
 	}
 
-	private Object under(List<MethodLease<?, ?>> methodLeases) {
+	private Object under(List<MethodLease> methodLeases) {
 		Flux<Object> chain = (this.observer != null) ? observed(methodLeases, this.observer)
 				: chain(methodLeases, MethodCallObservation.NONE);
 		return this.flow ? CoroutineBody.inStep((collector) -> published(within(collector, chain)))
@@ -193,7 +193,7 @@ final class ReactiveInvocation {
 	 * context, and in the context of the chain. The observer knows of the end before the
 	 * subscriber.
 	 */
-	private Flux<Object> observed(List<MethodLease<?, ?>> methodLeases,
+	private Flux<Object> observed(List<MethodLease> methodLeases,
 			Function<@Nullable Observation, MethodCallObservation> observer) {
 		String key = ObservationThreadLocalAccessor.KEY;
 		return Flux.deferContextual((view) -> {
@@ -217,7 +217,7 @@ final class ReactiveInvocation {
 			.contextWrite((outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, caller));
 	}
 
-	private Flux<Object> chain(List<MethodLease<?, ?>> methodLeases, MethodCallObservation observation) {
+	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation) {
 		return methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
 				? Transaction.join()
 					.map(Optional::of)
@@ -230,7 +230,7 @@ final class ReactiveInvocation {
 				: chain(methodLeases, observation, null);
 	}
 
-	private Flux<Object> chain(List<MethodLease<?, ?>> methodLeases, MethodCallObservation observation,
+	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation,
 			@Nullable TransactionShare transaction) {
 		Flux<Object> chain = Flux
 			.deferContextual((view) -> call(view.get(LeaseContext.class), methodLeases.size(), observation));
@@ -255,7 +255,7 @@ final class ReactiveInvocation {
 			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
 			MethodInvocation call = (body != null && this.suspending)
 					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
-			Object returned = observation.run(() -> MethodBody.proceed(call));
+			Object returned = observation.run(() -> LeaseInterceptor.proceed(call));
 			if (this.deferred && returned != null) {
 				leases.forEach((lease) -> this.used.put(lease, (lost) -> CoroutineBody.ended(returned, lost)));
 			}
@@ -284,15 +284,15 @@ final class ReactiveInvocation {
 	/**
 	 * Holds the lease of one annotation.
 	 */
-	private final class StepHolding extends Holding<MethodLease<?, ?>> {
+	private final class StepHolding extends Holding<MethodLease> {
 
-		private final MethodLease<?, ?> methodLease;
+		private final MethodLease methodLease;
 
 		private final MethodCallObservation observation;
 
 		private final @Nullable TransactionShare transaction;
 
-		StepHolding(MethodLease<?, ?> methodLease, MethodCallObservation observation,
+		StepHolding(MethodLease methodLease, MethodCallObservation observation,
 				@Nullable TransactionShare transaction) {
 			this.methodLease = methodLease;
 			this.observation = observation;
@@ -300,7 +300,7 @@ final class ReactiveInvocation {
 		}
 
 		@Override
-		protected CompletableFuture<MethodLease<?, ?>> acquire(LeaseContext context) {
+		protected CompletableFuture<MethodLease> acquire(LeaseContext context) {
 			return this.observation.ask(() -> this.methodLease.acquireAsync(context, this.transaction));
 		}
 
@@ -318,17 +318,17 @@ final class ReactiveInvocation {
 		}
 
 		@Override
-		protected Lease lease(MethodLease<?, ?> held) {
+		protected Lease lease(MethodLease held) {
 			return held.lease();
 		}
 
 		@Override
-		protected boolean endsOnLoss(MethodLease<?, ?> held) {
+		protected boolean endsOnLoss(MethodLease held) {
 			return held.onLoss() == OnLoss.INTERRUPT;
 		}
 
 		@Override
-		protected CompletableFuture<@Nullable Throwable> end(MethodLease<?, ?> held, @Nullable Throwable failure) {
+		protected CompletableFuture<@Nullable Throwable> end(MethodLease held, @Nullable Throwable failure) {
 			if (held.isUnguarded()) {
 				this.observation.unguarded();
 			}

@@ -72,7 +72,7 @@ enum ReturnKind {
 	 * @param annotatedMethod an annotation of the method
 	 * @return the kind
 	 */
-	static ReturnKind of(AnnotatedMethod<?> annotatedMethod) {
+	static ReturnKind of(AnnotatedMethod annotatedMethod) {
 		if (missingLibrary(annotatedMethod) != null) {
 			return UNSUPPORTED;
 		}
@@ -84,14 +84,14 @@ enum ReturnKind {
 	}
 
 	/** Return whether a method is Kotlin: one in Java may have a continuation, too. */
-	private static boolean isKotlin(AnnotatedMethod<?> annotatedMethod) {
+	private static boolean isKotlin(AnnotatedMethod annotatedMethod) {
 		return KotlinDetector.isKotlinType(annotatedMethod.method().getDeclaringClass());
 	}
 
 	/**
 	 * Return the library without which coroutines cannot be followed, or {@code null}.
 	 */
-	private static @Nullable String missingLibrary(AnnotatedMethod<?> annotatedMethod) {
+	private static @Nullable String missingLibrary(AnnotatedMethod annotatedMethod) {
 		boolean flow = FLOW.equals(annotatedMethod.returned().toClass().getName());
 		if ((flow || annotatedMethod.isSuspending()) && !COROUTINES_REACTOR) {
 			return "kotlinx-coroutines-reactor";
@@ -131,7 +131,7 @@ enum ReturnKind {
 	 * @param annotatedMethod an annotation of the method
 	 * @return the exception to throw
 	 */
-	static InvalidDeclarationException unsupported(AnnotatedMethod<?> annotatedMethod) {
+	static InvalidDeclarationException unsupported(AnnotatedMethod annotatedMethod) {
 		boolean suspends = annotatedMethod.isSuspending();
 		String missing = missingLibrary(annotatedMethod);
 		String does = suspends && of(annotatedMethod.returned()) == PLAIN ? "suspends"
@@ -149,7 +149,7 @@ enum ReturnKind {
 	 * @param annotatedMethod an annotation of the method
 	 * @return the words
 	 */
-	static String instead(AnnotatedMethod<?> annotatedMethod) {
+	static String instead(AnnotatedMethod annotatedMethod) {
 		String name = openEnded(annotatedMethod.returned().toClass());
 		String instead = (name != null) ? OPEN_ENDED.get(name) : null;
 		if (annotatedMethod.isSuspending()) {

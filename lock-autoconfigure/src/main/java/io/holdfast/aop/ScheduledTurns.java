@@ -24,10 +24,10 @@ final class ScheduledTurns {
 
 	private static final Log logger = LogFactory.getLog(ScheduledTurns.class);
 
-	private final AnnotatedMethods<DistributedLock> locked;
+	private final AnnotatedMethods locked;
 
 	/** Tells whether calls of several instances have their turn one after the other. */
-	private final Predicate<AnnotatedMethod<DistributedLock>> turns;
+	private final Predicate<AnnotatedMethod> turns;
 
 	private final Set<Class<?>> types = new HashSet<>();
 
@@ -36,7 +36,7 @@ final class ScheduledTurns {
 
 	private boolean started;
 
-	ScheduledTurns(AnnotatedMethods<DistributedLock> locked, Predicate<AnnotatedMethod<DistributedLock>> turns) {
+	ScheduledTurns(AnnotatedMethods locked, Predicate<AnnotatedMethod> turns) {
 		this.locked = locked;
 		this.turns = turns;
 	}
@@ -47,7 +47,7 @@ final class ScheduledTurns {
 				|| !beans.containsBean(TaskManagementConfigUtils.SCHEDULED_ANNOTATION_PROCESSOR_BEAN_NAME)) {
 			return;
 		}
-		for (AnnotatedMethod<DistributedLock> method : this.locked.of(type)) {
+		for (AnnotatedMethod method : this.locked.of(type)) {
 			if (isScheduled(method) && this.turns.test(method)) {
 				this.found.add(method.qualifiedMethodName());
 			}
@@ -64,7 +64,7 @@ final class ScheduledTurns {
 	}
 
 	/** As Spring looks for it. */
-	private static boolean isScheduled(AnnotatedMethod<?> method) {
+	private static boolean isScheduled(AnnotatedMethod method) {
 		return !AnnotatedElementUtils.getMergedRepeatableAnnotations(method.method(), Scheduled.class, Schedules.class)
 			.isEmpty();
 	}

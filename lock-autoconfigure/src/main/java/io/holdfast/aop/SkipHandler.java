@@ -65,7 +65,7 @@ record SkipHandler(Supplier<@Nullable Object> results) implements NotAcquiredHan
 
 	private static Supplier<@Nullable Object> reactive(AnnotationValues attributes, Class<?> type,
 			@Nullable Object value) {
-		AnnotatedMethod<?> method = attributes.annotatedMethod();
+		AnnotatedMethod method = attributes.annotatedMethod();
 		if (method.isSuspending()) {
 			checkNull(attributes, type, value);
 		}
@@ -90,7 +90,7 @@ record SkipHandler(Supplier<@Nullable Object> results) implements NotAcquiredHan
 	/** Apart, as Reactor need not be there. */
 	private static final class Publishers {
 
-		static @Nullable Supplier<@Nullable Object> empty(AnnotatedMethod<?> method, @Nullable Object value) {
+		static @Nullable Supplier<@Nullable Object> empty(AnnotatedMethod method, @Nullable Object value) {
 			ReactiveAdapter adapter = method.reactiveAdapter();
 			if (value != null && !adapter.isMultiValue()) {
 				return () -> adapter.fromPublisher(Mono.just(value));

@@ -26,10 +26,8 @@ import org.springframework.util.ReflectionUtils;
  * cannot be applied, or would have no effect, is refused with an
  * {@link InvalidDeclarationException}; a doubtful one is warned of. {@link #run()} has
  * the checks in their order.
- *
- * @param <A> the annotation's type
  */
-final class StartChecks<A extends Annotation> {
+final class StartChecks {
 
 	private static final Log logger = LogFactory.getLog(StartChecks.class);
 
@@ -43,20 +41,20 @@ final class StartChecks<A extends Annotation> {
 			"org.springframework.integration.annotation.ServiceActivator",
 			"org.springframework.web.bind.annotation.RequestMapping", "io.awspring.cloud.sqs.annotation.SqsListener");
 
-	private final LeaseAnnotationHandler<A, ?, ?> handler;
+	private final LeaseAnnotationHandler handler;
 
-	private final Class<A> annotationType;
+	private final Class<? extends Annotation> annotationType;
 
 	private final Class<?> type;
 
 	/** The annotation of the type itself, perhaps missing. */
-	private final MergedAnnotation<A> ofType;
+	private final MergedAnnotation<?> ofType;
 
-	private final Collection<AnnotatedMethod<A>> methods;
+	private final Collection<AnnotatedMethod> methods;
 
 	private final AnnotatedBean bean;
 
-	StartChecks(LeaseAnnotationHandler<A, ?, ?> handler, Class<?> type, AnnotatedBean bean) {
+	StartChecks(LeaseAnnotationHandler handler, Class<?> type, AnnotatedBean bean) {
 		this.handler = handler;
 		this.annotationType = handler.methods().annotationType();
 		this.type = ClassUtils.getUserClass(type);
@@ -70,7 +68,7 @@ final class StartChecks<A extends Annotation> {
 	 * @throws InvalidDeclarationException if the annotation cannot be applied
 	 */
 	void run() {
-		for (AnnotatedMethod<A> method : this.methods) {
+		for (AnnotatedMethod method : this.methods) {
 			if (!this.handler.methods().isKotlinOverload(method.method())) {
 				refuseFactory(method);
 				refusePastProxy(method);
@@ -86,14 +84,14 @@ final class StartChecks<A extends Annotation> {
 			refuseRivalOfType(annotated);
 			checkMethodsOfType(annotated);
 		}
-		for (AnnotatedMethod<A> method : this.methods) {
+		for (AnnotatedMethod method : this.methods) {
 			refuseCallback(method);
 			warnOfDestroyMethod(method);
 			refuseHandedOver(method);
 		}
 	}
 
-	private static void refuseFactory(AnnotatedMethod<?> annotated) {
+	private static void refuseFactory(AnnotatedMethod annotated) {
 		if (AnnotatedMethods.makesBean(annotated.method())) {
 			throw annotated.invalid("is held while the bean is created, and not while its methods run", "Move it to "
 					+ work(annotated.returned().toClass())
@@ -116,7 +114,7 @@ final class StartChecks<A extends Annotation> {
 		return (annotationType == DistributedLock.class) ? "LockService" : "SemaphoreService";
 	}
 
-	private static void refusePastProxy(AnnotatedMethod<?> annotated) {
+	private static void refusePastProxy(AnnotatedMethod annotated) {
 		int modifiers = annotated.method().getModifiers();
 		if (Modifier.isStatic(modifiers) || Modifier.isPrivate(modifiers)) {
 			throw annotated.invalid(
@@ -126,7 +124,7 @@ final class StartChecks<A extends Annotation> {
 		}
 	}
 
-	private void refuseSeveral(AnnotatedMethod<A> annotated) {
+	private void refuseSeveral(AnnotatedMethod annotated) {
 		List<String> competing = MergedAnnotations.from(annotated.source(), SearchStrategy.DIRECT)
 			.stream(this.annotationType)
 			.map((found) -> "@" + found.getRoot().getType().getSimpleName())
@@ -139,7 +137,7 @@ final class StartChecks<A extends Annotation> {
 		}
 	}
 
-	private void refuseRival(AnnotatedMethod<A> annotated) {
+	private void refuseRival(AnnotatedMethod annotated) {
 		Class<?> rival = rival(annotated.annotation(), onMethods(annotated.method()));
 		if (rival != null) {
 			throw annotated.invalid("differs from that of " + rival.getName() + ", and only one of them would apply",
@@ -148,7 +146,7 @@ final class StartChecks<A extends Annotation> {
 	}
 
 	/** Return the annotations of a method, and of the interfaces that have it. */
-	private Stream<MergedAnnotation<A>> onMethods(Method method) {
+	private Stream<? extends MergedAnnotation<?>> onMethods(Method method) {
 		Stream<Method> implemented = ClassUtils.getAllInterfacesForClassAsSet(this.type)
 			.stream()
 			.map((each) -> ReflectionUtils.findMethod(each, method.getName(), method.getParameterTypes()))
@@ -162,8 +160,7 @@ final class StartChecks<A extends Annotation> {
 	 * applies: another interface, or the base class, which Spring searches later. An
 	 * interface comes before its super-interfaces, and an annotated class before all.
 	 */
-	private static <A extends Annotation> @Nullable Class<?> rival(MergedAnnotation<A> applied,
-			Stream<MergedAnnotation<A>> all) {
+	private static @Nullable Class<?> rival(MergedAnnotation<?> applied, Stream<? extends MergedAnnotation<?>> all) {
 		Class<?> place = place(applied);
 		return all
 			.filter((other) -> place.isInterface() && !place(other).isAssignableFrom(place)
@@ -180,7 +177,7 @@ final class StartChecks<A extends Annotation> {
 		return (annotation.getSource() instanceof Member member) ? member.getDeclaringClass() : Object.class;
 	}
 
-	private static void refuseEndless(AnnotatedMethod<?> annotated) {
+	private static void refuseEndless(AnnotatedMethod annotated) {
 		if (annotated.neverReturns()) {
 			throw annotated.invalid(
 					"cannot be applied, because no proxy can call a suspending function that returns Nothing",
@@ -188,13 +185,13 @@ final class StartChecks<A extends Annotation> {
 		}
 	}
 
-	private static void refuseUnfollowed(AnnotatedMethod<?> annotated) {
+	private static void refuseUnfollowed(AnnotatedMethod annotated) {
 		if (ReturnKind.of(annotated) == ReturnKind.UNSUPPORTED) {
 			throw ReturnKind.unsupported(annotated);
 		}
 	}
 
-	private void refuseNotOverridable(AnnotatedMethod<A> annotated) {
+	private void refuseNotOverridable(AnnotatedMethod annotated) {
 		Method method = annotated.method();
 		if (!this.bean.classProxy() || !isMeant(annotated)) {
 			return;
@@ -220,7 +217,7 @@ final class StartChecks<A extends Annotation> {
 	 * Return whether a method was meant to be annotated: not if a type's annotation only
 	 * reaches it because the type inherits it, as from a base class of some framework.
 	 */
-	private boolean isMeant(AnnotatedMethod<A> annotatedMethod) {
+	private boolean isMeant(AnnotatedMethod annotatedMethod) {
 		return !(annotatedMethod.source() instanceof Class<?> annotated)
 				|| annotated.isAssignableFrom(annotatedMethod.method().getDeclaringClass());
 	}
@@ -279,7 +276,7 @@ final class StartChecks<A extends Annotation> {
 	 * Return whether a proxy for an interface, whose target does not implement that, has
 	 * a method of another one, as a repository has: its calls know the other one only.
 	 */
-	private boolean isOfOther(AnnotatedMethod<A> annotatedMethod) {
+	private boolean isOfOther(AnnotatedMethod annotatedMethod) {
 		return this.type.isInterface() && !isMeant(annotatedMethod);
 	}
 
@@ -301,8 +298,7 @@ final class StartChecks<A extends Annotation> {
 	 * @param own the methods that are not public
 	 * @param guarded the methods that are guarded
 	 */
-	private void checkTemplate(Class<?> annotated, AnnotatedMethod<A> template, List<Method> own,
-			List<Method> guarded) {
+	private void checkTemplate(Class<?> annotated, AnnotatedMethod template, List<Method> own, List<Method> guarded) {
 		Method caller = template.method();
 		Class<?> base = caller.getDeclaringClass();
 		// The container and accessors call no work: DaoSupport.initDao is none.
@@ -337,7 +333,7 @@ final class StartChecks<A extends Annotation> {
 	 * Refuse a method that the container calls past the proxy. A type's annotation is not
 	 * meant for it.
 	 */
-	private void refuseCallback(AnnotatedMethod<A> annotated) {
+	private void refuseCallback(AnnotatedMethod annotated) {
 		if (annotated.source() instanceof Method && this.bean.isCallback(annotated.method(), this.type)) {
 			boolean init = this.bean.isInit(annotated.method(), this.type);
 			throw annotated.invalid(
@@ -349,7 +345,7 @@ final class StartChecks<A extends Annotation> {
 		}
 	}
 
-	private void warnOfDestroyMethod(AnnotatedMethod<A> annotated) {
+	private void warnOfDestroyMethod(AnnotatedMethod annotated) {
 		if (annotated.source() instanceof Method && this.bean.isDestroyByName(annotated.method(), this.type)) {
 			logger.warn(annotated + " does not apply when the container destroys the bean '" + this.bean.name()
 					+ "', as it then calls the method, by its name, past the bean's proxy. If the method is not meant to end "
@@ -358,7 +354,7 @@ final class StartChecks<A extends Annotation> {
 	}
 
 	/** Refuse a lease that ends when the method is only handed to another thread. */
-	private void refuseHandedOver(AnnotatedMethod<A> annotated) {
+	private void refuseHandedOver(AnnotatedMethod annotated) {
 		BeanFactory beans = this.bean.factory();
 		boolean handedOver = beans != null && OtherAdvice.isAsyncWovenIn(beans, annotated) || this.bean.inside()
 			.stream()

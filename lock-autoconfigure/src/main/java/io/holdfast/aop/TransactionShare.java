@@ -35,7 +35,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 	private static final Log logger = LogFactory.getLog(TransactionShare.class);
 
 	/** The leases of annotated calls, the innermost last. Guarded by this. */
-	private final List<MethodLease<?, ?>> held = new ArrayList<>(1);
+	private final List<MethodLease> held = new ArrayList<>(1);
 
 	/** The leases of calls that have ended, also of services. Guarded by this. */
 	private final Set<Lease> left = new LinkedHashSet<>();
@@ -71,7 +71,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 	}
 
 	/** Add the lease of an annotated call. */
-	synchronized void add(MethodLease<?, ?> acquired) {
+	synchronized void add(MethodLease acquired) {
 		this.held.add(acquired);
 	}
 
@@ -115,13 +115,13 @@ final class TransactionShare implements TransactionBinding.Participation {
 	 */
 	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
 		CompletableFuture<@Nullable Throwable> result = CompletableFuture.completedFuture(null);
-		for (MethodLease<?, ?> lost : lost()) {
+		for (MethodLease lost : lost()) {
 			result = result.thenCombine(lost.endAsync(null), (first, next) -> (first != null) ? first : next);
 		}
 		return result;
 	}
 
-	private synchronized List<MethodLease<?, ?>> lost() {
+	private synchronized List<MethodLease> lost() {
 		return innermostFirst(
 				this.held.stream().filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld()).toList());
 	}
@@ -160,13 +160,13 @@ final class TransactionShare implements TransactionBinding.Participation {
 	/**
 	 * Note that the transaction has ended: calls that still run release by themselves.
 	 */
-	private synchronized List<MethodLease<?, ?>> complete(boolean rolledBack) {
+	private synchronized List<MethodLease> complete(boolean rolledBack) {
 		this.completed = true;
 		if (rolledBack) {
 			// As for a run that fails: its retry is not to find itself kept out.
 			this.left.forEach(TransactionShare::waiveMinHold);
 		}
-		List<MethodLease<?, ?>> ended = innermostFirst(
+		List<MethodLease> ended = innermostFirst(
 				this.held.stream().filter((each) -> this.left.contains(each.lease())).toList());
 		ended.forEach((each) -> this.left.remove(each.lease()));
 		return ended;

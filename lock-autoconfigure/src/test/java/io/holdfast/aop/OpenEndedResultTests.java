@@ -58,8 +58,8 @@ class OpenEndedResultTests {
 		return Stream.of(Accepted.class.getDeclaredMethods()).filter((method) -> !method.isSynthetic());
 	}
 
-	private static AnnotatedMethod<DistributedLock> declaration(Method method) {
-		return new AnnotatedMethod<>(MergedAnnotations.from(Locked.class).get(DistributedLock.class), method,
+	private static AnnotatedMethod declaration(Method method) {
+		return new AnnotatedMethod(MergedAnnotations.from(Locked.class).get(DistributedLock.class), method,
 				method.getDeclaringClass(), method);
 	}
 
@@ -128,7 +128,7 @@ class OpenEndedResultTests {
 			.include(streaming, derived)
 			.load(getClass().getClassLoader(), ClassLoadingStrategy.Default.WRAPPER)
 			.getLoaded();
-		AnnotatedMethod<?> declaration = declaration(bean.getMethod("stream"));
+		AnnotatedMethod declaration = declaration(bean.getMethod("stream"));
 		assertThat(ReturnKind.of(declaration)).isEqualTo(ReturnKind.UNSUPPORTED);
 		assertThat(ReturnKind.instead(declaration)).isEqualTo("the whole body or a Flux");
 	}
