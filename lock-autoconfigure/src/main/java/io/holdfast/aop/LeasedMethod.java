@@ -75,7 +75,7 @@ final class LeasedMethod {
 		Supplier<KeyNamespace> namespace = this.annotation.namespace();
 		return lease(invocation, request, (namespace != null) ? namespace.get() : null,
 				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
-				!this.operation.isLock() ? MethodLease.Attempts.of(invocation) : null);
+				(request instanceof SemaphoreRequest) ? MethodLease.Attempts.of(invocation) : null);
 	}
 
 	/**
