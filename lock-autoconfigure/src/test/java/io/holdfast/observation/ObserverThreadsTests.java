@@ -12,6 +12,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import io.holdfast.HoldfastException;
@@ -38,11 +39,15 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.observation.LettuceObservationAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -197,17 +202,7 @@ class ObserverThreadsTests {
 		await("all but those whose observers run are told").atMost(SOON)
 			.until(() -> refused.stream().filter(CompletableFuture::isDone).count() >= 200 - 64);
 		assertThat(this.told.standing.get()).as("threads that are kept").isBetween(1, 64);
-		Duration first = unrelated.remaining();
-		AtomicInteger renewals = new AtomicInteger();
-		Duration[] last = { first };
-		await("renewed again and again").atMost(SOON).until(() -> {
-			Duration remaining = unrelated.remaining();
-			if (remaining.compareTo(last[0]) > 0) {
-				renewals.incrementAndGet();
-			}
-			last[0] = remaining;
-			return renewals.get() >= 4;
-		});
+		awaitRenewals(unrelated);
 		unrelated.ensureHeld();
 		// A loss is found and told, and others are granted what is free.
 		LockLease ending = this.locks.acquireAsync(LockRequest.of("ending"))
@@ -219,6 +214,37 @@ class ObserverThreadsTests {
 		this.told.goOn.countDown();
 		assertThat(refused).allSatisfy((request) -> assertThat(request).failsWithin(SOON));
 		await("all are observed").atMost(SOON).until(() -> this.told.count("failed") >= 200);
+		held.release();
+	}
+
+	private static void awaitRenewals(LockLease lease) {
+		AtomicInteger renewals = new AtomicInteger();
+		AtomicReference<Duration> last = new AtomicReference<>(lease.remaining());
+		await("renewed again and again").atMost(SOON).until(() -> {
+			Duration remaining = lease.remaining();
+			if (remaining.compareTo(last.getAndSet(remaining)) > 0) {
+				renewals.incrementAndGet();
+			}
+			return renewals.get() >= 4;
+		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "start of lettuce", "stop of lettuce" })
+	@DisplayName("A handler that stands still at a command of Redis holds up neither renewals nor grants, and sees all commands")
+	void commands(String event) {
+		LockLease held = this.locks.acquire(LockRequest.of("held").leaseTime(Duration.ofSeconds(2)));
+		this.told.standStillAt(event);
+		this.locks.acquire("free").release();
+		await("stands still").atMost(SOON).until(() -> this.told.standing.get() > 0);
+		int before = this.told.count(event);
+		awaitRenewals(held);
+		this.locks.acquireAsync(LockRequest.of("free")).orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join().release();
+		held.ensureHeld();
+		assertThat(this.told.standing).hasValue(1);
+		this.told.goOn.countDown();
+		await("the others are told").atMost(SOON).until(() -> this.told.count(event) >= before + 6);
+		assertThat(this.told.threads).contains(event + " on holdfast-traces");
 		held.release();
 	}
 
@@ -276,6 +302,7 @@ class ObserverThreadsTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@Import({ TestApplication.class, Shop.class })
+	@ImportAutoConfiguration(LettuceObservationAutoConfiguration.class)
 	static class Application {
 
 		@Bean

@@ -20,6 +20,7 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
+import io.lettuce.core.tracing.Tracing;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
@@ -138,7 +139,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence,
 			DaemonThreads threads) {
 		ClientResources.Builder builder = client.getClientResources()
-			.map(HoldfastConnectionFactory::sharing)
+			.map((application) -> sharing(application, threads))
 			.orElseGet(() -> own(threads));
 		NettyCustomizer application = client.getClientResources()
 			.map(ClientResources::nettyCustomizer)
@@ -173,8 +174,10 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	/**
 	 * Return a builder that shares resources, which are not shut down with its clients.
 	 */
-	private static ClientResources.Builder sharing(ClientResources application) {
+	private static ClientResources.Builder sharing(ClientResources application, DaemonThreads threads) {
+		Tracing tracing = application.tracing();
 		return application.mutate()
+			.tracing(tracing.isEnabled() ? new DeferredTracing(tracing, threads) : tracing)
 			.eventLoopGroupProvider(application.eventLoopGroupProvider())
 			.eventExecutorGroup(application.eventExecutorGroup())
 			.timer(application.timer())
@@ -285,6 +288,9 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		super.destroy();
 		this.resources.shutdown(getClientConfiguration().getShutdownQuietPeriod().toMillis(),
 				getClientConfiguration().getShutdownTimeout().toMillis(), TimeUnit.MILLISECONDS);
+		if (this.resources.tracing() instanceof DeferredTracing tracing) {
+			tracing.shutdown();
+		}
 	}
 
 	/**
