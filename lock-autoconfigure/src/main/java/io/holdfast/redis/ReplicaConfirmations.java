@@ -194,12 +194,15 @@ final class ReplicaConfirmations implements AutoCloseable {
 		open.confirm(keys, args, this.replicas.min(), millis)
 			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
 			.whenComplete((answer, error) -> attempt(batch, () -> {
+				if (error != null || answer.stands().contains(false)) {
+					// Late answers on it are not for the next batch; or it leads to a
+					// former master.
+					open.close();
+				}
 				if (error == null) {
 					settle(batch, answer);
 				}
 				else {
-					// Late answers on that connection are not for the next batch.
-					open.close();
 					fail(batch, error);
 				}
 				proceed();

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -20,6 +21,8 @@ import io.lettuce.core.api.sync.RedisCommands;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -36,31 +39,80 @@ import static org.awaitility.Awaitility.await;
 @ExtendWith(OutputCaptureExtension.class)
 class DemotedMasterTests {
 
-	@Test
+	@ParameterizedTest
+	@EnumSource
 	@DisplayName("Leases are held and granted by the new master after some seconds, although the old one stays connected")
-	void replaced(TestRedis redis, CapturedOutput output) {
-		RedisServer old = RedisServer.start();
-		redis.closeAtEnd(old::close);
-		RedisServer next = RedisServer.start();
-		redis.closeAtEnd(next::close);
+	void replaced(Former former, TestRedis redis, CapturedOutput output) {
+		RedisServer old = start(redis, former.settings);
+		RedisServer next = start(redis, List.of());
 		FaultProxy address = FaultProxy.to(old.host(), old.port());
 		redis.closeAtEnd(address::close);
-		on(next, (commands) -> commands.replicaof(old.host(), old.port()));
-		await().atMost(Duration.ofSeconds(20)).until(() -> isReplicated(next));
-		ConfigurableApplicationContext application = TestApplication.start(TestApplication.class, address.host(),
-				address.port(), redis.keyPrefix(), List.of("holdfast.lock.lease-time=10s"));
-		redis.closeAtEnd(application::close);
-		LockService locks = application.getBean(LockService.class);
+		replicate(next, old);
+		LockService locks = locks(redis, "spring.data.redis.port=" + address.port());
 		LockLease held = locks.acquire(LockRequest.of("held"));
 		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
 		on(next, RedisCommands::replicaofNoOne);
 		address.redirect(next.host(), next.port());
+		former.demote(old, next);
+		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
+		assertThat(held.isHeld()).isTrue();
+		held.extend(Duration.ofSeconds(10));
+		held.release();
+		assertThat(output).containsPattern("\\(.*" + former.word + ".*\\): its connection is opened again");
+	}
+
+	@Test
+	@DisplayName("With static replicas, the new master is found when the old one answers that it is a replica")
+	void staticReplicas(TestRedis redis) {
+		RedisServer old = start(redis, List.of());
+		RedisServer next = start(redis, List.of());
+		replicate(next, old);
+		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":"
+				+ old.port() + "," + next.host() + ":" + next.port());
+		LockLease held = locks.acquire(LockRequest.of("held"));
+		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
+		on(next, RedisCommands::replicaofNoOne);
 		on(old, (commands) -> commands.replicaof(next.host(), next.port()));
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
 		assertThat(held.isHeld()).isTrue();
 		held.extend(Duration.ofSeconds(10));
 		held.release();
-		assertThat(output).contains("as it is a replica (READONLY): its connection is opened again");
+	}
+
+	@Test
+	@DisplayName("Grants are confirmed by the replicas of the new master, although the old one stays connected")
+	void confirmations(TestRedis redis) {
+		RedisServer old = start(redis, List.of());
+		RedisServer next = start(redis, List.of());
+		RedisServer third = start(redis, List.of());
+		FaultProxy address = FaultProxy.to(old.host(), old.port());
+		redis.closeAtEnd(address::close);
+		replicate(next, old);
+		replicate(third, next);
+		LockService locks = locks(redis, "spring.data.redis.port=" + address.port(), "holdfast.redis.min-replicas=1");
+		locks.acquire(LockRequest.of("held"));
+		on(next, RedisCommands::replicaofNoOne);
+		address.redirect(next.host(), next.port());
+		// It does not find its master, and so knows nothing new.
+		on(old, (commands) -> commands.replicaof(next.host(), 1));
+		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
+	}
+
+	private static RedisServer start(TestRedis redis, List<String> settings) {
+		RedisServer server = RedisServer.start(settings.toArray(String[]::new));
+		redis.closeAtEnd(server::close);
+		return server;
+	}
+
+	private static LockService locks(TestRedis redis, String... properties) {
+		ConfigurableApplicationContext application = TestApplication.start(redis, TestApplication.class,
+				Stream.concat(Stream.of(properties), Stream.of("holdfast.lock.lease-time=10s")).toArray(String[]::new));
+		return application.getBean(LockService.class);
+	}
+
+	private static void replicate(RedisServer replica, RedisServer master) {
+		on(replica, (commands) -> commands.replicaof(master.host(), master.port()));
+		await().atMost(Duration.ofSeconds(20)).until(() -> isReplicated(replica));
 	}
 
 	private static boolean isReplicated(RedisServer replica) {
@@ -86,6 +138,51 @@ class DemotedMasterTests {
 		finally {
 			client.shutdown(Duration.ZERO, Duration.ofSeconds(1));
 		}
+	}
+
+	/** The state of the former master. */
+	enum Former {
+
+		REPLICA("READONLY", List.of()) {
+
+			@Override
+			void demote(RedisServer old, RedisServer next) {
+				on(old, (commands) -> commands.replicaof(next.host(), next.port()));
+			}
+
+		},
+
+		/** It does not find its master. */
+		STALE_REPLICA("stale replica|MASTERDOWN", List.of("--replica-serve-stale-data", "no")) {
+
+			@Override
+			void demote(RedisServer old, RedisServer next) {
+				on(old, (commands) -> commands.replicaof(next.host(), 1));
+			}
+
+		},
+
+		/** It was not told that it is replaced. */
+		MASTER_WITHOUT_REPLICAS("NOREPLICAS", List.of("--min-replicas-to-write", "1")) {
+
+			@Override
+			void demote(RedisServer old, RedisServer next) {
+				// Its replica has gone.
+			}
+
+		};
+
+		private final String word;
+
+		private final List<String> settings;
+
+		Former(String word, List<String> settings) {
+			this.word = word;
+			this.settings = settings;
+		}
+
+		abstract void demote(RedisServer old, RedisServer next);
+
 	}
 
 }

@@ -205,7 +205,8 @@ class RefusalHealthTests extends RedisTestCase {
 			"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
 			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
 			"TRYAGAIN Multiple keys request during rehashing of slot", "NOAUTH Authentication required.",
-			"ERR no such service today" })
+			"WRONGPASS invalid username-password pair or user is disabled.",
+			"ERR max number of clients reached", "ERR no such service today", "no upstream host" })
 	@DisplayName("whatever else a server or a proxy answers is told in its words, until each kind of request is granted again")
 	void words(String words) throws IOException {
 		RedisServer server = this.redis.startServer();
@@ -260,6 +261,19 @@ class RefusalHealthTests extends RedisTestCase {
 		Instance instance = fleet.start();
 		await("its words").atMost(SOON).untilAsserted(() -> assertDegraded(instance, trouble.word));
 		fleet.onServer(trouble::end);
+		await("a grant").atMost(SOON.multipliedBy(2))
+			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
+			.untilAsserted(() -> assertRefusedNoMore(instance));
+	}
+
+	@Test
+	@DisplayName("an application starts while Redis has too many clients, says so, and grants when that is over")
+	void maxClients() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		fleet.onServer((connection) -> connection.serverCommands().setConfig("maxclients", "1"));
+		Instance instance = fleet.start();
+		await("its words").atMost(SOON).untilAsserted(() -> assertDegraded(instance, "max number of clients"));
+		fleet.onServer((connection) -> connection.serverCommands().setConfig("maxclients", "100"));
 		await("a grant").atMost(SOON.multipliedBy(2))
 			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
 			.untilAsserted(() -> assertRefusedNoMore(instance));

@@ -144,6 +144,8 @@ class ReplicaConfirmationsTests {
 		sent().answer(2, false, true);
 		assertFails(gone, true, "gone");
 		assertThat(there).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
+		assertThat(this.connections).as("one each, as each may lead to a former master").hasSize(2);
+		assertThat(this.connections).allMatch((connection) -> connection.closed);
 	}
 
 	@Test

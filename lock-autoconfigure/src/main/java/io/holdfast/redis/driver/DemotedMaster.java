@@ -6,9 +6,9 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * The state of a connection to a server that is a replica by now, and refuses writes. The
- * server does not end the connection, and so the driver does not look for the master.
- * Thread-safe.
+ * The state of a connection to a server that may be the master no more, and refuses
+ * writes. The server does not end the connection, and so the driver does not look for the
+ * master. Thread-safe.
  */
 final class DemotedMaster {
 
@@ -34,10 +34,11 @@ final class DemotedMaster {
 
 	/**
 	 * Note that a write was refused.
+	 * @param reason the error of the server
 	 * @param now the time
 	 * @return whether the connection is to be opened again
 	 */
-	synchronized boolean onRefused(long now) {
+	synchronized boolean onRefused(String reason, long now) {
 		if (this.refused && now - this.lastAt > QUIET_NANOS) {
 			this.refused = false;
 			this.patience = SHORTEST_NANOS;
@@ -51,8 +52,14 @@ final class DemotedMaster {
 		if (now - this.firstAt < this.patience) {
 			return false;
 		}
-		logger.warn("Redis has refused writes for " + TimeUnit.NANOSECONDS.toMillis(now - this.firstAt)
-				+ " ms, as it is a replica (READONLY): its connection is opened again");
+		String message = "Redis has refused writes for " + TimeUnit.NANOSECONDS.toMillis(now - this.firstAt) + " ms ("
+				+ reason + "): its connection is opened again, as another server may be the master";
+		if (this.patience == SHORTEST_NANOS) {
+			logger.warn(message);
+		}
+		else {
+			logger.debug(message);
+		}
 		this.firstAt = now;
 		this.patience = Math.min(2 * this.patience, LONGEST_NANOS);
 		return true;

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
  * Runs scripts on one connection, in order, without blocking its callers. Thread-safe.
@@ -194,11 +195,19 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Open the connection again if its server has refused writes for a while. Redis ends
 	 * the connection for QUIT, and the driver then asks Sentinel or resolves the host
-	 * again. In a cluster, the driver learns of a fail-over by redirections.
+	 * again. Of several servers it finds the master only for a new connection. In a
+	 * cluster, the driver learns of a fail-over by redirections.
 	 */
 	private void reopenIfDemoted(Throwable error) {
 		BaseRedisAsyncCommands<?, ?> open = this.single;
-		if (open != null && RedisFailures.isReadOnly(error) && this.demoted.onRefused(System.nanoTime())) {
+		String reason = (open != null) ? RedisFailures.whyNoMaster(error) : null;
+		if (open == null || reason == null || !this.demoted.onRefused(reason, System.nanoTime())) {
+			return;
+		}
+		if (this.composed && this.factory instanceof LettuceConnectionFactory lettuce) {
+			this.threads.start(lettuce::resetConnection, "holdfast-redis-connect");
+		}
+		else {
 			open.quit();
 		}
 	}

@@ -5,6 +5,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import io.holdfast.engine.store.StoreCommandException;
+import io.lettuce.core.RedisCommandExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,9 +18,12 @@ public final class RedisFailures {
 
 	/** Errors that pass when a connection, a fail-over or a long script is over. */
 	private static final Pattern TEMPORARY = Pattern
-		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
+		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b"
+				+ "|\\bstale replica\\b|\\bwith replica instances\\b|\\bmax number of clients\\b");
 
-	private static final Pattern READ_ONLY = Pattern.compile("\\bREADONLY\\b");
+	/** Also said by a former master, for as long as it is connected. */
+	private static final Pattern NO_MASTER = Pattern
+		.compile("\\b(READONLY|MASTERDOWN|NOREPLICAS|LOADING)\\b|\\bstale replica\\b");
 
 	/** Until all keys of a script have moved with their slot, or the node knows that. */
 	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
@@ -69,9 +73,12 @@ public final class RedisFailures {
 	private RedisFailures() {
 	}
 
-	/** Return whether a server refused a write, as it is a replica. */
-	public static boolean isReadOnly(Throwable error) {
-		return find(error, READ_ONLY) != null;
+	/**
+	 * Return why a server may be the master no more.
+	 * @return its error, or {@code null} if it is another one
+	 */
+	public static @Nullable String whyNoMaster(Throwable error) {
+		return find(error, NO_MASTER);
 	}
 
 	/** Leave quoted arguments of a command out of a text. */
@@ -150,7 +157,7 @@ public final class RedisFailures {
 		}
 		// The value is no number that a script has written.
 		return (error instanceof NumberFormatException) ? wrongType(error, what)
-				: failure(withoutArguments(error), what);
+				: failure(withoutArguments(error), what, isAnswer(error));
 	}
 
 	private static StoreCommandException wrongType(Throwable error, String what) {
@@ -160,7 +167,15 @@ public final class RedisFailures {
 				false, error);
 	}
 
-	private static StoreCommandException failure(Throwable error, String what) {
+	private static boolean isAnswer(Throwable error) {
+		Throwable cause = error;
+		while (cause != null && !(cause instanceof RedisCommandExecutionException)) {
+			cause = cause.getCause();
+		}
+		return cause != null;
+	}
+
+	private static StoreCommandException failure(Throwable error, String what, boolean answer) {
 		if (isWrongType(error)) {
 			return wrongType(error, what);
 		}
@@ -194,6 +209,10 @@ public final class RedisFailures {
 		if (text != null) {
 			return StoreCommandException.refused("Redis refused the command for '" + what + "': " + text, false,
 					"Redis refused a command: " + text, error);
+		}
+		if (answer) {
+			// Of a proxy, say.
+			return refused("Redis cannot serve this now: " + deepest(error), true, error);
 		}
 		// No key has to do with that; it may be one that users do not know.
 		return new StoreCommandException("Redis cannot be reached: " + deepest(error), true, error);

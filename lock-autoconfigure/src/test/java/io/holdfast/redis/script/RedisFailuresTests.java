@@ -24,7 +24,9 @@ class RedisFailuresTests {
 			"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
 			"CLUSTERDOWN The cluster is down", "MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381",
 			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
-			"NOREPLICAS Not enough good replicas to write.", "Command timed out after 1 second(s)",
+			"NOREPLICAS Not enough good replicas to write.", "ERR max number of clients reached",
+			"ERR Can not execute the command on a stale replica script: f3, on @user_script:7.",
+			"ERR WAIT cannot be used with replica instances.", "Command timed out after 1 second(s)",
 			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
 	@DisplayName("trouble that passes is temporary, and has to do with no key")
 	void temporary(String text) {
