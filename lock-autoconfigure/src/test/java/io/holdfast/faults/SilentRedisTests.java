@@ -14,6 +14,8 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.autoconfigure.LeaseEngineFactory;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +29,10 @@ import reactor.core.publisher.Mono;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -191,6 +196,16 @@ class SilentRedisTests extends ProxiedTestCase {
 		assertThat(output).doesNotContain("Not everything could be released");
 	}
 
+	@Test
+	@DisplayName("F9 Several Redis are silent: the start waits for all of them once")
+	void severalSilent() {
+		time(() -> this.fleet.start(this.proxy, SeveralEngines.class).close());
+		long heard = time(() -> this.fleet.start(this.proxy, SeveralEngines.class).close());
+		this.proxy.blackHole();
+		long start = time(() -> this.fleet.start(this.proxy, SeveralEngines.class));
+		assertThat(start - heard).isLessThan(1000 + SLACK.toMillis());
+	}
+
 	private static long time(Runnable action) {
 		long start = System.nanoTime();
 		action.run();
@@ -307,6 +322,32 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	@Import({ TestApplication.class, EarlyAsker.class })
 	static class EarlyApplication {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import(TestApplication.class)
+	static class SeveralEngines {
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine first(LeaseEngineFactory engines, RedisConnectionFactory redis) {
+			return engines.create(redis);
+		}
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine second(LeaseEngineFactory engines, RedisConnectionFactory redis) {
+			return engines.create(redis);
+		}
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine third(LeaseEngineFactory engines, RedisConnectionFactory redis) {
+			return engines.create(redis);
+		}
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine fourth(LeaseEngineFactory engines, RedisConnectionFactory redis) {
+			return engines.create(redis);
+		}
 
 	}
 

@@ -24,7 +24,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	 */
 	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
-	/** For how long a start may be held up by a store that is silent. */
+	/** For how long a start may be held up by stores that are silent. */
 	private static final Duration FIRST_ANSWER = Duration.ofSeconds(1);
 
 	private final ConfigurableListableBeanFactory context;
@@ -45,7 +45,8 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	@Override
 	public void start() {
 		engines(this.context).forEach(LeaseEngine::resume);
-		engines(this.context).forEach(LeaseEngineLifecycle::refuseMisfit);
+		long until = System.nanoTime() + FIRST_ANSWER.toNanos();
+		engines(this.context).forEach((engine) -> refuseMisfit(engine, until));
 		engines(this.context).forEach(LeaseEngine::warmUp);
 		this.running = true;
 	}
@@ -53,8 +54,8 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	/**
 	 * Requests would be refused, too: but the application is to tell before any comes.
 	 */
-	private static void refuseMisfit(LeaseEngine engine) {
-		String misfit = Fleet.of(engine).awaitMisfit(FIRST_ANSWER);
+	private static void refuseMisfit(LeaseEngine engine, long until) {
+		String misfit = Fleet.of(engine).awaitMisfit(Duration.ofNanos(Math.max(0, until - System.nanoTime())));
 		if (misfit != null) {
 			throw new IllegalStateException(misfit);
 		}
