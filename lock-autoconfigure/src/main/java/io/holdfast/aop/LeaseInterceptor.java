@@ -138,7 +138,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		for (int i = 0; i < annotations.size(); i++) {
 			MethodLease lease = annotations.get(i).lease(invocation);
 			if (lease != null) {
-				leases = leases.isEmpty() ? List.of(lease) : List.of(leases.get(0), lease);
+				leases = leases.isEmpty() ? List.of(lease) : MethodLease.of(leases.get(0), lease);
 			}
 		}
 		return leases;

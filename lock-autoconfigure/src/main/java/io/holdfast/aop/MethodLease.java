@@ -1,5 +1,6 @@
 package io.holdfast.aop;
 
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
@@ -71,6 +72,12 @@ final class MethodLease {
 	/** The message of the loss, once that is noticed. */
 	private volatile @Nullable String loss;
 
+	/** The lease of the same call that ends before this one. */
+	private @Nullable MethodLease inner;
+
+	/** Whether the release has failed. */
+	private volatile boolean releaseFailed;
+
 	MethodLease(LeasedMethod method, MethodInvocation invocation, LeaseRequest<?> request,
 			@Nullable NotAcquiredHandler handler, @Nullable Attempts attempts) {
 		this.method = method;
@@ -79,6 +86,16 @@ final class MethodLease {
 		this.request = request;
 		this.handler = handler;
 		this.attempts = attempts;
+	}
+
+	/**
+	 * Return the leases of a call as a list, which have to do with each other.
+	 * @param outer the first lease of the call
+	 * @param inner the second lease
+	 */
+	static List<MethodLease> of(MethodLease outer, MethodLease inner) {
+		outer.inner = inner;
+		return List.of(outer, inner);
 	}
 
 	Lease lease() {
@@ -297,9 +314,17 @@ final class MethodLease {
 		return left;
 	}
 
-	/** Return whether the outcome of the call depends on that of the release. */
+	/**
+	 * Return whether the outcome of the call depends on that of the release. The call
+	 * waits for a silent store once: behind a failed release, only for a lease that is
+	 * lost already.
+	 */
 	private boolean needsAnswer() {
-		return onLoss() != OnLoss.NOTIFY || !(this.lease instanceof LeaseInternals);
+		if (!(this.lease instanceof LeaseInternals)) {
+			return true;
+		}
+		MethodLease before = this.inner;
+		return onLoss() != OnLoss.NOTIFY && (before == null || !before.releaseFailed || !this.lease.isHeld());
 	}
 
 	private void release() {
@@ -361,6 +386,7 @@ final class MethodLease {
 	}
 
 	private void onReleaseFailed(Throwable ex, String why) {
+		this.releaseFailed = true;
 		if (!why.isEmpty()) {
 			this.loss = describeLoss(why);
 		}

@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -140,11 +139,12 @@ final class ReactiveInvocation {
 	}
 
 	private List<MethodLease> evaluate() throws Throwable {
-		List<MethodLease> methodLeases = new ArrayList<>(this.sources.size());
+		List<MethodLease> methodLeases = List.of();
 		for (LeasedMethod.Leases source : this.sources) {
 			MethodLease methodLease = source.next();
 			if (methodLease != null) {
-				methodLeases.add(methodLease);
+				methodLeases = methodLeases.isEmpty() ? List.of(methodLease)
+						: MethodLease.of(methodLeases.get(0), methodLease);
 			}
 		}
 		return methodLeases;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
@@ -13,6 +14,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.autoconfigure.LeaseEngineFactory;
 import io.holdfast.engine.LeaseEngine;
@@ -258,14 +260,36 @@ class SilentRedisTests extends ProxiedTestCase {
 		assertThat(instance.context().getBean(EarlyAsker.class).waits).isZero();
 	}
 
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("F9 Redis falls silent: a call whose result depends on the releases of its permits and its lock waits for one")
+	void carefulCall(Sale sale) {
+		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=4s");
+		instance.warmUp();
+		Shop shop = instance.context().getBean(Shop.class);
+		assertThat(sale.carefulCall.apply(shop, () -> {
+		})).isEqualTo("sold");
+		long took = time(() -> assertThat(sale.carefulCall.apply(shop, this.proxy::blackHole)).isEqualTo("sold"));
+		assertThat(took).isBetween(3900L, 7500L);
+		this.proxy.pass();
+		this.fleet.awaitNothingLeft();
+	}
+
 	enum Sale {
 
-		PLAIN(Shop::sell), STAGE((shop) -> shop.sellLater().join()), MONO((shop) -> shop.sellSoon().block());
+		PLAIN(Shop::sell, Shop::sellCarefully),
+
+		STAGE((shop) -> shop.sellLater().join(), (shop, body) -> shop.sellCarefullyLater(body).join()),
+
+		MONO((shop) -> shop.sellSoon().block(), (shop, body) -> shop.sellCarefullySoon(body).block());
 
 		private final Function<Shop, @Nullable String> call;
 
-		Sale(Function<Shop, @Nullable String> call) {
+		private final BiFunction<Shop, Runnable, @Nullable String> carefulCall;
+
+		Sale(Function<Shop, @Nullable String> call, BiFunction<Shop, Runnable, @Nullable String> carefulCall) {
 			this.call = call;
+			this.carefulCall = carefulCall;
 		}
 
 	}
@@ -293,6 +317,29 @@ class SilentRedisTests extends ProxiedTestCase {
 		@DistributedLock(name = "lock", waitTime = "1500ms")
 		Mono<String> sellSoon() {
 			return Mono.just("sold");
+		}
+
+		@Semaphore(name = "permits", limit = 1, onLoss = OnLoss.THROW)
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW)
+		String sellCarefully(Runnable body) {
+			body.run();
+			return "sold";
+		}
+
+		@Semaphore(name = "permits", limit = 1, onLoss = OnLoss.THROW)
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW)
+		CompletableFuture<String> sellCarefullyLater(Runnable body) {
+			body.run();
+			return CompletableFuture.completedFuture("sold");
+		}
+
+		@Semaphore(name = "permits", limit = 1, onLoss = OnLoss.THROW)
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW)
+		Mono<String> sellCarefullySoon(Runnable body) {
+			return Mono.fromSupplier(() -> {
+				body.run();
+				return "sold";
+			});
 		}
 
 	}
