@@ -8,13 +8,14 @@ import java.util.stream.Stream;
 import io.holdfast.LockHolder;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.async.BoundedExecutor;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
-import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Tokens;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -36,8 +37,12 @@ final class RefusalLog {
 
 	private final LeaseRenewer renewer;
 
+	/** Logging may block, and thousands of requests be refused at once. */
+	private final BoundedExecutor thread;
+
 	RefusalLog(EngineContext context, LeaseRenewer renewer) {
 		this.context = context;
+		this.thread = new BoundedExecutor(context::execute, 1);
 		this.renewer = renewer;
 	}
 
@@ -47,8 +52,7 @@ final class RefusalLog {
 			acquisition.result().whenComplete((lease, error) -> {
 				if (error instanceof NotAcquiredException refusal) {
 					long refusedAt = this.context.scheduler.nanoTime();
-					// Logging may block.
-					this.context.execute(() -> log(requests, refusal, refusedAt));
+					this.thread.execute(() -> log(requests, refusal, refusedAt));
 				}
 			});
 		}
@@ -59,7 +63,7 @@ final class RefusalLog {
 		switch (refusal.getReason()) {
 			case TIMED_OUT ->
 				holder(resource(requests, refusal), refusal, refusedAt).whenComplete((holder,
-						error) -> this.context.execute(() -> debug("Skipped" + ((name != null) ? " " + name : "") + ": "
+						error) -> this.thread.execute(() -> debug("Skipped" + ((name != null) ? " " + name : "") + ": "
 								+ refusal.getMessage() + ". Holder: "
 								+ ((error != null) ? "not known, as " + EngineExceptions.text(error) : holder))));
 			case SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS ->

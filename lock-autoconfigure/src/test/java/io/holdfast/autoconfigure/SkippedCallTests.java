@@ -5,13 +5,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import ch.qos.logback.core.read.ListAppender;
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
@@ -24,6 +28,7 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
 import io.holdfast.testing.TestApplication;
@@ -129,6 +134,52 @@ class SkippedCallTests {
 	private String line(String part) {
 		await().untilAsserted(() -> assertThat(lines()).filteredOn((line) -> line.contains(part)).hasSize(1));
 		return lines().stream().filter((line) -> line.contains(part)).findFirst().orElseThrow();
+	}
+
+	@Test
+	@DisplayName("A log that stands still keeps one thread of many skipped calls, and gets all lines later")
+	void slowLog() {
+		CountDownLatch goOn = new CountDownLatch(1);
+		AtomicInteger standing = new AtomicInteger();
+		AtomicInteger written = new AtomicInteger();
+		UnsynchronizedAppenderBase<ILoggingEvent> slow = new UnsynchronizedAppenderBase<>() {
+
+			@Override
+			protected void append(ILoggingEvent event) {
+				if (event.getMessage().startsWith("Skipped")) {
+					standing.incrementAndGet();
+					try {
+						goOn.await();
+					}
+					catch (InterruptedException ex) {
+						Thread.currentThread().interrupt();
+					}
+					written.incrementAndGet();
+				}
+			}
+
+		};
+		slow.start();
+		this.logger.addAppender(slow);
+		try {
+			LockService locks = this.other.getBean(LockService.class);
+			LockRequest request = LockRequest.of("job").waitTime(Duration.ZERO);
+			List<CompletableFuture<Optional<LockLease>>> tries = IntStream.range(0, 300)
+				.mapToObj((i) -> locks.tryAcquireAsync(request))
+				.toList();
+			assertThat(tries).allSatisfy((each) -> assertThat(each).succeedsWithin(Duration.ofSeconds(20))
+				.isEqualTo(Optional.empty()));
+			// Lines of calls that come later are behind it.
+			await().until(() -> standing.get() > 0);
+			this.other.getBean(LeaseEngine.class).afterEvents().join();
+			assertThat(standing).hasValue(1);
+			goOn.countDown();
+			await().until(() -> written.get() == 300);
+		}
+		finally {
+			goOn.countDown();
+			this.logger.detachAppender(slow);
+		}
 	}
 
 	private long count(String meter, String outcome) {
