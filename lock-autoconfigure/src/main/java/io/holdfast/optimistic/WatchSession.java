@@ -85,7 +85,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		T result = call(() -> this.attempt.run(this), this.template::unwatch);
 		if (this.writers.isEmpty()) {
 			this.complete = true;
-			end(this.template::unwatch);
+			end(this.template::unwatch, true);
 			return result;
 		}
 		this.course = "was not run, and nothing written";
@@ -109,7 +109,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		catch (RuntimeException | Error ex) {
 			// A silent Redis would cost a second timeout.
 			if (!(ex instanceof QueryTimeoutException)) {
-				end(end);
+				end(end, RedisFailures.whyNoMaster(ex) == null);
 			}
 			throw ex;
 		}
@@ -118,11 +118,16 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		}
 	}
 
-	/** End the watching or queueing. If that fails, the connection is not used again. */
-	private void end(Runnable command) {
+	/**
+	 * End the watching or queueing. If that fails, the connection is not used again.
+	 * @param again whether it is used again otherwise: one to a former master is not
+	 */
+	private void end(Runnable command, boolean again) {
 		try {
 			command.run();
-			this.connections.ended();
+			if (again) {
+				this.connections.ended();
+			}
 		}
 		catch (RuntimeException ex) {
 			// The result or the exception of the attempt stands.

@@ -41,6 +41,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.types.RedisClientInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
@@ -258,6 +259,26 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			proxy.pass();
 			increment(through);
 			assertThat(this.values.get(this.a)).isEqualTo("2");
+		}
+	}
+
+	@Test
+	@DisplayName("A connection to a former master that answers no reads is not used again, although it stays open")
+	void formerMaster() {
+		RedisServer old = this.redis.startServer("--replica-serve-stale-data", "no");
+		RedisServer next = this.redis.startServer();
+		try (FaultProxy address = FaultProxy.to(old.host(), old.port())) {
+			OptimisticTransactions through = new OptimisticTransactions(
+					connect(new RedisStandaloneConfiguration(address.host(), address.port()),
+							LettuceClientConfiguration.defaultConfiguration()));
+			increment(through);
+			address.redirect(next.host(), next.port());
+			new StringRedisTemplate(connect(old.host(), old.port())).execute((RedisCallback<?>) (connection) -> connection
+				.execute("REPLICAOF", "127.0.0.1".getBytes(), "1".getBytes()));
+			assertThatException().isThrownBy(() -> increment(through)).withStackTraceContaining("MASTERDOWN");
+			increment(through);
+			assertThat(new StringRedisTemplate(connect(next.host(), next.port())).opsForValue().get(this.a))
+				.isEqualTo("1");
 		}
 	}
 
