@@ -167,8 +167,8 @@ class SkippedCallTests {
 			List<CompletableFuture<Optional<LockLease>>> tries = IntStream.range(0, 300)
 				.mapToObj((i) -> locks.tryAcquireAsync(request))
 				.toList();
-			assertThat(tries).allSatisfy((each) -> assertThat(each).succeedsWithin(Duration.ofSeconds(20))
-				.isEqualTo(Optional.empty()));
+			assertThat(tries).allSatisfy(
+					(each) -> assertThat(each).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(Optional.empty()));
 			// Lines of calls that come later are behind it.
 			await().until(() -> standing.get() > 0);
 			this.other.getBean(LeaseEngine.class).afterEvents().join();

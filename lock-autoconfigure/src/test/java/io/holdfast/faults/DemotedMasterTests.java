@@ -67,8 +67,8 @@ class DemotedMasterTests {
 		RedisServer old = start(redis, List.of());
 		RedisServer next = start(redis, List.of());
 		replicate(next, old);
-		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":"
-				+ old.port() + "," + next.host() + ":" + next.port());
+		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":" + old.port() + ","
+				+ next.host() + ":" + next.port());
 		LockLease held = locks.acquire(LockRequest.of("held"));
 		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
 		on(next, RedisCommands::replicaofNoOne);

@@ -205,8 +205,8 @@ class RefusalHealthTests extends RedisTestCase {
 			"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
 			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
 			"TRYAGAIN Multiple keys request during rehashing of slot", "NOAUTH Authentication required.",
-			"WRONGPASS invalid username-password pair or user is disabled.",
-			"ERR max number of clients reached", "ERR no such service today", "no upstream host" })
+			"WRONGPASS invalid username-password pair or user is disabled.", "ERR max number of clients reached",
+			"ERR no such service today", "no upstream host" })
 	@DisplayName("whatever else a server or a proxy answers is told in its words, until each kind of request is granted again")
 	void words(String words) throws IOException {
 		RedisServer server = this.redis.startServer();

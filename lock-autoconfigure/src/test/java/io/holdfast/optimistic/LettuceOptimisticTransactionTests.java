@@ -273,8 +273,9 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 							LettuceClientConfiguration.defaultConfiguration()));
 			increment(through);
 			address.redirect(next.host(), next.port());
-			new StringRedisTemplate(connect(old.host(), old.port())).execute((RedisCallback<?>) (connection) -> connection
-				.execute("REPLICAOF", "127.0.0.1".getBytes(), "1".getBytes()));
+			new StringRedisTemplate(connect(old.host(), old.port()))
+				.execute((RedisCallback<?>) (connection) -> connection.execute("REPLICAOF", "127.0.0.1".getBytes(),
+						"1".getBytes()));
 			assertThatException().isThrownBy(() -> increment(through)).withStackTraceContaining("MASTERDOWN");
 			increment(through);
 			assertThat(new StringRedisTemplate(connect(next.host(), next.port())).opsForValue().get(this.a))

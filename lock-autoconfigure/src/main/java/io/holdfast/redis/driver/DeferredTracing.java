@@ -86,7 +86,8 @@ final class DeferredTracing implements Tracing {
 		return this.tracing.createEndpoint(address);
 	}
 
-	private boolean isTooSlow() {
+	/** Return whether to leave a span out, as too much waits to be told. */
+	private boolean leaveOut() {
 		if (this.thread.getQueue().size() < BACKLOG) {
 			return false;
 		}
@@ -131,7 +132,7 @@ final class DeferredTracing implements Tracing {
 
 		private final Tracer.Span span;
 
-		private final boolean leftOut = isTooSlow();
+		private final boolean leftOut = leaveOut();
 
 		DeferredSpan(Tracer.Span span) {
 			this.span = span;
