@@ -300,8 +300,7 @@ final class MemoryLock {
 	private Busy busy() {
 		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
 		if (this.owner == null) {
-			return new Busy(this.readers.isEmpty() ? this.server.grace() : ttl(), last, false, null,
-					this.readers.size(), 0);
+			return new Busy(Math.max(ttl(), this.server.grace()), last, false, null, this.readers.size(), 0);
 		}
 		boolean foreign = !Tokens.isToken(this.owner);
 		return new Busy(ttl(), last, foreign, foreign ? null : Tokens.instance(this.owner), 0, 0);

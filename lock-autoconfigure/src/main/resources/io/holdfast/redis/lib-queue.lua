@@ -10,7 +10,7 @@
 -- Changes owner (false without an exclusive owner), waiting, holders, fence, state and said.
 
 local millis = math.floor(now / 1000)
-local advanced, changed = false, false
+local changed = false
 local fixedLimit
 
 -- All digits, in a text: alone, Redis takes a number in all of its digits.
@@ -24,7 +24,7 @@ local function nextFence()
 end
 
 local function advanceFence()
-  fence, advanced, changed = nextFence(), true, true
+  fence, changed = nextFence(), true
 end
 
 -- How long a waiter counts as alive without asking again, in milliseconds: four times the longest time after which it
@@ -44,27 +44,27 @@ end
 -- permits the limit; nothing if another version or program wrote the entry.
 -- find(token, what, claim): its entry in the queue and the score, or nothing.
 -- keep(token, entry, claim): sees to it that the queue lives long enough for a waiter that has just asked.
--- forget(token, entry): removes what is kept of a waiter besides its entry.
+-- forget(token): removes what is kept of a waiter besides its entry.
 -- isGone(isCandidate, token, claim, arrival, instance, mode, what): whether the head of the queue has died.
 -- hasToWait(what, limit): whether others hold too much.
 -- remaining(token): how long its lease lasts, nil if it holds nothing.
 -- hold(token, what, time), lengthen(token, time), endHold(token): endHold tells whether it held anything.
 -- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or '';
 -- the number of readers, or the permits in use; and the limit.
--- save(isBusy): writes the notes of the others. A busy request need not tidy up behind others.
+-- save(): writes the notes of the others.
 local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, others, save
 
 if isLock then
-  -- Whether readers have been there; when the last of their leases ends, 0 if all have ended; and whether the lock key
-  -- has to live until then from now on.
-  local read, readUntil, lengthened = false, 0, false
+  -- When the last lease of readers ends or has ended, 0 without readers; and whether the lock key has to live until then
+  -- from now on.
+  local readUntil, lengthened = 0, false
 
   -- What is of another type than a string: readers, each by its token and ":r" with the end of its lease; or the readers
   -- or writer of version 1, which count as a foreign owner without a name until the key expires. All else is an error.
   if type(owner) == 'table' then
     local reader = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
     if reader and string.find(reader[1], '^%x+:%d+:r$') then
-      owner, read, readUntil = false, true, tonumber(reader[2]) > millis and tonumber(reader[2]) or 0
+      owner, readUntil = false, tonumber(reader[2])
     elseif reader and string.find(reader[1], '^%x+:%d+:%d+$') then
       owner = ''
     else
@@ -102,11 +102,8 @@ if isLock then
     end
   end
 
-  function forget(_, entry)
-    if read and not string.find(entry, ':r[sp]$') then
-      redis.call('DEL', seenKey)
-    end
-  end
+  -- What was seen of the head of the queue ends by itself.
+  function forget() end
 
   -- Only while it waits for readers to end: without a subscription, or if it has not asked for long. The head of the
   -- queue is seen when it becomes that, and when it asks.
@@ -126,7 +123,7 @@ if isLock then
   end
 
   function hasToWait(reads)
-    return owner or reads == '' and readUntil > 0
+    return owner or reads == '' and readUntil > millis
   end
 
   function remaining(token)
@@ -169,14 +166,13 @@ if isLock then
       owner = false
     else
       redis.call('ZREM', lockKey, token .. ':r')
-      local ends = tonumber(redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')[2]) or 0
-      readUntil = ends > millis and ends or 0
+      readUntil = tonumber(redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')[2]) or 0
     end
     return true
   end
 
   function others()
-    local ttl = not owner and (readUntil > 0 and readUntil - millis or grace) or redis.call('PTTL', lockKey)
+    local ttl = not owner and math.max(readUntil - millis, grace) or redis.call('PTTL', lockKey)
     if ttl == -1 and heal > 0 then
       redis.call('PEXPIRE', lockKey, heal)
       ttl = heal
@@ -186,23 +182,19 @@ if isLock then
         readUntil > 0 and redis.call('ZCOUNT', lockKey, '(' .. millis, '+inf') or 0
   end
 
-  -- Removes readers whose leases have ended. Not before: a removal allows the writes behind it when memory is full.
-  function save(isBusy)
-    if read and not owner and not isBusy then
-      redis.call('ZREMRANGEBYSCORE', lockKey, '-inf', millis)
-    end
+  -- The next usual case removes readers whose leases have ended, see lock-acquire.lua.
+  function save()
     if lengthened then
       redis.call('PEXPIREAT', lockKey, integer(readUntil))
     end
-    if advanced then
+    if changed then
       redis.call('SET', fenceKey, integer(fence), 'PX', integer(retention + math.max(0, math.ceil((fence - now) / 1000))))
     end
   end
 else
   -- The limit of an operator, unless what stands there is none.
-  fixedLimit = limitValue and string.find(limitValue, '^%d+$') and tonumber(limitValue)
-  if fixedLimit and fixedLimit > 1000000000 then
-    fixedLimit = nil
+  if string.find(limitValue or '', '^%d+$') and tonumber(limitValue) <= 1000000000 then
+    fixedLimit = tonumber(limitValue)
   end
 
   local used, lastEnd, keyIsNew, noted = tonumber(state[1]), tonumber(state[2]), false, {}
@@ -225,7 +217,6 @@ else
 
   function forget(token)
     redis.call('HDEL', stateKey, token)
-    said[token] = false
   end
 
   -- As text. What is said of a waiter is still there if the queue was deleted or evicted.
@@ -248,7 +239,7 @@ else
   -- without use, there is nothing to learn.
   if not used or not lastEnd then
     used, lastEnd, said = 0, lastEnd or 0, {}
-    local entries = holders > 0 and redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES') or {}
+    local entries = redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
     for i = 1, #entries, 2 do
       local token, permits = string.match(entries[i], '^(.*):(%d+)$')
       if token and permits ~= '1' then
@@ -257,7 +248,7 @@ else
       used = used + (permits or 0)
       keepUntil(tonumber(entries[i + 1]))
     end
-    for _, entry in ipairs(waiting > 0 and redis.call('ZRANGE', queueKey, 0, -1) or {}) do
+    for _, entry in ipairs(redis.call('ZRANGE', queueKey, 0, -1)) do
       local token = string.match(entry, '^%x+:%d+') or ''
       note(token, integer(now) .. string.sub(entry, #token + 1))
       keepUntil(millis + redis.call('PTTL', queueKey))
@@ -400,7 +391,7 @@ end
 local function leaveQueue(token, entry)
   redis.call('ZREM', queueKey, entry)
   waiting = waiting - 1
-  forget(token, entry)
+  forget(token)
 end
 
 -- The grants that the listener learns of by the reply: token, fence and time of each.
@@ -496,7 +487,7 @@ local function ask(token, what, limit, fair, lease, claim, mode, waits)
   if not served and waits == '1' then
     enqueue(token, what, limit, claim, mode, entry, score)
   end
-  save(not served)
+  save()
   if served then
     return { 1, integer(fence), lease }
   end
