@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.store.FailOverGraceContract;
 import io.holdfast.engine.store.LeaseStore;
@@ -211,6 +212,23 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 		this.template.opsForHash().put(state, token, "3");
 		assertThat(this.a.renew(List.of(new Renewal(semaphore, token, 1, GRACE)))).containsExactly(true);
 		assertThat(this.a.release(semaphore, AcquireCommand.unknown(token, GRACE))).isTrue();
+	}
+
+	@Test
+	@DisplayName("what is held again ends by itself: a reader with its lease, permits not before a wait for others")
+	void endsByItself() {
+		failOver(() -> {
+		});
+		assertThat(this.a.renew(List.of(new Renewal(lock(KEY), this.a.token("1"), 1, GRACE)))).containsExactly(true);
+		assertThat(this.template.getExpire(this.prefix + "lock:" + KEY, TimeUnit.MILLISECONDS)).isBetween(1L, GRACE);
+		Resource semaphore = new Resource(Kind.SEMAPHORE, KEY);
+		PermitKeys keys = PermitKeys.of(this.prefix + "semaphore:" + KEY, false);
+		busy(this.b.acquire(semaphore, new AcquireCommand(this.b.token("1"), 1, 1, true, GRACE, GRACE)));
+		assertThat(this.a.renew(List.of(new Renewal(semaphore, this.a.token("2"), 1, GRACE / 2))))
+			.containsExactly(true);
+		assertThat(List.of(keys.holders(), keys.queue(), keys.state()))
+			.allSatisfy((key) -> assertThat(this.template.getExpire(key, TimeUnit.MILLISECONDS))
+				.isBetween(GRACE / 2 + 1, 2 * GRACE));
 	}
 
 	@Test

@@ -191,6 +191,19 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
+	@DisplayName("a key that a reader was granted from the queue ends with its claim, and later once it has asked again")
+	void readerFromQueueEnds() {
+		AcquireCommand reader = AcquireCommand.forReader(this.b.token("1"), LEASE, CLAIM);
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire(lock(KEY), reader));
+		this.a.release("1");
+		this.b.awaitWakeUp();
+		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(1L, CLAIM);
+		granted(this.b.acquire(lock(KEY), reader));
+		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(CLAIM + 1, LEASE);
+	}
+
+	@Test
 	@DisplayName("a fence that is far ahead of the clock still grows")
 	void fenceOfManyDigits() {
 		this.redis.template().opsForValue().set(fenceKey(), "99999999999999968");

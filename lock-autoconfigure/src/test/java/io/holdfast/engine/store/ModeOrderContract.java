@@ -517,4 +517,19 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		granted(read(this.b, "1"));
 	}
 
+	@Test
+	@DisplayName("one that polls and waits exclusively is served when the readers end, however long ago it asked")
+	void silentOwnerIsServed() {
+		Instance polling = newPollingInstance();
+		granted(read(this.a, "1"));
+		for (int i = 0; i < 2; i++) {
+			busy(polling.acquire(LOCK, brief(exclusive(polling, "1"))));
+		}
+		// Keeps the queue for longer.
+		busy(this.b.acquire("1"));
+		elapse(STALE);
+		assertThat(release(this.a, reader(this.a, "1"))).isTrue();
+		assertThat(this.a.inspect().owner()).isEqualTo(polling.token("1"));
+	}
+
 }
