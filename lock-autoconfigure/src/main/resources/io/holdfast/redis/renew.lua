@@ -75,17 +75,11 @@ local function renewMember(key, holder, lease, queue, state)
   return true
 end
 
-local each = #ARGV > count + 1
--- As it was sent: there are many in a call, and making a text of a number takes time.
-local text = ARGV[count + 1]
-local lease = tonumber(text)
 local answer = { count }
 for i = 1, count do
-  local holder, kept = ARGV[i], true
-  if each then
-    text = ARGV[count + i]
-    lease = tonumber(text)
-  end
+  -- As it was sent: making a text of a number takes time.
+  local holder, kept, text = ARGV[i], true, ARGV[count + i] or ARGV[count + 1]
+  local lease = tonumber(text)
   if ofPermits then
     kept = renewMember(KEYS[3 * i - 2], holder, lease, KEYS[3 * i - 1], KEYS[3 * i])
   elseif string.sub(holder, -2) == ':r' then
