@@ -29,19 +29,29 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	private final Fence fence;
 
+	private final @Nullable Duration lossMargin;
+
 	private LockRequest(List<String> keys, LockMode mode, LeaseOptions options, boolean reentrant,
-			@Nullable LeaseContext context, Fence fence) {
+			@Nullable LeaseContext context, Fence fence, @Nullable Duration lossMargin) {
 		super(options);
 		if (fence != Fence.NONE && mode == LockMode.READ) {
 			throw new IllegalArgumentException(
 					SingleLine.of("The lock '" + RequestChecks.join(keys) + "' is fenced and of mode READ")
 							+ ": readers change nothing, so leave out one of the two");
 		}
+		Duration leaseTime = options.leaseTime();
+		if (lossMargin != null && leaseTime != null && lossMargin.multipliedBy(3).compareTo(leaseTime) > 0) {
+			throw new IllegalArgumentException(
+					SingleLine.of("lossMargin of lock '" + RequestChecks.join(keys) + "' is " + lossMargin)
+							+ ", more than a third of its leaseTime of " + leaseTime
+							+ ": lower the one, or raise the other");
+		}
 		this.keys = keys;
 		this.mode = mode;
 		this.reentrant = reentrant;
 		this.context = context;
 		this.fence = fence;
+		this.lossMargin = lossMargin;
 	}
 
 	/**
@@ -52,7 +62,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	public static LockRequest of(String key) {
 		return new LockRequest(List.of(RequestChecks.check("lock", key)), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS,
-				true, null, Fence.NONE);
+				true, null, Fence.NONE, null);
 	}
 
 	/**
@@ -70,7 +80,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 			ordered.add(RequestChecks.check("lock", key));
 		}
 		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
-		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null, Fence.NONE);
+		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null, Fence.NONE,
+				null);
 	}
 
 	/**
@@ -80,19 +91,20 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	public LockRequest only(String key) {
 		return new LockRequest(List.of(this.options.inNamespace("lock", key)), this.mode, this.options, this.reentrant,
-				this.context, this.fence);
+				this.context, this.fence, this.lossMargin);
 	}
 
 	@Override
 	public LockRequest namespace(String namespace) {
 		LeaseOptions changed = this.options.withNamespace(of(), namespace);
 		return new LockRequest(this.keys.stream().map((key) -> changed.inNamespace("lock", key)).toList(), this.mode,
-				changed, this.reentrant, this.context, this.fence);
+				changed, this.reentrant, this.context, this.fence, this.lossMargin);
 	}
 
 	@Override
 	LockRequest with(LeaseOptions changed) {
-		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context, this.fence);
+		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context, this.fence,
+				this.lossMargin);
 	}
 
 	@Override
@@ -106,7 +118,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest mode(LockMode mode) {
-		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context, this.fence);
+		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context, this.fence,
+				this.lossMargin);
 	}
 
 	/**
@@ -123,7 +136,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
-		return new LockRequest(this.keys, this.mode, this.options, reentrant, this.context, this.fence);
+		return new LockRequest(this.keys, this.mode, this.options, reentrant, this.context, this.fence,
+				this.lossMargin);
 	}
 
 	/**
@@ -143,6 +157,31 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
+	 * Set how long before others may have the lock its holder counts as lost. For work
+	 * that no fencing token guards: code that looks at {@link LockLease#isHeld()}, or is
+	 * interrupted on loss, has that long to stop. It helps if the store is slow or not
+	 * reached, not against a pause of the holder that is longer than the margin, nor if
+	 * the lock is released by force or the store loses it. The margin comes off each
+	 * lease time: {@link LockLease#remaining()} is shorter by it, also after
+	 * {@link LockLease#extend(Duration)}, and a lease without renewal ends that much
+	 * sooner for its holder. If a nested lease asks for a longer margin than the lease
+	 * around it, both have the longer one, from the next renewal on if there is not so
+	 * much time left.
+	 * @param lossMargin the margin, from 0 to a third of the lease time; by default
+	 * {@code holdfast.lock.loss-margin}, which is 0
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is negative, or more than a third of the
+	 * request's lease time; if it is more than a third of the default lease time, the
+	 * acquisition throws it
+	 * @throws NullPointerException if it is null
+	 */
+	public LockRequest lossMargin(Duration lossMargin) {
+		RequestChecks.checkBounds("lossMargin" + of(), lossMargin, Duration.ZERO, RequestChecks.MAX_LEASE.dividedBy(3));
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, this.fence,
+				lossMargin);
+	}
+
+	/**
 	 * Ask within a context: if it has a lease of the key that is still held, a nested
 	 * lease of that is granted at once. Calls that block ask within the context of their
 	 * thread if nothing else is said; asynchronous ones within none.
@@ -150,7 +189,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest within(LeaseContext context) {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context, this.fence);
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context, this.fence,
+				this.lossMargin);
 	}
 
 	/**
@@ -168,7 +208,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
 	public LockRequest fenced() {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.RAISED);
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.RAISED,
+				this.lossMargin);
 	}
 
 	/**
@@ -179,7 +220,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
 	public LockRequest fencedByTransaction() {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.BY_TRANSACTION);
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.BY_TRANSACTION,
+				this.lossMargin);
 	}
 
 	/**
@@ -232,6 +274,14 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
+	 * Return how long before others may have the lock its holder counts as lost.
+	 * @return the margin, or {@code null} for the service's default
+	 */
+	public @Nullable Duration lossMargin() {
+		return this.lossMargin;
+	}
+
+	/**
 	 * Return whether databases are to refuse the transactions of a late holder.
 	 * @return whether the lock is fenced
 	 */
@@ -252,18 +302,19 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	public boolean equals(@Nullable Object other) {
 		return other instanceof LockRequest that && this.keys.equals(that.keys) && this.mode == that.mode
 				&& this.options.equals(that.options) && this.reentrant == that.reentrant && this.context == that.context
-				&& this.fence == that.fence;
+				&& this.fence == that.fence && Objects.equals(this.lossMargin, that.lossMargin);
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.keys, this.mode, this.options, this.reentrant, this.fence);
+		return Objects.hash(this.keys, this.mode, this.options, this.reentrant, this.fence, this.lossMargin);
 	}
 
 	@Override
 	public String toString() {
 		return "LockRequest[" + SingleLine.of(key()) + ", mode=" + this.mode + ", " + this.options + ", reentrant="
-				+ this.reentrant + (isFenced() ? ", fenced" : "") + "]";
+				+ this.reentrant + ((this.lossMargin != null) ? ", lossMargin=" + this.lossMargin : "")
+				+ (isFenced() ? ", fenced" : "") + "]";
 	}
 
 	/** Use of the fencing token in databases. */

@@ -176,6 +176,18 @@ public @interface DistributedLock {
 	String minHold() default "";
 
 	/**
+	 * The time before others may have the lock at which its holder counts as lost: for
+	 * work that no fencing token guards, so that code that looks at the lease, or is
+	 * stopped by {@link #onLoss()}, has that long to stop. It helps if Redis is slow or
+	 * not reached, not against a pause that is longer, nor if the lock is released by
+	 * force or Redis loses it. At most a third of the {@link #leaseTime()}; written like
+	 * {@link #waitTime()}.
+	 * @return the margin, or empty for the default of the lock service,
+	 * {@code holdfast.lock.loss-margin}
+	 */
+	String lossMargin() default "";
+
+	/**
 	 * The outcome of a call when the lock is not to be had within the {@link #waitTime()
 	 * wait time}, or because the application is shutting down. Trouble with the store is
 	 * a matter of {@link #onStoreFailure()}. Exceptions of the method itself are the

@@ -66,6 +66,14 @@ public @interface ScheduledLock {
 	String leaseTime() default "";
 
 	/**
+	 * The time before others may have the lock at which the job counts as lost, at most a
+	 * third of the {@link #leaseTime()}. Written like {@link #minHold()}.
+	 * @return the margin, or empty for the default of the lock service
+	 */
+	@AliasFor(annotation = DistributedLock.class)
+	String lossMargin() default "";
+
+	/**
 	 * The condition under which the lock is needed, as an expression of the Spring
 	 * Expression Language. A run for which it is false takes no lock.
 	 * @return the condition, or empty for always

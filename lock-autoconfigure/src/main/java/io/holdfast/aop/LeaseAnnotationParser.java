@@ -36,10 +36,13 @@ import org.springframework.util.StringValueResolver;
  * @param delegates the context of expressions
  * @param longestLease gives the longest lease that will be granted, {@code null} if there
  * is no such bound
+ * @param lockLease gives the default lease time of locks, or {@code null}
+ * @param lockMargin gives the default loss margin of locks, or {@code null}
  * @param onStoreFailure the default of the application for each type of annotation
  */
 record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationContext delegates,
-		Supplier<@Nullable Duration> longestLease, Map<Class<?>, OnStoreFailure> onStoreFailure) {
+		Supplier<@Nullable Duration> longestLease, Supplier<@Nullable Duration> lockLease,
+		Supplier<@Nullable Duration> lockMargin, Map<Class<?>, OnStoreFailure> onStoreFailure) {
 
 	/** An attribute that cannot be left out has a value for "not given". */
 	private static final int NO_LIMIT = -1;
@@ -54,11 +57,13 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	LeaseOperation lock(AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		UnaryOperator<LockRequest> common = terms(attributes);
+		Duration lossMargin = lossMargin(attributes, common.apply(LockRequest.of("example")));
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		String purpose = purpose(attributes);
 		boolean fenced = isFenced(attributes, mode);
 		UnaryOperator<LockRequest> terms = (request) -> {
 			LockRequest result = common.apply(request.mode(mode).name(purpose));
+			result = (lossMargin != null) ? result.lossMargin(lossMargin) : result;
 			return fenced ? result.fenced() : result;
 		};
 		// Checked and built once, so that a call only adds its key.
@@ -153,6 +158,44 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 			result = (minHold != null) ? result.minHold(minHold) : result;
 			return skip ? result.optional() : result;
 		};
+	}
+
+	/** Read the loss margin, and refuse one that leaves no time for two renewals. */
+	private @Nullable Duration lossMargin(AnnotationValues attributes, LockRequest terms) {
+		Duration margin = bounded(attributes, "lossMargin", LockRequest::lossMargin,
+				"Write a time up to a third of the lease time, or leave it out for the default");
+		// The lease time is no longer than maxHold.
+		String bound = (terms.leaseTime() != null) ? "leaseTime" : "maxHold";
+		Duration longest = (terms.leaseTime() != null) ? terms.leaseTime() : terms.maxHold();
+		if (isAboveThird(margin, longest)) {
+			throw attributes.invalidText("lossMargin",
+					"is more than a third of " + bound + " = \"" + attributes.resolve(bound) + "\"",
+					"Lower lossMargin, or raise " + bound, null);
+		}
+		if (attributes.text("service").isEmpty()) {
+			refuseMarginOfDefaults(attributes, margin, bound, longest);
+		}
+		return margin;
+	}
+
+	private void refuseMarginOfDefaults(AnnotationValues attributes, @Nullable Duration margin, String bound,
+			@Nullable Duration longest) {
+		Duration lease = (margin != null && bound.equals("maxHold")) ? this.lockLease.get() : null;
+		if (lease != null && isAboveThird(margin, lease)) {
+			throw attributes.invalidText("lossMargin",
+					"is more than a third of holdfast.lock.lease-time (" + lease.toMillis() + "ms)",
+					"Lower lossMargin, or give a leaseTime", null);
+		}
+		Duration usual = (margin == null && longest != null) ? this.lockMargin.get() : null;
+		if (usual != null && longest != null && isAboveThird(usual, longest)) {
+			throw attributes.invalidText(bound,
+					"is less than three times holdfast.lock.loss-margin (" + usual.toMillis() + "ms)",
+					"Raise it, or give a lossMargin of " + longest.toMillis() / 3 + "ms at most", null);
+		}
+	}
+
+	private static boolean isAboveThird(@Nullable Duration margin, @Nullable Duration leaseTime) {
+		return margin != null && isLonger(margin.multipliedBy(3), leaseTime);
 	}
 
 	private static @Nullable Duration bounded(AnnotationValues attributes, String attribute,

@@ -115,6 +115,10 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private Supplier<Duration> lockWaitTime = () -> Duration.ZERO;
 
+	private Supplier<@Nullable Duration> lockLease = () -> null;
+
+	private Supplier<@Nullable Duration> lockMargin = () -> null;
+
 	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
 
 	/** Many beans may be created from one definition. */
@@ -132,7 +136,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
-				this.delegates, () -> this.longestLease.get(), this.onStoreFailure);
+				this.delegates, () -> this.longestLease.get(), () -> this.lockLease.get(), () -> this.lockMargin.get(),
+				this.onStoreFailure);
 		LeaseAnnotationHandler locked = new LeaseAnnotationHandler(DistributedLock.class, parser::lock,
 				LockService.class, locks);
 		this.handlers = List.of(
@@ -175,6 +180,18 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public void setLongestLease(Supplier<@Nullable Duration> longestLease) {
 		this.longestLease = longestLease;
+	}
+
+	/**
+	 * Refuse annotations whose loss margin is more than a third of their lease time,
+	 * where one of them is the default; asked when a bean with the other one comes.
+	 * @param leaseTime gives the default lease time of locks, or {@code null} if it is
+	 * unknown
+	 * @param lossMargin gives the default loss margin of locks, or {@code null}
+	 */
+	public void setLockLossDefaults(Supplier<@Nullable Duration> leaseTime, Supplier<@Nullable Duration> lossMargin) {
+		this.lockLease = leaseTime;
+		this.lockMargin = lossMargin;
 	}
 
 	/**

@@ -54,6 +54,13 @@ public final class HoldfastAopAutoConfiguration {
 			HoldfastProperties all = properties.getIfAvailable();
 			return (all != null) ? all.lock().waitTime() : Duration.ZERO;
 		});
+		processor.setLockLossDefaults(() -> {
+			HoldfastProperties all = properties.getIfAvailable();
+			return (all != null) ? all.lock().leaseTime() : null;
+		}, () -> {
+			HoldfastProperties all = properties.getIfAvailable();
+			return (all != null) ? all.lock().lossMargin() : null;
+		});
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		int order = Binder.get(environment)
 			.bind("holdfast.aop.order", Integer.class)

@@ -68,6 +68,12 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 					"it must not be shorter than holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
 							+ "ms), for which a lease lasts without any renewal");
 		}
+		PropertyBounds.checkBounds(Duration.ZERO, "lock.loss-margin", this.lock.lossMargin());
+		if (this.lock.lossMargin().multipliedBy(3).compareTo(this.lock.leaseTime()) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.loss-margin", this.lock.lossMargin(),
+					"it must be at most a third of holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
+							+ "ms), or leases would be lost before their renewal could be tried twice");
+		}
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
 		PropertyBounds.checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
 		PropertyBounds.checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
@@ -134,7 +140,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	public EngineSettings engineSettings() {
 		check();
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
-				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
+				this.lock.lossMargin(), this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
 				this.redis.outagePatience(), this.limits.waiters(), this.limits.waitersPerKey(),
 				new HandOverLimits(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
@@ -189,6 +195,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * while the holder lives, it is renewed
 	 * @param maxHold How long a lock is renewed in all, as a guard against holders that
 	 * hang, not shorter than the lease time; without limit by default
+	 * @param lossMargin How long before others may have a lock its holder counts as lost,
+	 * for work that no fencing token guards; a third of the lease time at most
 	 * @param healMissingTtl Expiry to give to a lock key that another client left without
 	 * one, 100ms at least; by default such keys are left alone
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
@@ -198,7 +206,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * asked for: throw, or fallback for methods that have one which takes it
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
-			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
+			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold,
+			@DefaultValue("0s") Duration lossMargin, @Nullable Duration healMissingTtl,
 			@DefaultValue("24h") Duration fenceRetention, @DefaultValue HandOverLimits localHandOver,
 			@DefaultValue("throw") OnStoreFailure onStoreFailure) {
 

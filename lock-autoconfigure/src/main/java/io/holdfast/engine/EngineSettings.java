@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param leaseTime how long the lease of a lock lasts when it is not renewed
  * @param maxHold how long the lease of a lock is renewed in all, or {@code null} for no
  * limit
+ * @param lossMargin how long before others may have a lock its holder counts as lost; 0,
+ * not before
  * @param semaphoreWaitTime how long a request for permits waits; negative for without
  * limit
  * @param semaphoreLeaseTime how long a lease of permits lasts when it is not renewed
@@ -30,20 +32,20 @@ import org.jspecify.annotations.Nullable;
  * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
  * @since 0.1.0
  */
-public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
+public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, Duration lossMargin,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, Duration outagePatience, int maxWaiters, int maxWaitersPerKey,
 		HandOverLimits lockHandOver, HandOverLimits semaphoreHandOver) {
 
 	/**
-	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
-	 * permits in order; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s,
-	 * outage patience 3 s; 100,000 requests may wait, 10,000 of them for one key; locks
-	 * and permits are handed over locally, 63 times and for 5 ms at most.
+	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold, no
+	 * loss margin, permits in order; hand-off timeout 5 s, retry interval 200 ms, command
+	 * timeout 1 s, outage patience 3 s; 100,000 requests may wait, 10,000 of them for one
+	 * key; locks and permits are handed over locally, 63 times and for 5 ms at most.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
-		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
+		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
 				Duration.ofSeconds(3), 100_000, 10_000, HandOverLimits.DEFAULT, HandOverLimits.DEFAULT);
 	}
@@ -54,7 +56,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	 * @return new settings
 	 */
 	public EngineSettings localHandOver(HandOverLimits localHandOver) {
-		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
+		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lossMargin, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
 				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, localHandOver,
 				localHandOver);

@@ -84,7 +84,14 @@ final class Hold {
 
 	private volatile HoldState state = HoldState.HELD;
 
-	private volatile long validUntil;
+	/** Until when the store keeps it for sure. */
+	private volatile long grantedUntil;
+
+	/** How long before that it counts as lost. Only grows, by nested leases. */
+	private volatile long lossMargin;
+
+	/** The longest loss margin of its leases. Guarded by this. */
+	private long wantedMargin;
 
 	/** When it is to be renewed. */
 	private volatile long renewAt;
@@ -114,10 +121,10 @@ final class Hold {
 	 */
 	Hold(Waiter requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
 		this(requester, token, granted.fence(), doubtSince, now, now, 0);
-		this.validUntil = sentAt + validity(granted.ttlMillis());
+		this.grantedUntil = sentAt + validity(granted.ttlMillis());
 		this.claimed = granted.ttlMillis() < this.request.leaseMillis();
 		// Spread: holds granted together would be renewed together each time.
-		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
+		long third = sentAt + (TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) - this.lossMargin) / 3;
 		this.renewAt = now + this.queue.context().shortenRandomly(third - now);
 	}
 
@@ -126,7 +133,7 @@ final class Hold {
 		// Fences of permits have no stride, and reach no user.
 		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
 				before.doubtSince, now, before.grantedByStoreAt, before.handOvers + 1);
-		this.validUntil = before.validUntil;
+		this.grantedUntil = before.grantedUntil;
 		this.claimed = before.claimed;
 		this.renewAt = before.renewAt;
 	}
@@ -139,6 +146,7 @@ final class Hold {
 		this.thread = requester.thread;
 		this.request = requester.request;
 		this.observation = requester.observation;
+		this.lossMargin = this.request.lossMarginNanos();
 		this.partial = requester.part;
 		this.doubtSince = doubtSince;
 		this.grantedAt = now;
@@ -147,8 +155,8 @@ final class Hold {
 	}
 
 	/**
-	 * Return how long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run
-	 * at different speeds and are read in milliseconds.
+	 * Return how long the store keeps a lease for sure: less 1 % + 2 ms, for clocks that
+	 * run at different speeds and are read in milliseconds.
 	 */
 	static long validity(long ttlMillis) {
 		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
@@ -173,7 +181,7 @@ final class Hold {
 
 	/** Return how long it was held, by the time when that is asked. */
 	Duration heldFor(long now) {
-		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
+		return Duration.ofNanos(Math.min(0, validUntil() - now) + now - this.grantedAt);
 	}
 
 	/** Note that no other keys are waited for any more: the time of its user begins. */
@@ -207,7 +215,7 @@ final class Hold {
 	 */
 	AcquireCommand toCommand(long now) {
 		long millis = Math.max(this.request.leaseMillis(),
-				TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) * 100 / 98);
+				TimeUnit.NANOSECONDS.toMillis(this.grantedUntil - now) * 100 / 98);
 		return new AcquireCommand(this.token, permits(), this.request.limit(), this.request.fair(), millis,
 				this.request.claimMillis());
 	}
@@ -221,13 +229,15 @@ final class Hold {
 
 	/**
 	 * Open a lease on it, which reaches its user later. What was granted for less than
-	 * this one is to last is renewed at once.
+	 * this one is to last, or has less time left than its loss margin, is renewed at
+	 * once.
 	 */
 	void open(LeaseHandle lease, long now) {
 		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
-				&& this.validUntil - lease.validIfGranted() < 0;
+				&& this.grantedUntil - lease.validIfGranted() < 0;
 		this.leases.add(lease);
-		if (longer) {
+		boolean narrow = lease.lossMarginNanos() > this.lossMargin && !widenMargin(lease.lossMarginNanos(), now);
+		if (longer || narrow) {
 			renewInFull(!lease.isRenewed(), now);
 		}
 	}
@@ -241,7 +251,7 @@ final class Hold {
 		if (this.leases.count() == 0) {
 			return;
 		}
-		if (this.leases.isAnyCutShort(this.validUntil, now)) {
+		if (this.leases.isAnyCutShort(this.grantedUntil, now)) {
 			renewInFull(true, now);
 		}
 	}
@@ -274,11 +284,35 @@ final class Hold {
 
 	/** Return whether it may be relied on at a time. */
 	boolean isHeld(long now) {
-		return this.state == HoldState.HELD && this.validUntil - now > 0;
+		return this.state == HoldState.HELD && validUntil() - now > 0;
 	}
 
+	/** Return until when it may be relied on. */
 	long validUntil() {
-		return this.validUntil;
+		return this.grantedUntil - this.lossMargin;
+	}
+
+	/** Return until when the store keeps it for sure. */
+	long grantedUntil() {
+		return this.grantedUntil;
+	}
+
+	/** Return how long it is kept in the store after the end of its validity. */
+	long lossMargin() {
+		return this.lossMargin;
+	}
+
+	/**
+	 * Have the loss margin of a nested lease, if it is the longer one. Not yet if there
+	 * is less than twice that time left, or a renewal might come too late.
+	 * @return {@code false} if it is to be had from the next renewal on
+	 */
+	private synchronized boolean widenMargin(long margin, long now) {
+		this.wantedMargin = Math.max(this.wantedMargin, margin);
+		if (margin > this.lossMargin && this.grantedUntil - now >= 2 * margin) {
+			this.lossMargin = margin;
+		}
+		return margin <= this.lossMargin;
 	}
 
 	/**
@@ -290,9 +324,10 @@ final class Hold {
 		if (!isHeld(now)) {
 			return false;
 		}
-		if (until - this.validUntil > 0) {
-			this.validUntil = until;
+		if (until - this.grantedUntil > 0) {
+			this.grantedUntil = until;
 		}
+		widenMargin(this.wantedMargin, now);
 		return true;
 	}
 
@@ -301,7 +336,7 @@ final class Hold {
 	 * whatever had ended it before.
 	 */
 	boolean hasRunOut(long now) {
-		return !isRenewed() && this.validUntil - now <= 0;
+		return !isRenewed() && validUntil() - now <= 0;
 	}
 
 	/**
@@ -310,7 +345,7 @@ final class Hold {
 	 */
 	long lastsNanos(long now) {
 		long claimed = this.claimed ? TimeUnit.MILLISECONDS.toNanos(renewalMillis(now)) : 0;
-		return Math.max(Math.max(claimed, minHoldLeft(now)), this.validUntil - now);
+		return Math.max(Math.max(claimed, minHoldLeft(now)), this.grantedUntil - now);
 	}
 
 	/** Have its release take effect at once. */
@@ -343,29 +378,36 @@ final class Hold {
 	 * would wait that long if the next holder died.
 	 */
 	boolean mayBeHandedOver(HandOverLimits limits, long now) {
-		long left = TimeUnit.NANOSECONDS.toMillis(this.validUntil - now);
+		long left = TimeUnit.NANOSECONDS.toMillis(this.grantedUntil - now);
+		long margin = TimeUnit.NANOSECONDS.toMillis(this.request.lossMarginNanos());
 		return this.handOvers < limits.maxCount() && now - this.grantedByStoreAt < limits.maxTime().toNanos()
 				&& this.request.renewal() && !this.renewalFailing && this.extensions == 0
-				&& left > this.request.claimMillis() / 2 && left <= this.request.leaseMillis();
+				&& left > (this.request.claimMillis() + margin) / 2 && left <= this.request.leaseMillis();
 	}
 
 	// Its renewal
 
 	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
-		long renewed = this.leases.longestRenewed(now);
+		long renewed = longestRenewed(now);
 		return this.claimed ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
 	}
 
 	/** Return the lease time that the rate of renewals depends on. */
 	long periodMillis(long now) {
-		long longest = this.leases.longestRenewed(now);
+		long longest = longestRenewed(now);
 		return (longest > 0) ? longest : this.request.leaseMillis();
+	}
+
+	/** Return the longest lease time, for which the loss margin is not too long. */
+	private long longestRenewed(long now) {
+		long longest = this.leases.longestRenewed(now);
+		return (longest > 0) ? Math.max(longest, TimeUnit.NANOSECONDS.toMillis(3 * this.lossMargin)) : 0;
 	}
 
 	/** Return when it is to be renewed, or is over if it is not. */
 	long dueAt(long now) {
-		long end = this.validUntil;
+		long end = validUntil();
 		return (renewalMillis(now) > 0) ? renewAtOrBefore(end) : end;
 	}
 
@@ -381,7 +423,7 @@ final class Hold {
 
 	/** Return when it is to be renewed, or its end if that comes first. */
 	long renewAtOrBeforeEnd() {
-		return renewAtOrBefore(this.validUntil);
+		return renewAtOrBefore(validUntil());
 	}
 
 	private long renewAtOrBefore(long end) {

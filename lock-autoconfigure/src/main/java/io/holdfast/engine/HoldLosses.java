@@ -71,7 +71,7 @@ final class HoldLosses {
 	 */
 	ReleaseResult judgeRelease(Hold hold, ReleaseReply reply) {
 		long now = this.context.scheduler.nanoTime();
-		if (!reply.foundNothing() || !hold.isUsed() || hold.validUntil() - now <= 0) {
+		if (!reply.foundNothing() || !hold.isUsed() || hold.grantedUntil() - now <= 0) {
 			return ReleaseResult.RELEASED;
 		}
 		String why = OTHER_OWNER;
@@ -85,7 +85,9 @@ final class HoldLosses {
 
 	/** Report a hold that nothing renews, and whose time was over before its release. */
 	void reportRunOut(Hold hold) {
-		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
+		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms"
+				+ ((hold.lossMargin() > 0)
+						? ", less its loss margin of " + TimeUnit.NANOSECONDS.toMillis(hold.lossMargin()) + " ms" : "");
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
 				+ TimeUnit.NANOSECONDS.toMillis(this.context.scheduler.nanoTime() - hold.grantedAt()) + " ms: " + why);
 		publish(hold, why);

@@ -166,7 +166,7 @@ final class InstanceLifecycle {
 				leaveHold(hold, now + hold.lastsNanos(now), now);
 			}
 			else {
-				releaseHold(hold, hold.minHoldLeft(now));
+				releaseHold(hold, Math.max(hold.minHoldLeft(now), hold.lossMargin()));
 			}
 		}
 		finally {

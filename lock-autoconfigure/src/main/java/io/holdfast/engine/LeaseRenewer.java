@@ -110,6 +110,27 @@ final class LeaseRenewer {
 		return true;
 	}
 
+	/**
+	 * End a hold whose validity is over, unless it has ended. Until its loss margin is
+	 * over as well, its token counts as used, and only its user's release frees the key.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @param now the time
+	 */
+	void expire(Hold hold, String why, long now) {
+		long kept = hold.grantedUntil() - now;
+		if (kept <= 0) {
+			lose(hold, why);
+			return;
+		}
+		List<Runnable> actions = hold.lose(why);
+		if (actions != null) {
+			this.context.scheduler.schedule(() -> stopRenewing(hold), kept);
+			this.losses.reportLost(hold, why, "Unless it is released, others have to wait for "
+					+ TimeUnit.NANOSECONDS.toMillis(kept) + " ms more", actions);
+		}
+	}
+
 	/** Return the hold of a token, or {@code null} if there is none. */
 	@Nullable Hold find(String token) {
 		return this.holds.get(token);
@@ -179,7 +200,7 @@ final class LeaseRenewer {
 	}
 
 	private void renewDue(long now) {
-		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyExpired(now)));
+		List<Hold> due = this.upcoming.takeDue(now, (hold) -> expire(hold, hold.whyExpired(now), now));
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.onRenewalSent()) {
@@ -294,7 +315,7 @@ final class LeaseRenewer {
 		}
 		else {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
-			lose(hold, "its renewal was answered too late");
+			expire(hold, "its renewal was answered too late", now);
 		}
 	}
 

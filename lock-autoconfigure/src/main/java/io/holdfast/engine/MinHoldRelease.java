@@ -72,7 +72,7 @@ final class MinHoldRelease {
 
 	private void repeat() {
 		long at = this.context.scheduler.nanoTime() + (this.context.retryDelay() << Math.min(this.attempts++, 5));
-		if (at - this.endsAt < 0 && at - this.hold.validUntil() < 0) {
+		if (at - this.endsAt < 0 && at - this.hold.grantedUntil() < 0) {
 			this.context.scheduler.schedule(this::send, at - this.context.scheduler.nanoTime());
 		}
 	}

@@ -154,18 +154,18 @@ final class OpenLeases {
 	/**
 	 * Return whether one that is not renewed is to last for longer than the store has
 	 * been told.
-	 * @param validUntil the end of the hold's validity
+	 * @param grantedUntil the end of the hold's grant
 	 */
-	boolean isAnyCutShort(long validUntil, long now) {
-		return this.longestRenewed == DEPENDS && isAnyLonger(longestRenewed(now), validUntil);
+	boolean isAnyCutShort(long grantedUntil, long now) {
+		return this.longestRenewed == DEPENDS && isAnyLonger(longestRenewed(now), grantedUntil);
 	}
 
-	private synchronized boolean isAnyLonger(long longest, long validUntil) {
+	private synchronized boolean isAnyLonger(long longest, long grantedUntil) {
 		if (this.fixed.isEmpty()) {
 			return false;
 		}
 		LeaseHandle last = this.fixed.last();
-		return last.leaseMillis() > longest && validUntil - last.validIfGranted() < 0;
+		return last.leaseMillis() > longest && grantedUntil - last.validIfGranted() < 0;
 	}
 
 	/** Return whether code runs under one whose release has not begun. */

@@ -26,7 +26,10 @@ final class Place {
 	/** The only waiter that the place may serve, or {@code null} if it is shared. */
 	final @Nullable Waiter only;
 
-	/** How long after a question the next one is due, in nanoseconds. */
+	/**
+	 * How long after a question the next one is due, in nanoseconds: of a claim, the loss
+	 * margin not counted.
+	 */
 	final long halfClaim;
 
 	/** The event in which the place was opened. */
@@ -88,7 +91,7 @@ final class Place {
 		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(),
 				request.leaseMillis(), request.claimMillis());
 		this.request = request;
-		this.halfClaim = TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) / 2;
+		this.halfClaim = (TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) - request.lossMarginNanos()) / 2;
 		this.instanceId = waiter.instanceId;
 		this.only = shared ? null : waiter;
 		this.waiter = waiter;

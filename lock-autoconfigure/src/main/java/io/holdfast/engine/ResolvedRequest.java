@@ -7,6 +7,7 @@ import io.holdfast.LeaseRequest;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param waitNanos the longest time until the caller is answered
  * @param leaseMillis how long a lease lasts when it is not renewed
  * @param claimMillis how long a hand-off is granted at first
+ * @param lossMarginNanos how long before others may have a lock its holder counts as lost
  * @param renewal whether the lease is renewed
  * @param maxHoldNanos how long it is renewed in all
  * @param reentrant whether a thread that holds it gets a nested lease
@@ -37,8 +39,9 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
-		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
-		@Nullable String name, boolean forCode, boolean optional, boolean fenced, @Nullable String note) {
+		long leaseMillis, long claimMillis, long lossMarginNanos, boolean renewal, long maxHoldNanos, boolean reentrant,
+		long minHoldNanos, @Nullable String name, boolean forCode, boolean optional, boolean fenced,
+		@Nullable String note) {
 
 	/** For a wait or a hold without end, in nanoseconds. */
 	static final long FOREVER = Long.MAX_VALUE / 4;
@@ -73,13 +76,29 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 			EngineSettings settings) {
 		Duration wait = or(request.waitTime(), defaultWait);
 		long leaseMillis = or(request.leaseTime(), within(defaultLease, request.maxHold())).toMillis();
+		Duration lossMargin = (request instanceof LockRequest lock) ? lossMargin(lock, leaseMillis, settings)
+				: Duration.ZERO;
+		// It comes off the claim as it does off the lease.
+		long claimMillis = settings.handoffTimeout().plus(lossMargin).toMillis();
 		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
 		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
-				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
-				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isAutoRenew(),
-				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, request.minHold().toNanos(), request.name(),
-				request.isForCode(), request.isOptional(), request instanceof LockRequest lock && lock.isFenced(),
-				request.note());
+				wait.isNegative() ? FOREVER : waitNanos, leaseMillis, Math.min(leaseMillis, claimMillis),
+				lossMargin.toNanos(), request.isAutoRenew(), (maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant,
+				request.minHold().toNanos(), request.name(), request.isForCode(), request.isOptional(),
+				request instanceof LockRequest lock && lock.isFenced(), request.note());
+	}
+
+	/** Return a margin that leaves time for two renewals before the loss. */
+	private static Duration lossMargin(LockRequest request, long leaseMillis, EngineSettings settings) {
+		Duration margin = or(request.lossMargin(), settings.lossMargin());
+		if (margin.multipliedBy(3).compareTo(Duration.ofMillis(leaseMillis)) > 0) {
+			throw new IllegalArgumentException("lossMargin of lock '" + SingleLine.of(request.key()) + "' is "
+					+ margin.toMillis() + " ms"
+					+ ((request.lossMargin() == null) ? ", as holdfast.lock.loss-margin says" : "")
+					+ ", more than a third of its lease time of " + leaseMillis + " ms: ask with a lossMargin of "
+					+ leaseMillis / 3 + " ms at most, or with a longer leaseTime");
+		}
+		return margin;
 	}
 
 	/** Return a default lease time that does not outlast the maxHold of a request. */
@@ -100,7 +119,8 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	boolean isLike(ResolvedRequest other) {
 		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
 				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis
-				&& this.claimMillis == other.claimMillis && this.renewal == other.renewal;
+				&& this.claimMillis == other.claimMillis && this.lossMarginNanos == other.lossMarginNanos
+				&& this.renewal == other.renewal;
 	}
 
 	/**

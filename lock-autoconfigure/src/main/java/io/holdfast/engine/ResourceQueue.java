@@ -102,8 +102,8 @@ import org.jspecify.annotations.Nullable;
  * <h2>Why it is right</h2>
  *
  * <em>Exclusion.</em> A hold comes from a grant of the store to a place, or from another
- * hold that ends with the same step; it is valid for less than the store keeps it. There
- * is no hold here without a grant of the store.
+ * hold that ends with the same step; it is valid for less than the store keeps it, by its
+ * loss margin at least. There is no hold here without a grant of the store.
  *
  * <p>
  * <em>Order.</em> Only the first waiter without a place gets one, shared places are
@@ -621,7 +621,7 @@ final class ResourceQueue extends SerialExecutor {
 				// One look: a hold that ends from here on has not ended yet.
 				long now = this.context.scheduler.nanoTime();
 				for (Hold hold : this.holds.expired(waiter.thread, now)) {
-					this.queues.renewer.lose(hold, hold.whyExpired(now));
+					this.queues.renewer.expire(hold, hold.whyExpired(now), now);
 					this.holds.lose(hold);
 				}
 				own = this.holds.own(waiter.thread, enclosing, now);
@@ -984,7 +984,7 @@ final class ResourceQueue extends SerialExecutor {
 			return;
 		}
 		long now = this.context.scheduler.nanoTime();
-		if (question.sentAt() + Hold.validity(granted.ttlMillis()) - now > 0) {
+		if (question.sentAt() + Hold.validity(granted.ttlMillis()) - place.request.lossMarginNanos() - now > 0) {
 			hold(place, granted, question.sentAt(), way, now);
 		}
 		else {
@@ -1018,7 +1018,8 @@ final class ResourceQueue extends SerialExecutor {
 		// least.
 		long since = place.grantedSince();
 		long now = this.context.scheduler.nanoTime();
-		if (since + Hold.validity(ttlMillis) - now > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
+		long margin = place.request.lossMarginNanos();
+		if (since + Hold.validity(ttlMillis) - margin - now > (TimeUnit.MILLISECONDS.toNanos(ttlMillis) - margin) / 3) {
 			hold(place, new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP, now);
 		}
 		else {
@@ -1135,7 +1136,7 @@ final class ResourceQueue extends SerialExecutor {
 			if (hold.hasRunOut(now)) {
 				this.queues.losses.reportRunOut(hold);
 			}
-			this.queues.renewer.lose(hold, hold.whyExpired(now));
+			this.queues.renewer.expire(hold, hold.whyExpired(now), now);
 		}
 		this.holds.remove(hold);
 		Waiter heir = held ? heir(hold, now) : null;
@@ -1188,7 +1189,9 @@ final class ResourceQueue extends SerialExecutor {
 		ResolvedRequest request = waiter.request;
 		return (isExclusive(request) || isHandedOver(request)) && request.renewal()
 				&& request.permits() == hold.permits() && request.limit() == hold.request.limit()
-				&& request.leaseMillis() == hold.request.leaseMillis() && Tokens.isOf(hold.token, waiter.instanceId);
+				&& request.leaseMillis() == hold.request.leaseMillis()
+				&& request.lossMarginNanos() == hold.request.lossMarginNanos()
+				&& Tokens.isOf(hold.token, waiter.instanceId);
 	}
 
 	/** Have a waiter go on with a released hold. Its place is for the next one here. */

@@ -161,7 +161,7 @@ final class TokenReleases {
 	 */
 	void leave(Hold hold, long until) {
 		this.retained.add(hold.token);
-		if (until - hold.validUntil() > 0) {
+		if (until - hold.grantedUntil() > 0) {
 			sendRetain(hold, until, new CompletableFuture<>());
 		}
 		this.context.scheduler.schedule(() -> this.retained.remove(hold.token),

@@ -28,7 +28,7 @@ class ResolvedRequestTests {
 
 	private static EngineSettings settings(boolean semaphoreFair) {
 		EngineSettings defaults = EngineSettings.defaults();
-		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(),
+		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(), defaults.lossMargin(),
 				defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), semaphoreFair, defaults.handoffTimeout(),
 				defaults.retryInterval(), defaults.commandTimeout(), defaults.outagePatience(), defaults.maxWaiters(),
 				defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver());

@@ -35,8 +35,8 @@ final class SimulatedInstance implements Scheduler {
 	private static final long LONG = Duration.ofSeconds(7).toNanos();
 
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
-			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
-			Duration.ofMillis(100), 1000, 1000, HandOverLimits.NONE, HandOverLimits.NONE);
+			Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20),
+			Duration.ofMillis(250), Duration.ofMillis(100), 1000, 1000, HandOverLimits.NONE, HandOverLimits.NONE);
 
 	final Simulation simulation;
 

@@ -105,7 +105,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	void aStoreThatIsNotReachedIsReportedAtOnceWithoutPatienceForOutages() {
 		EngineSettings base = settings();
 		LeaseEngine impatient = new LeaseEngine(this.store,
-				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.semaphoreWaitTime(),
+				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.lossMargin(), base.semaphoreWaitTime(),
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
 						base.commandTimeout(), Duration.ZERO, base.maxWaiters(), base.maxWaitersPerKey(),
 						base.lockHandOver(), base.semaphoreHandOver()),

@@ -46,7 +46,7 @@ class WaitersLimitTests {
 	private static LeaseEngine engine() {
 		EngineSettings base = EngineSettings.defaults();
 		return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
-				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.semaphoreWaitTime(),
+				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.lossMargin(), base.semaphoreWaitTime(),
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
 						base.commandTimeout(), base.outagePatience(), IN_ALL, PER_KEY, base.lockHandOver(),
 						base.semaphoreHandOver()));

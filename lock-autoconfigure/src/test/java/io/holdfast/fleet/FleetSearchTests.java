@@ -84,10 +84,10 @@ class FleetSearchTests {
 	/** So that a busy machine is not taken for a silent Redis. */
 	private static EngineSettings settings() {
 		EngineSettings base = EngineSettings.defaults();
-		return new EngineSettings(base.waitTime(), base.leaseTime(), base.maxHold(), base.semaphoreWaitTime(),
-				base.semaphoreLeaseTime(), base.semaphoreFair(), base.handoffTimeout(), base.retryInterval(),
-				Duration.ofSeconds(5), base.outagePatience(), base.maxWaiters(), base.maxWaitersPerKey(),
-				base.lockHandOver(), base.semaphoreHandOver());
+		return new EngineSettings(base.waitTime(), base.leaseTime(), base.maxHold(), base.lossMargin(),
+				base.semaphoreWaitTime(), base.semaphoreLeaseTime(), base.semaphoreFair(), base.handoffTimeout(),
+				base.retryInterval(), Duration.ofSeconds(5), base.outagePatience(), base.maxWaiters(),
+				base.maxWaitersPerKey(), base.lockHandOver(), base.semaphoreHandOver());
 	}
 
 	private void populate(int count) {

@@ -62,10 +62,11 @@ final class UserMain {
 		EngineSettings defaults = EngineSettings.defaults()
 			.localHandOver((order == Order.STRICT) ? HandOverLimits.NONE : HandOverLimits.DEFAULT);
 		return new LeaseEngine(store,
-				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
-						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
-						Duration.ofSeconds(5), defaults.outagePatience(), defaults.maxWaiters(),
-						defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver()));
+				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.lossMargin(),
+						defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT,
+						defaults.retryInterval(), Duration.ofSeconds(5), defaults.outagePatience(),
+						defaults.maxWaiters(), defaults.maxWaitersPerKey(), defaults.lockHandOver(),
+						defaults.semaphoreHandOver()));
 	}
 
 }
