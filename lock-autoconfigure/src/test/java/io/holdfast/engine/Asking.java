@@ -52,7 +52,8 @@ final class Asking {
 		this.use = use;
 		this.context = context;
 		boolean marked = use.isForCode() && instance.simulation.mutant != Mutant.UNMARKED_CODE;
-		LockRequest locks = locks(use, context);
+		int margin = (instance.simulation.mutant != Mutant.NO_LOSS_MARGIN) ? use.margin() : 0;
+		LockRequest locks = locks(use, margin, context);
 		SemaphoreRequest permits = permits(use, instance.simulation.plan);
 		this.locks = marked ? locks.forCode() : locks;
 		this.permits = marked ? permits.forCode() : permits;
@@ -61,7 +62,7 @@ final class Asking {
 				: ResolvedRequest.of(this.locks, SimulatedInstance.SETTINGS);
 	}
 
-	private static LockRequest locks(Use use, LeaseContext context) {
+	private static LockRequest locks(Use use, int margin, LeaseContext context) {
 		List<String> keys = (use.key() >= 0) ? List.of("k" + use.key()) : List.of("k0", "k1");
 		LockMode mode = switch (use.mode()) {
 			case READ -> LockMode.READ;
@@ -73,6 +74,7 @@ final class Asking {
 			.leaseTime(Duration.ofMillis(use.lease()))
 			.autoRenew(use.renewal())
 			.maxHold(MAX_HOLD)
+			.lossMargin(Duration.ofMillis(margin))
 			.within(context);
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}

@@ -154,7 +154,7 @@ class EngineSimulationTests {
 		String asked = """
 				Setup[seed=1, instances=1, keys=1, jitter=false, passes=0]
 				Use[user=0, instance=0, gap=2, face=TRY_ASYNC, mode=EXCLUSIVE, key=0, permits=1, fair=true, waiting=%d, \
-				lease=300, renewal=true, minHold=0, hold=10, cancel=-1, extra=NONE, extraAt=0]
+				lease=300, margin=0, renewal=true, minHold=0, hold=10, cancel=-1, extra=NONE, extraAt=0]
 				Command[instance=0, number=0, fate=LATE, millis=400]
 				Command[instance=0, number=1, fate=REPLY_LATE, millis=400]
 				""";

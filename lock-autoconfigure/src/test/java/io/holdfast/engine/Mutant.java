@@ -23,6 +23,9 @@ enum Mutant {
 	/** The store keeps a lease for half of its time. */
 	SHORT_LEASE,
 
+	/** Locks are asked for without their loss margin. */
+	NO_LOSS_MARGIN,
+
 	/** The store keeps a lease for long, whatever was asked for. */
 	NO_END,
 

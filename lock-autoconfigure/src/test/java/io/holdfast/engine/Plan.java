@@ -73,6 +73,16 @@ record Plan(Setup setup, List<Step> steps) {
 		return (Math.floorMod(this.setup.seed() / 5, 4L) == 1) ? 0 : LIMIT;
 	}
 
+	/** Return the longest loss margin, by which claims are longer. */
+	long longestMargin() {
+		return this.steps.stream()
+			.filter(Use.class::isInstance)
+			.mapToLong((step) -> Math.max(((Use) step).margin(),
+					(((Use) step).margin() > 0) ? ((Use) step).extraMargin() : 0))
+			.max()
+			.orElse(0);
+	}
+
 	/** Return a request for a permit. */
 	SemaphoreRequest permit(String key) {
 		return (limit() > 0) ? SemaphoreRequest.of(key, limit()) : SemaphoreRequest.of(key);
@@ -161,6 +171,8 @@ record Plan(Setup setup, List<Step> steps) {
 				// Last, so that all else is what it was before there was this.
 				rareTrouble();
 			}
+			this.steps
+				.replaceAll((step) -> (step instanceof Use use) ? use.withMargin(use.lease(), margin(use)) : step);
 			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.passes), this.steps);
 		}
 
@@ -179,6 +191,22 @@ record Plan(Setup setup, List<Step> steps) {
 			return (this.passes == 0) ? lease : (twoShapes && lease % 2 == 0) ? LONGEST_LEASE / 4 : LONGEST_LEASE / 2;
 		}
 
+		/**
+		 * In every second plan locks have a loss margin: the longest one, others, or that
+		 * of some users only.
+		 */
+		private int margin(Use use) {
+			if (use.mode() == What.PERMITS || use.face().isView()) {
+				return 0;
+			}
+			return switch ((int) Math.floorMod(this.seed / 7, 6L)) {
+				case 0 -> use.lease() / 3;
+				case 1 -> use.lease() / (3 + use.gap() % 4);
+				case 2 -> (use.user() % 2 == 0) ? use.lease() / 4 : 0;
+				default -> 0;
+			};
+		}
+
 		private Use use(int user, int instance) {
 			What mode = (this.workload != What.READ) ? this.workload
 					: in((this.passes > 0) ? 2 : 3) ? What.EXCLUSIVE : What.READ;
@@ -188,7 +216,7 @@ record Plan(Setup setup, List<Step> steps) {
 			Face face = face(mode);
 			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
 			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
-					lease(), !in(3), in(5) ? random(300) : 0, hold, in(8) ? Math.max(0, random(310) - 10) : -1,
+					lease(), 0, !in(3), in(5) ? random(300) : 0, hold, in(8) ? Math.max(0, random(310) - 10) : -1,
 					face.isView() ? viewExtra() : extra(mode), random(100));
 		}
 
@@ -320,7 +348,7 @@ record Plan(Setup setup, List<Step> steps) {
 				// So that there is something to be told.
 				What mode = (this.workload == What.READ) ? What.EXCLUSIVE : this.workload;
 				this.steps.add(new Use(MOST_USERS, random(INSTANCES), random(60), Face.ASYNC, mode, random(KEYS), 1,
-						true, 1000, LONGEST_LEASE / 2, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
+						true, 1000, LONGEST_LEASE / 2, 0, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
 			}
 			for (int i = random(3); i > 0; i--) {
 				this.steps.add(new Inquire(random(INSTANCES), 1000 + random(2 * FAULTS_MILLIS)));

@@ -51,6 +51,9 @@ final class SimulatedStore implements LeaseStore {
 	/** Tokens whose grant was not. */
 	private final Set<String> unconfirmed = new HashSet<>();
 
+	/** How tokens ask for locks. */
+	private final Map<String, Mode> modes = new HashMap<>();
+
 	private StoreNotifications wakeUps;
 
 	/** As a {@link Mutant} wants it: what it is told of is taken back then. */
@@ -150,6 +153,7 @@ final class SimulatedStore implements LeaseStore {
 
 			@Override
 			public void granted(Resource resource, String token, long fence, long ttlMillis) {
+				storeGranted(resource, token, fence);
 				boolean unconfirmed = SimulatedStore.this.simulation.replicas != null && ttlMillis > 0;
 				SimulatedStore.this.connection.wakeUp(() -> grantedAgain(token),
 						unconfirmed ? () -> wakeUps.grantedUnconfirmed(resource, token, fence)
@@ -213,8 +217,18 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.unreachedNanos();
 	}
 
+	/** Note what the store grants, when it does so, whoever learns of it. */
+	private void storeGranted(Resource resource, String token, long fence) {
+		if (resource.kind() == Kind.LOCK && this.simulation.isNewGrant(token, fence)) {
+			Mode mode = this.modes.getOrDefault(token, Mode.EXCLUSIVE);
+			this.simulation
+				.record(Event.of(now(), Type.STORE_GRANTED, this.instance.name).of(mode, resource.key()).fence(fence));
+		}
+	}
+
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
+		this.modes.put(command.token(), mode(resource, command.permits()));
 		Mutant mutant = this.simulation.mutant;
 		AcquireCommand asked = switch (mutant) {
 			case SHORT_LEASE -> lasting(command, command.leaseMillis() / 2);
@@ -224,7 +238,8 @@ final class SimulatedStore implements LeaseStore {
 		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, command.token(), resource,
 				() -> isRefused(resource, command.token())
 						? CompletableFuture.failedFuture(new StoreCommandException("out of memory", true, null))
-						: this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, command)));
+						: this.store.acquire(resource, asked, enqueue)
+							.thenApply((reply) -> answered(resource, reply, command)));
 		SimulatedReplicas replicas = this.simulation.replicas;
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
 			return replicas.confirmed(this.instance, resource, command.token(), answer);
@@ -277,10 +292,11 @@ final class SimulatedStore implements LeaseStore {
 		}
 	}
 
-	private AcquireReply answered(AcquireReply reply, AcquireCommand command) {
+	private AcquireReply answered(Resource resource, AcquireReply reply, AcquireCommand command) {
 		if (!(reply instanceof Granted granted)) {
 			return reply;
 		}
+		storeGranted(resource, command.token(), granted.fence());
 		grantedAgain(command.token());
 		return switch (this.simulation.mutant) {
 			case OLD_FENCE -> new Granted(64, granted.ttlMillis());
@@ -295,6 +311,9 @@ final class SimulatedStore implements LeaseStore {
 		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
 		}
+		if (next != null) {
+			this.modes.put(next.token(), mode(resource, next.permits()));
+		}
 		return this.connection.send("release " + resource + ((next != null) ? " for another" : ""), ended.token(),
 				resource, () -> {
 					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
@@ -302,7 +321,12 @@ final class SimulatedStore implements LeaseStore {
 					if (owner != null && !owner.equals(ended.token())) {
 						this.store.release(resource, AcquireCommand.unknown(owner, 1), null);
 					}
-					return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
+					return this.store.release(resource, ended, next).thenApply((reply) -> {
+						if (next != null && reply.next() instanceof Granted granted) {
+							storeGranted(resource, next.token(), granted.fence());
+						}
+						return withoutGrant(reply);
+					});
 				});
 	}
 

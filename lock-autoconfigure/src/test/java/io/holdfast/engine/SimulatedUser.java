@@ -145,6 +145,9 @@ final class SimulatedUser {
 		for (ResolvedRequest request : requests) {
 			ids.add((requests.size() == 1) ? id : id + "/" + request.resource().key());
 			record(Type.ASKED, ids.get(ids.size() - 1), (event) -> asked(event, use, request, user, requests.size()));
+			if (use.margin() > 0) {
+				record(Type.MARGIN, ids.get(ids.size() - 1), (event) -> event.lease(use.margin() * Simulation.MILLI));
+			}
 		}
 		BiConsumer<Lease, Throwable> answer = (lease, error) -> {
 			this.blocked &= !thread;
@@ -238,7 +241,8 @@ final class SimulatedUser {
 			this.simulation.lost++;
 			long renewable = hold.request.maxHoldNanos() - hold.request.leaseMillis() * Simulation.MILLI;
 			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt() < renewable;
-			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
+			record(Type.LOST, id,
+					(event) -> event.until(at.end(lease)).lease(hold.lossMargin()).why(renewed ? "RENEWED" : ""));
 			if (forCode && lease.whyNotHeld().startsWith("this instance shut down")) {
 				record(Type.RETAINED, this.holds.getOrDefault(hold, id), (event) -> event.until(at.end(lease)));
 			}
@@ -282,7 +286,8 @@ final class SimulatedUser {
 		// Perhaps by other terms.
 		boolean renewal = (use.extraAt() % 2 == 0) == use.renewal();
 		Use again = new Use(use.user(), use.instance(), 0, use.face(), use.mode(), use.key(), use.permits(), use.fair(),
-				use.waiting(), use.extraLease(), renewal, 0, use.hold(), -1, Extra.NONE, 0);
+				use.waiting(), use.extraLease(), (use.margin() > 0) ? use.extraMargin() : 0, renewal, 0, use.hold(), -1,
+				Extra.NONE, 0);
 		Runnable nothing = () -> {
 		};
 		switch (use.extra()) {
@@ -298,7 +303,7 @@ final class SimulatedUser {
 			}
 			case READ -> {
 				Use reading = new Use(use.user(), use.instance(), 0, use.face(), What.READ, use.key(), 1, true, 500,
-						use.lease(), use.renewal(), 0, use.hold() + 100, -1, Extra.NONE, 0);
+						use.lease(), use.margin(), use.renewal(), 0, use.hold() + 100, -1, Extra.NONE, 0);
 				begin(reading, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
 			}
 			case RENEW -> {

@@ -3,11 +3,13 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -93,6 +95,9 @@ final class Simulation {
 	/** Where grants are confirmed. */
 	@Nullable SimulatedReplicas replicas;
 
+	/** Grants of the store that are noted. */
+	private final Set<String> grants = new HashSet<>();
+
 	private boolean faultsOver;
 
 	/** Until when the store's memory is full. */
@@ -132,7 +137,7 @@ final class Simulation {
 		List<String> violations;
 		try {
 			simulation.run();
-			violations = Checker.check(simulation.history, SLACK, POLL);
+			violations = Checker.check(simulation.history, SLACK, POLL + plan.longestMargin() * MILLI);
 		}
 		catch (RuntimeException | Error ex) {
 			simulation.trace(() -> Stream.of(ex.getStackTrace()).limit(30).toList().toString());
@@ -333,6 +338,7 @@ final class Simulation {
 			long until = now() + millis * MILLI;
 			record(Event.of(now(), Type.ASKED, "stranger").id(id).of(Mode.EXCLUSIVE, key).lease(until - now()));
 			record(Event.of(now(), Type.GRANTED, "stranger").id(id).until(until));
+			record(Event.of(now(), Type.STORE_GRANTED, "stranger").of(Mode.EXCLUSIVE, key));
 		}
 	}
 
@@ -374,6 +380,11 @@ final class Simulation {
 			.filter(Objects::nonNull)
 			.findFirst()
 			.orElse("unknown");
+	}
+
+	/** Whether the store was not known to have granted that. */
+	boolean isNewGrant(String token, long fence) {
+		return this.grants.add(token + "/" + fence);
 	}
 
 	// For all that take part

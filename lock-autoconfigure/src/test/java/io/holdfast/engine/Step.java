@@ -55,6 +55,7 @@ sealed interface Step {
 	 * @param fair whether a request for permits waits behind others
 	 * @param waiting how long it waits, -1 for ever
 	 * @param lease for how long a lease is
+	 * @param margin how long before others may have it it counts as lost, of a lock
 	 * @param renewal whether it is renewed
 	 * @param minHold for how long others are kept out
 	 * @param hold for how long it is held
@@ -63,16 +64,16 @@ sealed interface Step {
 	 * @param extraAt when, from the grant on
 	 */
 	record Use(int user, int instance, int gap, Face face, What mode, int key, int permits, boolean fair, int waiting,
-			int lease, boolean renewal, int minHold, int hold, int cancel, Extra extra, int extraAt) implements Step {
+			int lease, int margin, boolean renewal, int minHold, int hold, int cancel, Extra extra,
+			int extraAt) implements Step {
 
 		@Override
 		public List<Step> simpler() {
-			return Stream
-				.<Step>of(with(this.face, this.fair, this.minHold, this.cancel, Extra.NONE),
-						with(this.face, this.fair, this.minHold, -1, this.extra),
-						with(this.face, this.fair, 0, this.cancel, this.extra),
-						with(this.face, true, this.minHold, this.cancel, this.extra),
-						with(Face.TRY_ASYNC, this.fair, this.minHold, this.cancel, this.extra))
+			return Stream.<Step>of(with(this.face, this.fair, this.minHold, this.cancel, Extra.NONE),
+					with(this.face, this.fair, this.minHold, -1, this.extra),
+					with(this.face, this.fair, 0, this.cancel, this.extra),
+					with(this.face, true, this.minHold, this.cancel, this.extra),
+					with(Face.TRY_ASYNC, this.fair, this.minHold, this.cancel, this.extra), withMargin(this.lease, 0))
 				.filter((step) -> !step.equals(this))
 				.toList();
 		}
@@ -82,7 +83,8 @@ sealed interface Step {
 			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
 			int wanted = (this.mode == What.PERMITS) ? permits : 1;
 			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, this.fair,
-					this.waiting, this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
+					this.waiting, this.lease, this.margin, this.renewal, 0, this.hold % 4, this.cancel, this.extra,
+					this.extraAt);
 		}
 
 		/** Whether code runs under the lease, as under that of an annotated method. */
@@ -95,6 +97,20 @@ sealed interface Step {
 			return (this.extraAt % 3 == 0) ? 2 * this.lease : this.lease;
 		}
 
+		/** The same for another lease time and loss margin. */
+		Use withMargin(int otherLease, int otherMargin) {
+			return new Use(this.user, this.instance, this.gap, this.face, this.mode, this.key, this.permits, this.fair,
+					this.waiting, otherLease, otherMargin, this.renewal, this.minHold, this.hold, this.cancel,
+					this.extra, this.extraAt);
+		}
+
+		/**
+		 * How long before others may have it what is asked for besides counts as lost.
+		 */
+		int extraMargin() {
+			return (this.extraAt % 5 == 0) ? this.margin : this.extraAt * extraLease() / 300;
+		}
+
 		/** The same without minHold, and without a longer lease than this. */
 		Use within(int longestLease) {
 			return with(this.face, this.fair, 0, this.cancel, (extraLease() > longestLease) ? Extra.NONE : this.extra);
@@ -102,8 +118,8 @@ sealed interface Step {
 
 		private Use with(Face otherFace, boolean otherFair, int otherMinHold, int otherCancel, Extra otherExtra) {
 			return new Use(this.user, this.instance, this.gap, otherFace, this.mode, this.key, this.permits, otherFair,
-					this.waiting, this.lease, this.renewal, otherMinHold, this.hold, otherCancel, otherExtra,
-					this.extraAt);
+					this.waiting, this.lease, this.margin, this.renewal, otherMinHold, this.hold, otherCancel,
+					otherExtra, this.extraAt);
 		}
 
 	}

@@ -11,7 +11,8 @@ import java.util.List;
  * numbered in messages:
  * <ol>
  * <li>At no moment more is held than may be, a lease counting from the return of acquire
- * to the earlier of its own validity's end and the start of its release.
+ * to the earlier of its own validity's end and the start of its release; and after the
+ * loss of one that is not released, nothing is granted before its loss margin is over.
  * <li>Fencing tokens grow.
  * <li>What is over changes nothing: no repeated command does, and no lease ends early
  * without a cause.
@@ -61,6 +62,7 @@ public final class Checker {
 				.toList();
 			exclusion.judgeOverlaps(group, holds);
 			holds.forEach(exclusion::judgeConfirmation);
+			holds.forEach((hold) -> exclusion.judgeMargin(group, hold));
 			fences.judgeFences(group, holds);
 			progress.judgeProgress(group, all, holds);
 			reasons.judgeTimeOuts(group, all);

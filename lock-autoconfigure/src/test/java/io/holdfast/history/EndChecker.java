@@ -89,7 +89,7 @@ final class EndChecker {
 		Event lost = request.lost;
 		long little = this.history.slack() / 4;
 		if (lost != null && request.granted != null && request.root != request
-				&& lost.at() + little < request.begin() + request.asked.lease() * 98 / 100
+				&& lost.at() + little < request.begin() + request.asked.lease() * 98 / 100 - request.margin
 				&& lost.until() - request.begin() > little && !hasCause(request, lost.at())
 				&& !this.history.troubles().isTroubled(request.asked.by(), request.root.firstAskedAt(), lost.at())) {
 			this.history.violated(3, "lost before its time was over: " + lost + " of " + request);

@@ -166,6 +166,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		IN_TURN,
 
+		/**
+		 * It is to count as lost for some time before others may have what it holds: id;
+		 * lease, how long.
+		 */
+		MARGIN,
+
 		/** Its caller was interrupted, or cancelled it, where that ends a wait: id. */
 		INTERRUPTED,
 
@@ -174,6 +180,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 * is the id of the lease that it is nested in, if it is.
 		 */
 		GRANTED,
+
+		/**
+		 * The store granted a lock to an instance, which may not know of it yet: by, key
+		 * and mode; fence.
+		 */
+		STORE_GRANTED,
 
 		/** A grant of an instance was not confirmed in time: by. */
 		UNCONFIRMED,
@@ -235,8 +247,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 
 		/**
 		 * Its user was told that it is lost: id; until when it would have been held at
-		 * most, 0 if that is not known. Why is {@code RENEWED} if it was to be renewed
-		 * yet.
+		 * most, 0 if that is not known; lease, how long others are kept out after that.
+		 * Why is {@code RENEWED} if it was to be renewed yet.
 		 */
 		LOST,
 

@@ -88,6 +88,27 @@ final class ExclusionChecker {
 			.orElse(asked);
 	}
 
+	/**
+	 * From the loss of a hold that is not released its loss margin passes by the clock of
+	 * the store, which is another one, before that grants what the hold excludes.
+	 */
+	void judgeMargin(String group, Request hold) {
+		long until = Math.min(hold.holdEnd + hold.lossMargin * 99 / 100, hold.releasedAt);
+		boolean cut = this.history.cuts(group)
+			.stream()
+			.anyMatch((each) -> each.from() <= until && each.until() >= hold.firstAskedAt());
+		if (cut) {
+			return;
+		}
+		for (Event grant : this.history.all(Type.STORE_GRANTED)) {
+			if (hold.begin() < grant.at() && grant.at() < until && Request.group(grant).equals(group)
+					&& (hold.isWhole() || grant.mode() == Event.Mode.EXCLUSIVE)) {
+				this.history.violated(1,
+						"granted before " + until + ", until when others are kept out: " + grant + " after " + hold);
+			}
+		}
+	}
+
 	/** Where grants are to be confirmed, one that is not may be lost at any time. */
 	void judgeConfirmation(Request hold) {
 		boolean confirming = this.history.all(Type.CONFIRMING)

@@ -118,6 +118,7 @@ final class History {
 				request.validUntil = Math.max(request.validUntil, event.until());
 			}
 			case IN_TURN -> request.inTurn = event.why();
+			case MARGIN -> request.margin = event.lease();
 			case PASSED_ON -> {
 				Request before = this.requests.get(event.why());
 				if (before != null) {
@@ -138,6 +139,7 @@ final class History {
 			case LOST -> {
 				ended(event, request);
 				request.lost = event;
+				request.margin = Math.max(request.margin, event.lease());
 			}
 			case RELEASED -> request.answers.add(event);
 			case GONE -> request.root.goneAt = Math.min(request.root.goneAt, event.at());
@@ -175,7 +177,24 @@ final class History {
 			request.root.longestLease = Math.max(request.root.longestLease, request.asked.lease());
 			request.root.holdEnd = Math.max(request.root.holdEnd, request.end());
 			request.root.usedUntil = Math.max(request.root.usedUntil, request.endedAt);
+			if (request.granted != null) {
+				long released = (request.releasing != null) ? request.releasing.at() : Request.NEVER;
+				request.root.releasedAt = Math.max(request.root.releasedAt, released);
+				request.root.lossMargin = Math.max(request.root.lossMargin, marginAfterLoss(request));
+			}
 		}
+	}
+
+	/**
+	 * How long others are kept out after a loss: not if the lease was taken away, but by
+	 * a shut-down.
+	 */
+	private long marginAfterLoss(Request request) {
+		Event lost = request.lost;
+		boolean early = lost != null && lost.at() + 1 < lost.until();
+		boolean nested = request.root != request && lost == null;
+		return nested || early && !this.troubles.happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, lost.at())
+				? 0 : request.margin;
 	}
 
 	List<Event> all(Type type) {

@@ -19,6 +19,9 @@ final class Request {
 
 	final Event asked;
 
+	/** How long others are kept out after its loss. */
+	long margin;
+
 	long interruptedAt = NEVER;
 
 	/** Who decides on its turn; {@code null} if it has none. */
@@ -86,6 +89,12 @@ final class Request {
 
 	/** When the last of them was released or known to be lost. Of a root. */
 	long usedUntil;
+
+	/** When the release of the last of them began, lost or not. Of a root. */
+	long releasedAt;
+
+	/** The longest margin of them. Of a root. */
+	long lossMargin;
 
 	Request(Event asked) {
 		this.asked = asked;
