@@ -41,6 +41,7 @@ class LockRequestTests {
 		assertThat(REQUEST.leaseTime()).isNull();
 		assertThat(REQUEST.maxHold()).isNull();
 		assertThat(REQUEST.minHold()).isZero();
+		assertThat(REQUEST.lossMargin()).isNull();
 		assertThat(REQUEST.name()).isNull();
 		assertThat(REQUEST.context()).isNull();
 		assertThat(REQUEST.isAutoRenew()).isTrue();
@@ -55,6 +56,7 @@ class LockRequestTests {
 				Named.of("renewal", (request) -> request.autoRenew(false)),
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
+				Named.of("lossMargin", (request) -> request.lossMargin(Duration.ofMillis(600))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
 				Named.of("name", (request) -> request.name("stock")),
 				Named.of("within", (request) -> request.within(LeaseContext.empty())),
@@ -106,6 +108,7 @@ class LockRequestTests {
 			.autoRenew(true)
 			.maxHold(Duration.ofSeconds(30))
 			.minHold(Duration.ofSeconds(40))
+			.lossMargin(Duration.ofMillis(500))
 			.name("full")
 			.within(LeaseContext.empty());
 	}
@@ -123,12 +126,13 @@ class LockRequestTests {
 		assertThat(request.leaseTime()).hasSeconds(20);
 		assertThat(request.maxHold()).hasSeconds(30);
 		assertThat(request.minHold()).hasSeconds(40);
+		assertThat(request.lossMargin()).hasMillis(500);
 		assertThat(request.name()).isEqualTo("full");
 		assertThat(request.context()).isSameAs(LeaseContext.empty());
 		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request.isReentrant()).isFalse();
 		assertThat(request).hasToString("LockRequest[stock:1, mode=READ, waitTime=PT10S, leaseTime=PT20S, "
-				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, reentrant=false]");
+				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, reentrant=false, lossMargin=PT0.5S]");
 		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
 				+ "leaseTime=null, maxHold=null, minHold=PT0S, autoRenew=true, reentrant=true]");
 	}
@@ -144,7 +148,11 @@ class LockRequestTests {
 				Arguments.of("minHold", (UnaryOperator<LockRequest>) (request) -> request.minHold(millis(-1)),
 						"PT-0.001S", "PT0S to PT8760H"),
 				Arguments.of("minHold", (UnaryOperator<LockRequest>) (request) -> request.minHold(tooLong()),
-						"PT8760H0.001S", "PT0S to PT8760H"));
+						"PT8760H0.001S", "PT0S to PT8760H"),
+				Arguments.of("lossMargin", (UnaryOperator<LockRequest>) (request) -> request.lossMargin(millis(-1)),
+						"PT-0.001S", "PT0S to PT2920H"),
+				Arguments.of("lossMargin", (UnaryOperator<LockRequest>) (request) -> request.lossMargin(tooLong()),
+						"PT8760H0.001S", "PT0S to PT2920H"));
 	}
 
 	@ParameterizedTest
@@ -154,6 +162,19 @@ class LockRequestTests {
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("stock:1")))) {
 			assertThatIllegalArgumentException().isThrownBy(() -> change.apply(request))
 				.withMessageStartingWith(what + " of lock 'stock:1' is " + value + ", which is not from " + bounds);
+		}
+	}
+
+	@Test
+	@DisplayName("A loss margin above a third of the lease time is refused, whichever is set last")
+	void lossMarginAboveAThird() {
+		assertThat(REQUEST.leaseTime(millis(300)).lossMargin(millis(100)).lossMargin()).hasMillis(100);
+		for (UnaryOperator<LockRequest> change : List.<UnaryOperator<LockRequest>>of(
+				(request) -> request.leaseTime(millis(300)).lossMargin(millis(101)),
+				(request) -> request.lossMargin(millis(101)).leaseTime(millis(300)))) {
+			assertThatIllegalArgumentException().isThrownBy(() -> change.apply(REQUEST))
+				.withMessage("lossMargin of lock 'stock:1' is PT0.101S, more than a third of its leaseTime of PT0.3S: "
+						+ "lower the one, or raise the other");
 		}
 	}
 

@@ -40,6 +40,9 @@ class LockTimesTests {
 				asks("without renewal", LeaseTimes::withoutRenewal, request.autoRenew(false)),
 				asks("longest hold", LeaseTimes::maxHold, request.maxHold(Duration.ofMillis(100))),
 				asks("shortest hold", LeaseTimes::minHold, request.minHold(Duration.ofDays(365))),
+				asks("loss margin", LeaseTimes::lossMargin, request.lossMargin(Duration.ofSeconds(5))),
+				asks("longest loss margin", LeaseTimes::longestLossMargin,
+						request.leaseTime(Duration.ofSeconds(30)).lossMargin(Duration.ofSeconds(10))),
 				asks("no shortest hold", LeaseTimes::noMinHold, request.minHold(Duration.ZERO)),
 				asks("both holds", LeaseTimes::bothHolds,
 						request.minHold(Duration.ofMinutes(1)).maxHold(Duration.ofMinutes(1))),
@@ -65,6 +68,14 @@ class LockTimesTests {
 
 		@DistributedLock(name = "t")
 		void defaults() {
+		}
+
+		@DistributedLock(name = "t", lossMargin = "${min}")
+		void lossMargin() {
+		}
+
+		@DistributedLock(name = "t", lossMargin = "10s", leaseTime = "30s")
+		void longestLossMargin() {
 		}
 
 		@DistributedLock(name = "t", waitTime = "500ms", leaseTime = "10s")

@@ -112,6 +112,20 @@ class StartFailureTests {
 	}
 
 	@Test
+	@DisplayName("A lease time that is too short for the loss margin of the properties, and the other way round")
+	void lossMargin() {
+		assertThat(failToStart(Rebuilt.class, "--holdfast.lock.loss-margin=5s", "--my.lease=14s")).containsSubsequence(
+				"Description:",
+				"@DistributedLock on " + Rebuilt.Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
+				"(14s) is less than three times holdfast.lock.loss-margin (5000ms)", "Action:",
+				"give a lossMargin of 4666ms at most");
+		assertThat(failToStart(Cautious.class, "--holdfast.lock.lease-time=14s")).containsSubsequence("Description:",
+				"@DistributedLock on " + Cautious.Archive.class.getName() + ".write(): lossMargin = \"5s\"",
+				"is more than a third of holdfast.lock.lease-time (14000ms)", "Action:",
+				"Lower lossMargin, or give a leaseTime");
+	}
+
+	@Test
 	@DisplayName("A connection factory of another library: its class, for whom it is of no use, and the bean to define")
 	void connectionFactory() {
 		String unknown = ForeignConnectionFactory.class.getName() + ", which is neither a LettuceConnectionFactory nor"
@@ -147,6 +161,8 @@ class StartFailureTests {
 					holdfast.lock.wait-time      | -2s           | it must be at least 0, or -1 to wait without limit
 					holdfast.semaphore.wait-time | soon          | 'soon' is not a valid duration
 					holdfast.lock.max-hold       | 29s           | it must not be shorter than holdfast.lock.lease-time (30000ms)
+					holdfast.lock.loss-margin    | 10001ms       | it must be at most a third of holdfast.lock.lease-time (30000ms)
+					holdfast.lock.loss-margin    | -1ms          | it must be at least 0ms
 					holdfast.semaphore.key-prefix | lock:        | it must not be the same as holdfast.lock.key-prefix
 					holdfast.optimistic.max-attempts | many      | failed to convert java.lang.String to @org.springframework.boot.context.properties.bind.DefaultValue int
 					holdfast.backend             | disk          | The following values are valid:
@@ -246,6 +262,25 @@ class StartFailureTests {
 
 			@DistributedLock(leaseTime = "${my.lease}")
 			public void rebuild() {
+			}
+
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Cautious {
+
+		@Bean
+		Archive archive() {
+			return new Archive();
+		}
+
+		static class Archive {
+
+			@DistributedLock(lossMargin = "5s")
+			public void write() {
 			}
 
 		}

@@ -1,0 +1,209 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestApplication;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Holders count as lost some time before Redis lets others have the lock.
+ */
+@Slow
+class LossMarginTests extends ProxiedTestCase {
+
+	private static final Duration MARGIN = Duration.ofSeconds(1);
+
+	/** Redis answers in whole milliseconds. */
+	private static final Duration WHOLE = Duration.ofMillis(1);
+
+	private static final LockRequest REQUEST = LockRequest.of("margin")
+		.leaseTime(MARGIN.multipliedBy(3))
+		.lossMargin(MARGIN)
+		.waitTime(SOON);
+
+	/**
+	 * Wait until a lease is lost. As long as it is held its key lives for longer than the
+	 * margin, so it did just before it was seen to be held.
+	 */
+	private void assertLostBeforeOthers(LockLease lease, Duration margin) {
+		List<Duration> left = new ArrayList<>();
+		await("loss").atMost(SOON).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(5)).until(() -> {
+			List<Duration> before = lease.keys().stream().map(this.fleet::timeToLive).toList();
+			boolean held = lease.isHeld();
+			if (held) {
+				left.addAll(before);
+			}
+			return !held;
+		});
+		assertThat(left).isNotEmpty().allMatch((time) -> time.compareTo(margin.minus(WHOLE)) >= 0);
+	}
+
+	@ParameterizedTest(name = "{0}: without Redis, the holder is lost before its key ends, and others wait for that")
+	@EnumSource
+	void lostBeforeOthers(LockMode mode) {
+		Instance cut = this.fleet.start(this.proxy);
+		Instance other = this.fleet.start();
+		LockLease lease = cut.acquire(REQUEST.mode(mode));
+		CompletableFuture<Boolean> next = other.acquireInBackground(LockRequest.of("margin").waitTime(SOON))
+			.thenApply((granted) -> {
+				boolean heldTwice = lease.isHeld();
+				granted.close();
+				return heldTwice;
+			});
+		this.fleet.awaitQueued("margin");
+		this.proxy.down();
+		assertLostBeforeOthers(lease, MARGIN);
+		assertThat(next).succeedsWithin(SOON).isEqualTo(false);
+		this.proxy.up();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("A lost holder that releases within the margin frees the key at once, and is told of the loss")
+	void lateRelease() {
+		Instance instance = this.fleet.start();
+		LockLease lease = instance.acquire(REQUEST.autoRenew(false));
+		CountDownLatch lost = new CountDownLatch(1);
+		lease.onLost(lost::countDown);
+		assertLostBeforeOthers(lease, MARGIN);
+		await("the action on loss").atMost(SOON).until(() -> lost.getCount() == 0);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		assertThat(this.fleet.isLocked("margin")).isFalse();
+	}
+
+	@Test
+	@DisplayName("Of several keys none ends before the margin is over")
+	void severalKeys() {
+		Instance cut = this.fleet.start(this.proxy);
+		LockRequest several = LockRequest.ofAll(List.of("margin", "margin2"));
+		LockLease lease = cut.acquire(several.leaseTime(MARGIN.multipliedBy(3)).lossMargin(MARGIN));
+		this.proxy.down();
+		assertLostBeforeOthers(lease, MARGIN);
+		this.proxy.up();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("The longer margin of a nested lease counts for the outer one, too")
+	void nested() {
+		Instance cut = this.fleet.start(this.proxy);
+		try (LockLease outer = cut.acquire(REQUEST.lossMargin(Duration.ZERO));
+				LockLease nested = cut.acquire(REQUEST)) {
+			this.proxy.down();
+			assertLostBeforeOthers(outer, MARGIN);
+			assertThat(nested.isHeld()).isFalse();
+			this.proxy.up();
+		}
+	}
+
+	@Test
+	@DisplayName("A lock is handed over within the instance to a request with the same margin, and keeps it")
+	void handOver() {
+		Instance cut = this.fleet.start(this.proxy, "holdfast.lock.local-hand-over.max-time=1m");
+		LockLease first = cut.acquire(REQUEST);
+		CompletableFuture<LockLease> second = cut.locks().acquireAsync(REQUEST);
+		CompletableFuture<LockLease> third = cut.locks().acquireAsync(REQUEST.lossMargin(Duration.ZERO));
+		first.release();
+		assertThat(second).succeedsWithin(SOON)
+			.satisfies((lease) -> assertThat(lease.fencingToken()).isEqualTo(first.fencingToken() + 1));
+		second.join().release();
+		assertThat(third).succeedsWithin(SOON)
+			.satisfies((lease) -> assertThat(lease.fencingToken()).isGreaterThan(first.fencingToken() + 2));
+		CompletableFuture<LockLease> fourth = cut.locks().acquireAsync(REQUEST);
+		CompletableFuture<LockLease> fifth = cut.locks().acquireAsync(REQUEST);
+		third.join().release();
+		assertThat(fourth).succeedsWithin(SOON);
+		fourth.join().release();
+		assertThat(fifth).succeedsWithin(SOON)
+			.satisfies((lease) -> assertThat(lease.fencingToken()).isEqualTo(fourth.join().fencingToken() + 1));
+		this.proxy.down();
+		assertLostBeforeOthers(fifth.join(), MARGIN);
+		this.proxy.up();
+		assertThat(fifth.join().release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("The margin comes off the time of an extension by hand")
+	void extend() {
+		LockLease lease = this.fleet.start().acquire(REQUEST.autoRenew(false));
+		lease.extend(MARGIN.multipliedBy(5));
+		assertThat(lease.remaining()).isLessThanOrEqualTo(MARGIN.multipliedBy(4));
+		assertLostBeforeOthers(lease, MARGIN);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("By the property and INTERRUPT, a method has ended before another instance runs")
+	void interrupted() {
+		String[] margin = { "holdfast.lock.lease-time=6s", "holdfast.lock.loss-margin=2s" };
+		Instance cut = this.fleet.start(this.proxy, Application.class, margin);
+		Instance other = this.fleet.start(margin);
+		Jobs jobs = cut.context().getBean(Jobs.class);
+		CountDownLatch runs = new CountDownLatch(1);
+		CountDownLatch ended = new CountDownLatch(1);
+		CompletableFuture<Object> job = Instance.inBackground(() -> {
+			jobs.run(runs, ended);
+			return "not reached";
+		});
+		await("the job").atMost(SOON).until(() -> runs.getCount() == 0);
+		CompletableFuture<Boolean> next = other
+			.acquireInBackground(LockRequest.of("margin").waitTime(SOON.multipliedBy(2)))
+			.thenApply((granted) -> {
+				boolean over = ended.getCount() == 0;
+				granted.close();
+				return over;
+			});
+		this.fleet.awaitQueued("margin");
+		this.proxy.down();
+		assertThat(next).succeedsWithin(SOON.multipliedBy(2)).isEqualTo(true);
+		this.proxy.up();
+		assertThat(job).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LeaseLostException.class);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import(Jobs.class)
+	static class Application extends TestApplication {
+
+	}
+
+	static class Jobs {
+
+		@DistributedLock(name = "margin", onLoss = OnLoss.INTERRUPT)
+		public void run(CountDownLatch runs, CountDownLatch ended) throws InterruptedException {
+			runs.countDown();
+			try {
+				TimeUnit.MINUTES.sleep(1);
+			}
+			finally {
+				ended.countDown();
+			}
+		}
+
+	}
+
+}
