@@ -217,7 +217,7 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.unreachedNanos();
 	}
 
-	/** Note what the store grants, when it does so, whoever learns of it. */
+	/** Note a grant of the store at its time, whether or not its user learns of it. */
 	private void storeGranted(Resource resource, String token, long fence) {
 		if (resource.kind() == Kind.LOCK && this.simulation.isNewGrant(token, fence)) {
 			Mode mode = this.modes.getOrDefault(token, Mode.EXCLUSIVE);
