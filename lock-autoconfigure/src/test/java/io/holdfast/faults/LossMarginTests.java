@@ -165,21 +165,22 @@ class LossMarginTests extends ProxiedTestCase {
 		Instance other = this.fleet.start(margin);
 		Jobs jobs = cut.context().getBean(Jobs.class);
 		CountDownLatch runs = new CountDownLatch(1);
-		CountDownLatch ended = new CountDownLatch(1);
+		CompletableFuture<Duration> left = new CompletableFuture<>();
 		CompletableFuture<Object> job = Instance.inBackground(() -> {
-			jobs.run(runs, ended);
+			jobs.run(runs::countDown, () -> left.complete(this.fleet.timeToLive("margin")));
 			return "not reached";
 		});
 		await("the job").atMost(SOON).until(() -> runs.getCount() == 0);
 		CompletableFuture<Boolean> next = other
 			.acquireInBackground(LockRequest.of("margin").waitTime(SOON.multipliedBy(2)))
 			.thenApply((granted) -> {
-				boolean over = ended.getCount() == 0;
 				granted.close();
-				return over;
+				return left.isDone();
 			});
 		this.fleet.awaitQueued("margin");
 		this.proxy.down();
+		assertThat(left).succeedsWithin(SOON)
+			.satisfies((time) -> assertThat(time).as("of 2 s, on a busy machine").isBetween(HALF_A_SECOND, SOON));
 		assertThat(next).succeedsWithin(SOON.multipliedBy(2)).isEqualTo(true);
 		this.proxy.up();
 		assertThat(job).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LeaseLostException.class);
@@ -194,13 +195,13 @@ class LossMarginTests extends ProxiedTestCase {
 	static class Jobs {
 
 		@DistributedLock(name = "margin", onLoss = OnLoss.INTERRUPT)
-		public void run(CountDownLatch runs, CountDownLatch ended) throws InterruptedException {
-			runs.countDown();
+		public void run(Runnable begin, Runnable end) throws InterruptedException {
+			begin.run();
 			try {
 				TimeUnit.MINUTES.sleep(1);
 			}
 			finally {
-				ended.countDown();
+				end.run();
 			}
 		}
 
