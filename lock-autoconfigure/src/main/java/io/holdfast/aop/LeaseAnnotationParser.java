@@ -111,10 +111,12 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * @param defaultWait gives the wait time of annotations that have none
 	 */
 	boolean hasTurns(AnnotatedMethod annotatedMethod, Supplier<Duration> defaultWait) {
-		LockRequest request = (LockRequest) lock(annotatedMethod).same();
-		Duration wait = (request.waitTime() != null) ? request.waitTime() : defaultWait.get();
-		return !wait.isZero() && request.mode() != LockMode.READ
-				&& new AnnotationValues(annotatedMethod, this.resolver).duration("minHold") == null;
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		UnaryOperator<LockRequest> terms = terms(attributes);
+		Duration declaredWait = terms.apply(LockRequest.of("example")).waitTime();
+		Duration wait = (declaredWait != null) ? declaredWait : defaultWait.get();
+		return !wait.isZero() && attributes.duration("minHold") == null
+				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
 	}
 
 	private static boolean isSkip(AnnotationValues attributes) {
