@@ -217,6 +217,7 @@ else
 
   function forget(token)
     redis.call('HDEL', stateKey, token)
+    said[token] = false
   end
 
   -- As text. What is said of a waiter is still there if the queue was deleted or evicted.
