@@ -39,10 +39,9 @@ class BeanMethodTests {
 			OfApplicationListener.class, OfTasklet.class, Static.class, Prototype.class, Composed.class,
 			InInterface.class, Overridden.class, Lite.class, OfPermits.class, Full.class })
 	void refused(Class<?> configuration) {
-		assertThat(LockedContext.failure(Map.of(), configuration))
-			.hasMessageMatching(
-					"(?s)@(DistributedLock|Semaphore) on .*\\.bean\\(\\).* is held while the bean is created, "
-							+ "and not while its methods run\\. .*")
+		assertThat(LockedContext.failure(Map.of(), configuration)).hasMessageMatching(
+				"(?s)@(DistributedLock|Semaphore|Once \\(@DistributedLock\\)) on .*\\.bean\\(\\).* is held while the bean is created, "
+						+ "and not while its methods run\\. .*")
 			.hasMessageContaining("Move it to ")
 			.hasMessageContaining("To create the bean under it, use the ");
 	}

@@ -130,7 +130,7 @@ class EngineSimulationTests {
 	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
 	@DisplayName("What is wrong on purpose is found, soon, and can be told in a few steps that fail again")
 	void mutants(Mutant mutant) {
-		List<Long> seeds = LongStream.range(0, 2000)
+		List<Long> seeds = LongStream.range(0, 5000)
 			// A fail-over makes much of a history that is not needed for these.
 			.filter((each) -> Plan.of(each).steps().stream().noneMatch(Step.FailOver.class::isInstance))
 			.filter((each) -> !run(Plan.of(each), mutant, false).violations().isEmpty())

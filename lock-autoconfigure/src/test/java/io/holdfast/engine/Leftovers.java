@@ -33,7 +33,7 @@ final class Leftovers {
 
 	/** Look for what is left of a key now, and after a while. */
 	void look() {
-		look(this.simulation.now());
+		look(this.simulation.now(), 0);
 	}
 
 	/**
@@ -41,13 +41,15 @@ final class Leftovers {
 	 * no excuse.
 	 */
 	void lookAfterStraggler() {
-		look(this.simulation.now() + Simulation.SLACK + 1);
+		long since = this.simulation.now() + Simulation.SLACK + 1;
+		// The release that ends it comes a claim later, which is longer by the margin.
+		look(since, this.simulation.plan.longestMargin() * Simulation.MILLI);
 	}
 
-	private void look(long since) {
+	private void look(long since, long margin) {
 		Map<String, Kind> now = unknown();
 		if (!now.isEmpty()) {
-			this.simulation.time.at(PATIENCE, () -> {
+			this.simulation.time.at(PATIENCE + margin, () -> {
 				if (!this.instance.crashed) {
 					Map<String, Kind> later = unknown();
 					later.keySet().retainAll(now.keySet());
