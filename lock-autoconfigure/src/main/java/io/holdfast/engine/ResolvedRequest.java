@@ -79,7 +79,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 		Duration lossMargin = (request instanceof LockRequest lock) ? lossMargin(lock, leaseMillis, settings)
 				: Duration.ZERO;
 		// It comes off the claim as it does off the lease.
-		long claimMillis = settings.handoffTimeout().plus(lossMargin).toMillis();
+		long claimMillis = settings.handoffTimeout().toMillis() + lossMargin.toMillis();
 		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
 		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
 				wait.isNegative() ? FOREVER : waitNanos, leaseMillis, Math.min(leaseMillis, claimMillis),
@@ -91,7 +91,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	/** Return a margin that leaves time for two renewals before the loss. */
 	private static Duration lossMargin(LockRequest request, long leaseMillis, EngineSettings settings) {
 		Duration margin = or(request.lossMargin(), settings.lossMargin());
-		if (margin.multipliedBy(3).compareTo(Duration.ofMillis(leaseMillis)) > 0) {
+		if (!margin.isZero() && margin.multipliedBy(3).compareTo(Duration.ofMillis(leaseMillis)) > 0) {
 			throw new IllegalArgumentException("lossMargin of lock '" + SingleLine.of(request.key()) + "' is "
 					+ margin.toMillis() + " ms"
 					+ ((request.lossMargin() == null) ? ", as holdfast.lock.loss-margin says" : "")
