@@ -135,7 +135,8 @@ class OwnThreadsTests {
 		Set<Thread> own = new HashSet<>(Thread.getAllStackTraces().keySet());
 		own.removeAll(this.before);
 		own.removeIf((thread) -> !thread.getName().startsWith("holdfast-"));
-		assertThat(own).isNotEmpty().allSatisfy((thread) -> {
+		// A thread that has just begun is about to set its class loader.
+		await().untilAsserted(() -> assertThat(own).isNotEmpty().allSatisfy((thread) -> {
 			assertThat(thread.isDaemon()).isTrue();
 			ThreadGroup actual = thread.getThreadGroup();
 			if (actual != null) {
@@ -144,7 +145,7 @@ class OwnThreadsTests {
 				assertThat(thread.getPriority()).isEqualTo(Thread.NORM_PRIORITY);
 				assertThat(actual.getParent()).as("group around that of " + thread).isNull();
 			}
-		});
+		}));
 		assertNoHeirs();
 	}
 
@@ -224,10 +225,10 @@ class OwnThreadsTests {
 		Set<Thread> driver = new HashSet<>(Thread.getAllStackTraces().keySet());
 		driver.removeAll(this.before);
 		driver.removeIf((thread) -> !thread.getName().startsWith("lettuce-"));
-		assertThat(driver).isNotEmpty().allSatisfy((thread) -> {
+		await().untilAsserted(() -> assertThat(driver).isNotEmpty().allSatisfy((thread) -> {
 			assertThat(thread.getContextClassLoader()).as("class loader of " + thread).isSameAs(this.loader);
 			assertThat(thread.getClass().getName()).isEqualTo("io.netty.util.concurrent.FastThreadLocalThread");
-		});
+		}));
 	}
 
 	@Test
