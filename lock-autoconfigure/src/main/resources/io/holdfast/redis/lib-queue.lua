@@ -143,7 +143,8 @@ if isLock then
     advanceFence()
     if reads == '' then
       redis.call('SET', lockKey, token, 'PX', time)
-      owner = token
+      -- It has taken the place of readers whose leases have ended.
+      owner, readUntil = token, 0
     else
       lengthenReader(token, time)
     end

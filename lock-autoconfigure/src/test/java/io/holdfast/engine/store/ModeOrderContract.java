@@ -2,6 +2,7 @@ package io.holdfast.engine.store;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -91,6 +92,22 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.a.release("1").released()).isTrue();
 		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(exclusive.fence());
 		assertThat(readers()).containsExactly(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("an exclusive waiter follows readers of whom some have only ended, and the next one waits behind it")
+	void ownerFollowsEndedReaders() {
+		granted(read(this.a, "1"));
+		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
+		busy(this.c.acquire("1"));
+		elapse(MORE_THAN_SHORT);
+		ReleaseReply released = get(this.a.store.release(LOCK, reader(this.a, "1"), exclusive(this.a, "2")));
+		assertThat(released.released()).isTrue();
+		Busy behind = busy(Objects.requireNonNull(released.next()));
+		assertThat(behind.owner()).isEqualTo(this.c.id);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+			.containsExactly(this.c.token("1"), 0, 1);
 	}
 
 	@Test
