@@ -32,9 +32,11 @@ abstract class ConsoleTestCase extends BrowserTestCase {
 	}
 
 	static LockLease acquire(Instance instance, String key) {
+		// A key may be longer than a note.
+		String note = "note of " + key.substring(0, Math.min(key.length(), 100));
 		return instance.context()
 			.getBean(LockService.class)
-			.acquireAsync(LockRequest.of(key).name("name of " + key).note("note of " + key))
+			.acquireAsync(LockRequest.of(key).name("name of " + key).note(note))
 			.join();
 	}
 
