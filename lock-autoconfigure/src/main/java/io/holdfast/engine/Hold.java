@@ -75,7 +75,7 @@ final class Hold {
 
 	/**
 	 * Whether other keys of its request are still waited for. Until then it is renewed,
-	 * whatever is to become of it afterwards.
+	 * also without renewal in its terms.
 	 */
 	private volatile boolean partial;
 
@@ -164,7 +164,7 @@ final class Hold {
 
 	// Its grant
 
-	/** Return what was granted. */
+	/** Return the resource of the grant. */
 	Resource resource() {
 		return this.request.resource();
 	}
@@ -197,21 +197,21 @@ final class Hold {
 		return this.partial;
 	}
 
-	/** Return what is held, for messages. */
+	/** Return a description of the grant, for messages. */
 	String description() {
 		return (resource().kind() == Kind.SEMAPHORE)
 				? ((permits() == 1) ? "a permit" : permits() + " permits") + " of " + resource()
 				: resource() + " (fence " + this.fence + ")";
 	}
 
-	/** Return what it is for, as a part of messages: an annotated method has a name. */
+	/** Return its purpose, as a part of messages: an annotated method has a name. */
 	String purpose() {
 		return (this.request.name() != null) ? ", for " + SingleLine.of(this.request.name()) + "," : "";
 	}
 
 	/**
-	 * Return what the store knows it by, and how long at most: it may have been renewed
-	 * by hand for longer than its lease time.
+	 * Return its token and terms for the store, with its longest lease: that may have
+	 * been renewed by hand for longer than its lease time.
 	 */
 	AcquireCommand toCommand(long now) {
 		long millis = Math.max(this.request.leaseMillis(),
@@ -316,8 +316,8 @@ final class Hold {
 	}
 
 	/**
-	 * Note that the store lengthened the lease. Validity only grows, and what has ended
-	 * stays so: a user may have seen it.
+	 * Note that the store lengthened the lease. Validity only grows, and an end is final:
+	 * a user may have seen it.
 	 * @return whether the lease is still held
 	 */
 	synchronized boolean extend(long until, long now) {
@@ -411,7 +411,7 @@ final class Hold {
 		return (renewalMillis(now) > 0) ? renewAtOrBefore(end) : end;
 	}
 
-	/** Return what lengthens it. */
+	/** Return the renewal that lengthens it. */
 	Renewal renewalCommand(long millis) {
 		return new Renewal(resource(), this.token, permits(), millis);
 	}
@@ -437,7 +437,7 @@ final class Hold {
 	}
 
 	/**
-	 * Renew it at once, for what its leases ask for.
+	 * Renew it at once, for the longest of its leases.
 	 * @param claimed whether one of them is not to be renewed after that
 	 */
 	private void renewInFull(boolean claimed, long now) {
@@ -473,7 +473,7 @@ final class Hold {
 		this.renewalFailing = true;
 	}
 
-	/** Note that the store lengthened it by all that its leases ask for. */
+	/** Note that the store lengthened it to the longest of its leases. */
 	void onRenewedInFull(long nextAt) {
 		if (this.claimed) {
 			this.claimed = false;

@@ -67,7 +67,7 @@ abstract class LeaseHandle implements EngineLease {
 
 	private volatile boolean callerGone;
 
-	/** What is to run if its hold is lost. Guarded by the hold. */
+	/** Its actions for a loss of the hold. Guarded by the hold. */
 	private List<Runnable> lossActions = List.of();
 
 	private LeaseHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
@@ -252,13 +252,13 @@ abstract class LeaseHandle implements EngineLease {
 		}
 	}
 
-	/** Add what is to run if its hold is lost. For the hold only, which guards it. */
+	/** Add an action for a loss of the hold. For the hold only, which guards it. */
 	final void addLossAction(Runnable action) {
 		this.lossActions = this.lossActions.isEmpty() ? new ArrayList<>(1) : this.lossActions;
 		this.lossActions.add(action);
 	}
 
-	/** Return what is to run as its hold was lost, once. For the hold only. */
+	/** Return and forget its actions for a loss. For the hold only. */
 	final List<Runnable> takeLossActions() {
 		List<Runnable> taken = this.lossActions;
 		this.lossActions = List.of();

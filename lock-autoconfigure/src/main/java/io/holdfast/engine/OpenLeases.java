@@ -188,8 +188,7 @@ final class OpenLeases {
 	}
 
 	/**
-	 * Return what is to run on the loss of the hold, in the order of the leases; it is
-	 * kept no longer.
+	 * Return and forget the actions for a loss of the hold, in the order of the leases.
 	 */
 	synchronized List<Runnable> takeLossActions() {
 		return Stream.of(this.renewed, this.over, this.fixed)
