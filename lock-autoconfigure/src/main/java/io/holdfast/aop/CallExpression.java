@@ -286,7 +286,18 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			super(new Root(callExpression.annotatedMethod, target, arguments));
 			this.parameters = callExpression.parameters;
 			this.arguments = arguments;
-			callExpression.delegates.applyDelegatesTo(this);
+			share(callExpression.delegates);
+		}
+
+		/** Share the delegates. {@code applyDelegatesTo} would copy their lists. */
+		private void share(StandardEvaluationContext delegates) {
+			setPropertyAccessors(delegates.getPropertyAccessors());
+			setIndexAccessors(delegates.getIndexAccessors());
+			setConstructorResolvers(delegates.getConstructorResolvers());
+			setMethodResolvers(delegates.getMethodResolvers());
+			setBeanResolver(delegates.getBeanResolver());
+			setTypeLocator(delegates.getTypeLocator());
+			setTypeConverter(delegates.getTypeConverter());
 		}
 
 		@Override

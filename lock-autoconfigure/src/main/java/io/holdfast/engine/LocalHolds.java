@@ -21,7 +21,7 @@ final class LocalHolds {
 
 	private final Resource resource;
 
-	private final Set<Hold> holds = new LinkedHashSet<>();
+	private final Set<Hold> holds = new LinkedHashSet<>(2);
 
 	/** The holds of each thread that reads, of which there may be thousands. */
 	private Map<Thread, Set<Hold>> readers = Map.of();

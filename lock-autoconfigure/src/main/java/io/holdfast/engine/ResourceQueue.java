@@ -163,7 +163,7 @@ final class ResourceQueue extends SerialExecutor {
 	private final WaitEnds ends;
 
 	/** All waiters, in the order of their arrival. */
-	private final Set<Waiter> waiters = new LinkedHashSet<>();
+	private final Set<Waiter> waiters = new LinkedHashSet<>(2);
 
 	/** Tokens in the store's queue, in the order of their opening. */
 	private final List<Place> places = new ArrayList<>(1);

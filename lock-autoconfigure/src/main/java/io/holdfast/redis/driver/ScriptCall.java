@@ -57,7 +57,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/**
 	 * Create a call that is yet to be sent.
 	 * @param keys its KEYS
-	 * @param args its ARGV: texts, numbers, flags, times or bytes
+	 * @param args its ARGV: texts, whole numbers, flags, times or bytes
 	 * @param reply turns the reply, an array, into a result
 	 * @param failure turns the driver's error into one for the caller
 	 */

@@ -1,5 +1,6 @@
 package io.holdfast.redis.script;
 
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -7,17 +8,26 @@ import java.util.List;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The arguments of EVALSHA and EVAL, for Lettuce. ARGV are texts, numbers, flags, times
- * for their milliseconds, or bytes.
+ * The arguments of EVALSHA and EVAL, for Lettuce. ARGV are texts, whole numbers, flags,
+ * times for their milliseconds, or bytes.
  */
 public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	/** An empty text. */
 	public static final String NOTHING = "";
 
+	private static final byte[] CRLF = { '\r', '\n' };
+
+	private final byte[] script;
+
 	private final byte[][] keys;
+
+	private final Object[] args;
 
 	/**
 	 * Create the arguments.
@@ -27,16 +37,79 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 */
 	public ScriptArguments(byte[] script, byte[][] keys, Object[] args) {
 		super(ByteArrayCodec.INSTANCE);
+		this.script = script;
 		this.keys = keys;
-		add(script).add(keys.length).addKeys(keys);
-		for (Object arg : args) {
-			if (arg instanceof Boolean yes) {
-				add(yes ? 1 : 0);
+		this.args = args;
+	}
+
+	@Override
+	public int count() {
+		return 2 + this.keys.length + this.args.length;
+	}
+
+	/** Write the arguments. The driver would need an object for each. */
+	@Override
+	public void encode(ByteBuf buffer) {
+		write(this.script, buffer);
+		write(this.keys.length, buffer);
+		for (byte[] key : this.keys) {
+			write(key, buffer);
+		}
+		for (Object arg : this.args) {
+			if (arg instanceof byte[] bytes) {
+				write(bytes, buffer);
+			}
+			else if (arg instanceof Boolean yes) {
+				write(yes ? 1 : 0, buffer);
+			}
+			else if (arg instanceof Number number && number.longValue() >= 0) {
+				write(number.longValue(), buffer);
 			}
 			else {
-				add((arg instanceof Duration time) ? time.toMillis() : arg);
+				write(((arg instanceof Duration time) ? (Object) time.toMillis() : arg).toString(), buffer);
 			}
 		}
+	}
+
+	private static void write(byte[] bytes, ByteBuf buffer) {
+		writeLength(bytes.length, buffer);
+		buffer.writeBytes(bytes).writeBytes(CRLF);
+	}
+
+	private static void write(String text, ByteBuf buffer) {
+		int length = ByteBufUtil.utf8Bytes(text);
+		writeLength(length, buffer);
+		ByteBufUtil.reserveAndWriteUtf8(buffer, text, length);
+		buffer.writeBytes(CRLF);
+	}
+
+	private static void write(long number, ByteBuf buffer) {
+		int digits = 1;
+		for (long rest = number / 10; rest > 0; rest /= 10) {
+			digits++;
+		}
+		writeLength(digits, buffer);
+		writeDigits(number, buffer);
+		buffer.writeBytes(CRLF);
+	}
+
+	private static void writeLength(int length, ByteBuf buffer) {
+		buffer.writeByte('$');
+		writeDigits(length, buffer);
+		buffer.writeBytes(CRLF);
+	}
+
+	private static void writeDigits(long number, ByteBuf buffer) {
+		if (number > 9) {
+			writeDigits(number / 10, buffer);
+		}
+		buffer.writeByte('0' + (int) (number % 10));
+	}
+
+	/** Return the first key, by which the driver finds the node of a cluster. */
+	@Override
+	public @Nullable ByteBuffer getFirstEncodedKey() {
+		return (this.keys.length > 0) ? ByteBuffer.wrap(this.keys[0]) : null;
 	}
 
 	/**

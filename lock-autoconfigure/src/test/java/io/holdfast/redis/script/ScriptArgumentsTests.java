@@ -47,9 +47,10 @@ class ScriptArgumentsTests {
 	@DisplayName("texts, flags and times are written as their bytes; bytes as they are")
 	void anything() {
 		String bytes = "\u0001\u0000ä";
-		assertThat(sentAs("ä", 5, -1, Long.MIN_VALUE, true, false, Duration.ofSeconds(2), RedisKeys.bytes(bytes)))
-			.isEqualTo(
-					sentAs((Object[]) RedisKeys.bytes("ä", "5", "-1", "" + Long.MIN_VALUE, "1", "0", "2000", bytes)));
+		assertThat(sentAs("ä", 9, 10, 1099, Long.MAX_VALUE, -1, Long.MIN_VALUE, true, false, Duration.ofSeconds(2),
+				RedisKeys.bytes(bytes)))
+			.isEqualTo(sentAs((Object[]) RedisKeys.bytes("ä", "9", "10", "1099", "" + Long.MAX_VALUE, "-1",
+					"" + Long.MIN_VALUE, "1", "0", "2000", bytes)));
 	}
 
 	@Test
