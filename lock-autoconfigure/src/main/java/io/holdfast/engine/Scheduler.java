@@ -5,8 +5,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 
-import io.holdfast.async.BlockingWait;
-
 /**
  * Time as the engine sees it: a monotonic clock, actions at a later time, and threads
  * that wait. Replaced in simulations.
@@ -37,9 +35,7 @@ public interface Scheduler {
 	 * @throws ExecutionException if it failed
 	 * @throws TimeoutException if it did not come in time
 	 */
-	default <T> T waitUntil(CompletableFuture<T> future, long until)
-			throws InterruptedException, ExecutionException, TimeoutException {
-		return BlockingWait.get(future, until - nanoTime());
-	}
+	<T> T waitUntil(CompletableFuture<T> future, long until)
+			throws InterruptedException, ExecutionException, TimeoutException;
 
 }

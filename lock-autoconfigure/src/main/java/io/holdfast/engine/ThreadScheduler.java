@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -8,7 +9,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
 
 /**
@@ -84,6 +87,12 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 			// Closed: nothing is left to be done later.
 			return CompletableFuture.completedFuture(null);
 		}
+	}
+
+	@Override
+	public <T> T waitUntil(CompletableFuture<T> future, long until)
+			throws InterruptedException, ExecutionException, TimeoutException {
+		return BlockingWait.get(future, until - nanoTime());
 	}
 
 	/**

@@ -2,8 +2,12 @@ package io.holdfast.engine;
 
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.holdfast.async.BlockingWait;
 
 /**
  * A clock that goes on when a test says so, and runs then what is due.
@@ -48,6 +52,12 @@ abstract class ScriptedClock implements Scheduler {
 		};
 		action.run();
 		return this.isMoving ? this.now++ : this.now;
+	}
+
+	@Override
+	public <T> T waitUntil(CompletableFuture<T> future, long until)
+			throws InterruptedException, ExecutionException, TimeoutException {
+		return BlockingWait.get(future, until - nanoTime());
 	}
 
 	@Override

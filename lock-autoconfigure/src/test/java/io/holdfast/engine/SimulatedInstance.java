@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.HandOverLimits;
@@ -268,7 +269,7 @@ final class SimulatedInstance implements Scheduler {
 			throws InterruptedException, ExecutionException, TimeoutException {
 		SimulatedThread thread = SimulatedThread.current();
 		return (thread != null) ? thread.await(this, future, until - nanoTime())
-				: Scheduler.super.waitUntil(future, until);
+				: BlockingWait.get(future, until - nanoTime());
 	}
 
 	@Override
