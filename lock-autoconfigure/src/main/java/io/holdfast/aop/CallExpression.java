@@ -286,11 +286,8 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			super(new Root(callExpression.annotatedMethod, target, arguments));
 			this.parameters = callExpression.parameters;
 			this.arguments = arguments;
-			share(callExpression.delegates);
-		}
-
-		/** Share the delegates. {@code applyDelegatesTo} would copy their lists. */
-		private void share(StandardEvaluationContext delegates) {
+			// Shared: applyDelegatesTo would copy their lists.
+			StandardEvaluationContext delegates = callExpression.delegates;
 			setPropertyAccessors(delegates.getPropertyAccessors());
 			setIndexAccessors(delegates.getIndexAccessors());
 			setConstructorResolvers(delegates.getConstructorResolvers());

@@ -122,13 +122,13 @@ final class Place {
 	}
 
 	void answered(Question question) {
-		this.questions.remove(question);
+		this.questions.removeIf((open) -> open == question);
 		this.trouble = null;
 	}
 
 	/** Note that a question failed, which may have been executed all the same. */
 	void failed(Question question) {
-		this.questions.remove(question);
+		this.questions.removeIf((open) -> open == question);
 		this.doubtful |= this.named;
 	}
 

@@ -94,8 +94,10 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 			write(CommandType.EVALSHA, new CommandArgs<>(ByteArrayCodec.INSTANCE).add("").add(0), buffer);
 			return;
 		}
-		this.array.clear();
-		this.repeated |= this.written;
+		if (this.written) {
+			this.repeated = true;
+			this.array.clear();
+		}
 		this.written = true;
 		if (this.late) {
 			write(CommandType.EVAL, new ScriptArguments(this.script.text(), this.keys, this.args), buffer);
@@ -121,6 +123,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		}
 		RedisCommandExecutionException error = new RedisCommandExecutionException(this.array.getError());
 		if (this.sender != null && !this.late && RedisFailures.isUnknownScript(error)) {
+			this.array.clear();
 			this.written = false;
 			this.late = true;
 			this.sender.send(this);
