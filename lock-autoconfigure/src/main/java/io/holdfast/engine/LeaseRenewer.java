@@ -31,6 +31,12 @@ final class LeaseRenewer {
 	/** Few enough for a script that keeps others waiting for less than a millisecond. */
 	private static final int BATCH = 430;
 
+	/** Holds that are due within this time are renewed together. */
+	private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+	/** Longer than any lease. */
+	private static final long NEVER = Long.MAX_VALUE / 2;
+
 	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
 
 	private final EngineContext context;
@@ -38,8 +44,6 @@ final class LeaseRenewer {
 	private final HoldLosses losses;
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
-
-	private final RenewalQueue upcoming = new RenewalQueue(this.holds, BATCH);
 
 	/** A shut-down waits for the last hold to end. */
 	private @Nullable CompletableFuture<@Nullable Void> drained;
@@ -59,18 +63,18 @@ final class LeaseRenewer {
 	/** Renew a hold from now on. */
 	void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
-		wakeFor(hold.renewAt());
+		wakeBy(hold.renewAt());
 	}
 
 	/** Note that leases of a hold were opened or closed. */
 	void onLeasesChanged(Hold hold) {
-		wakeFor(hold.dueAt(this.context.scheduler.nanoTime()));
+		wakeBy(hold.dueAt(this.context.scheduler.nanoTime()));
 	}
 
 	/** Renew a hold in place of the one whose token it has taken over. */
 	void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
-		wakeFor(next);
+		wakeBy(next.renewAtOrBeforeEnd());
 	}
 
 	/** Renew a hold no more. */
@@ -155,16 +159,7 @@ final class LeaseRenewer {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
-	/** Wake up when a hold is due, or sooner if it is not renewed. */
-	private void wakeFor(Hold hold) {
-		wakeFor(hold.renewAtOrBeforeEnd());
-	}
-
-	private void wakeFor(long due) {
-		this.upcoming.onChanged(due);
-		wakeBy(due);
-	}
-
+	/** Wake up at the latest when a hold that is new, or has changed, is due. */
 	private void wakeBy(long due) {
 		if (this.armed && this.wakeAt - due <= 0) {
 			return;
@@ -189,18 +184,44 @@ final class LeaseRenewer {
 		}
 		long now = this.context.scheduler.nanoTime();
 		try {
-			renewDue(now);
-			this.upcoming.nextAt(now).ifPresent(this::wakeBy);
+			long next = renewDue(now);
+			if (next - now < NEVER) {
+				wakeBy(next);
+			}
 		}
 		catch (RuntimeException | Error ex) {
-			// One error must not end all renewals. The next look finds the holds again.
-			wakeFor(now + this.context.retryDelay());
+			// One error must not end all renewals.
+			wakeBy(now + this.context.retryDelay());
 			logger.error("The renewal of leases failed, and is tried again", ex);
 		}
 	}
 
-	private void renewDue(long now) {
-		List<Hold> due = this.upcoming.takeDue(now, (hold) -> expire(hold, hold.whyExpired(now), now));
+	/**
+	 * Renew the holds that are due, and those that soon will be. Looks at all holds, some
+	 * ten times a second at most: an order to be kept up with each lease would cost more.
+	 * @return when the next one is due
+	 */
+	private long renewDue(long now) {
+		List<Hold> due = new ArrayList<>();
+		long next = now + NEVER;
+		for (Hold hold : this.holds.values()) {
+			// Sooner than it is due if it is not renewed; mostly that is enough to know.
+			long at = hold.renewAtOrBeforeEnd();
+			if (at - now > WINDOW_NANOS) {
+				next = ResourceQueue.earlier(next, at);
+			}
+			else if (!hold.isHeld(now)) {
+				if (!hold.hasEnded()) {
+					expire(hold, hold.whyExpired(now), now);
+				}
+			}
+			else if (isDue(hold, now)) {
+				due.add(hold);
+			}
+			else {
+				next = ResourceQueue.earlier(next, hold.dueAt(now));
+			}
+		}
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.onRenewalSent()) {
@@ -209,12 +230,19 @@ final class LeaseRenewer {
 			}
 			// It is sent again then if it is not answered.
 			hold.renewAt(now + patience(hold, now));
+			next = ResourceQueue.earlier(next, hold.renewAtOrBeforeEnd());
 		}
 		if (silent) {
 			this.context.observers.failed(Command.RENEW);
 		}
-		batches(due).forEach((batch) -> this.upcoming.onSent(batch, renew(batch, now), now));
-		this.upcoming.discardEnded();
+		batches(due).forEach((batch) -> renew(batch, now));
+		return next;
+	}
+
+	private static boolean isDue(Hold hold, long now) {
+		long left = hold.renewAt() - now;
+		return left <= WINDOW_NANOS && hold.renewalMillis(now) > 0
+				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
 	}
 
 	/**
@@ -272,19 +300,18 @@ final class LeaseRenewer {
 		}).toArray(CompletableFuture[]::new));
 	}
 
-	private CompletableFuture<?> renew(List<Hold> batch, long sentAt) {
+	private void renew(List<Hold> batch, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
-		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals))
-			.whenComplete((owned, error) -> {
-				for (int i = 0; i < batch.size(); i++) {
-					if (error == null) {
-						onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
-					}
-					else {
-						onRenewalFailed(batch.get(i), error);
-					}
+		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
+			for (int i = 0; i < batch.size(); i++) {
+				if (error == null) {
+					onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
 				}
-			});
+				else {
+					onRenewalFailed(batch.get(i), error);
+				}
+			}
+		});
 	}
 
 	/** Note the answer to a renewal. */
@@ -393,7 +420,7 @@ final class LeaseRenewer {
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
 			hold.renewAt(now + soon);
-			wakeFor(hold);
+			wakeBy(hold.renewAtOrBeforeEnd());
 		}
 	}
 
