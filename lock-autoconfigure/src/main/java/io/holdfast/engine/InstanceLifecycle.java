@@ -10,7 +10,6 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.store.StoreNotifications;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -31,8 +30,6 @@ final class InstanceLifecycle {
 
 	private final ResourceQueues queues;
 
-	private final StoreNotifications notifications;
-
 	/** Held while the store is started or stopped. */
 	private final Object storeLock = new Object();
 
@@ -44,7 +41,6 @@ final class InstanceLifecycle {
 		this.renewer = renewer;
 		this.releases = releases;
 		this.queues = queues;
-		this.notifications = new NotificationDispatcher(context, renewer, releases, queues);
 	}
 
 	/** Start the instance for the first time, unless that was done. */
@@ -54,7 +50,7 @@ final class InstanceLifecycle {
 				return;
 			}
 			// If it is closed, only to refuse requests.
-			this.context.renewIdentity(this.context.isClosed() ? null : this.notifications);
+			this.context.renewIdentity(this.context.isClosed() ? null : this.queues);
 			if (!this.context.isClosed()) {
 				joinFleet();
 			}
@@ -225,7 +221,7 @@ final class InstanceLifecycle {
 				return;
 			}
 			endUnfinishedShutdown();
-			this.context.renewIdentity(this.notifications);
+			this.context.renewIdentity(this.queues);
 			this.resumptions++;
 			// First, as later requests wait for that.
 			joinFleet();

@@ -6,10 +6,12 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
@@ -169,15 +171,36 @@ final class TokenReleases {
 	}
 
 	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result) {
-		awaitAnswer(result);
-		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
+		if (!result.isDone()) {
+			this.retaining.add(result);
+			result.whenComplete((reply, error) -> this.retaining.remove(result));
+		}
+		sendRetain(hold, endsAt, result, 0);
 	}
 
-	private void awaitAnswer(CompletableFuture<?> outcome) {
-		if (!outcome.isDone()) {
-			this.retaining.add(outcome);
-			outcome.whenComplete((reply, error) -> this.retaining.remove(outcome));
-		}
+	/**
+	 * Have the lease of a hold end at a time, should this instance end before it releases
+	 * the token. Repeated until it is answered, or the store has forgotten the lease.
+	 * @param result completed by the outcome of the first command
+	 * @param failures the number of commands that have failed
+	 */
+	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result, int failures) {
+		// Whole milliseconds, not less.
+		long millis = TimeUnit.NANOSECONDS.toMillis(endsAt - this.context.scheduler.nanoTime() + 999_999);
+		// Given up before it is repeated, which it must not overtake.
+		this.context.sendInTime(Command.RETAIN, () -> this.context.store.retain(hold.renewalCommand(millis)))
+			.whenComplete((reply, error) -> {
+				if (error == null) {
+					result.complete(this.losses.judgeRelease(hold, reply));
+					return;
+				}
+				result.completeExceptionally(EngineExceptions.retentionTrouble(hold.resource(), error));
+				long delay = this.context.retryDelay() << Math.min(failures, 5);
+				long at = this.context.scheduler.nanoTime() + delay;
+				if (at - endsAt < 0 && at - hold.grantedUntil() < 0) {
+					this.context.scheduler.schedule(() -> sendRetain(hold, endsAt, result, failures + 1), delay);
+				}
+			});
 	}
 
 	/**
