@@ -139,7 +139,9 @@ final class History {
 			case LOST -> {
 				ended(event, request);
 				request.lost = event;
-				request.margin = Math.max(request.margin, event.lease());
+				// The longer margin of a nested lease counts from the next renewal on.
+				long own = (request.root != request) ? 0 : request.margin;
+				request.margin = Math.max(own, event.lease());
 			}
 			case RELEASED -> request.answers.add(event);
 			case GONE -> request.root.goneAt = Math.min(request.root.goneAt, event.at());
