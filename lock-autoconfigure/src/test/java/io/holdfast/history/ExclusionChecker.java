@@ -101,8 +101,8 @@ final class ExclusionChecker {
 			return;
 		}
 		for (Event grant : this.history.all(Type.STORE_GRANTED)) {
-			if (hold.begin() < grant.at() && grant.at() < until && Request.group(grant).equals(group)
-					&& (hold.isWhole() || grant.mode() == Event.Mode.EXCLUSIVE)) {
+			if (hold.begin() < grant.at() && grant.at() < until && grant.at() != hold.grantedAgainAt
+					&& Request.group(grant).equals(group) && (hold.isWhole() || grant.mode() == Event.Mode.EXCLUSIVE)) {
 				this.history.violated(1,
 						"granted before " + until + ", until when others are kept out: " + grant + " after " + hold);
 			}

@@ -131,7 +131,7 @@ final class History {
 				}
 			}
 			case CONFIRMED -> request.confirmedAt = event.at();
-			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
+			case GRANTED_AGAIN -> request.root.grantedAgainAt = event.at();
 			case RELEASING -> {
 				ended(event, request);
 				request.releasing = (request.releasing == null) ? event : request.releasing;
