@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  * @param found of a search only: how much there is
  * @param cursor where the next page begins, absent if there is none
  * @param problem the reason for an incomplete view, absent if it is complete
- * @since 0.1.0
  */
 public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List<ResourceDescriptor> locks,
 		@Nullable List<ResourceDescriptor> semaphores, @Nullable List<Deadlock> cycles, @Nullable List<String> silent,

@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  * @param process its process there, if it is known
  * @param started since when it is there
  * @param seen when it was last known to be there; absent for the one that answers
- * @since 0.1.0
  */
 public record InstanceDescriptor(String id, @Nullable String application, @Nullable String host, @Nullable Long process,
 		@Nullable Instant started, @Nullable Instant seen) {

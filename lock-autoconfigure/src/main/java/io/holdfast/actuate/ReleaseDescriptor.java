@@ -9,7 +9,6 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  *
  * @param released whether there was a holder
  * @param problem why the holder was left alone; absent otherwise
- * @since 0.1.0
  */
 public record ReleaseDescriptor(boolean released, @Nullable String problem) implements OperationResponseBody {
 }

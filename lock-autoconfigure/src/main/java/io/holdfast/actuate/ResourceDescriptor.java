@@ -41,7 +41,6 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param waiters how many wait, there or inside of instances, as far as these told
  * @param inside of one key only: the waiters inside of their instances
  * @param silent of one key only: the instances that did not answer
- * @since 0.1.0
  */
 public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, @Nullable Integer limit, @Nullable Boolean limitSet, @Nullable Integer used,

@@ -17,7 +17,6 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param waiting its waits, the oldest first; of a search, only those of its page
  * @param cut whether it holds or waits for more than is shown
  * @param fleet holders and waiters of all instances
- * @since 0.1.0
  */
 public record UsageDescriptor(InstanceDescriptor instance, List<Request> held, List<Request> waiting, boolean cut,
 		FleetDescriptor fleet) implements OperationResponseBody {

@@ -16,7 +16,6 @@ import org.springframework.beans.factory.support.ScopeNotActiveException;
  * each call, by its scope. Thread-safe.
  *
  * @param <T> its type
- * @since 0.1.0
  */
 public final class ApplicationBean<T> {
 

@@ -76,7 +76,6 @@ import org.springframework.util.function.SingletonSupplier;
  * the auto-proxy creator.
  *
  * @see ValidationAdvicePostProcessor
- * @since 0.1.0
  */
 @SuppressWarnings("serial")
 public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor

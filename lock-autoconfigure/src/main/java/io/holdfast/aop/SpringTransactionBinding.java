@@ -9,8 +9,6 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Spring's transactions, which keep the leases that are acquired in them.
- *
- * @since 0.1.0
  */
 public final class SpringTransactionBinding implements TransactionBinding {
 

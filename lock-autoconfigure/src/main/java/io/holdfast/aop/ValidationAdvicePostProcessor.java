@@ -13,8 +13,6 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
  * <p>
  * Spring adds validation after all other advice of a bean. This post-processor has no
  * order, so that it comes later.
- *
- * @since 0.1.0
  */
 public final class ValidationAdvicePostProcessor implements BeanPostProcessor, AopInfrastructureBean {
 

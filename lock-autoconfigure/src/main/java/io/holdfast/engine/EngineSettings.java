@@ -30,7 +30,6 @@ import org.jspecify.annotations.Nullable;
  * @param maxWaitersPerKey how many of them for one key
  * @param lockHandOver how long a lock stays within this instance
  * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
- * @since 0.1.0
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, Duration lossMargin,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,

@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  * @param waiting how many requests wait
  * @param failingRenewals of how many leases the last renewal failed, or was not answered
  * in its time, so that they will be lost if that goes on
- * @since 0.1.0
  */
 public record EngineStatus(boolean polling, boolean listening, @Nullable String trouble, @Nullable String refusal,
 		int held, int waiting, int failingRenewals) {

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * @param owner the instance that had it exclusively, or {@code null}
  * @param thread the name of the thread whose lease it was, if it was one of this
  * instance, or {@code null}
- * @since 0.1.0
  */
 public record ForcedResult(boolean held, boolean released, long fence, @Nullable TokenState owner,
 		@Nullable String thread) {

@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
  * @param holds its holds: first those of the key asked for, if any, and then the oldest
  * @param waits the waits of its callers, in the same order
  * @param cut whether there was more than a report may have
- * @since 0.1.0
  */
 public record InstanceReport(String instance, List<Entry> holds, List<Entry> waits, boolean cut) {
 

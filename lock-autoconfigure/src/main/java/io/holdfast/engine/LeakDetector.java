@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * Warns of each lease that is held for longer than a time, and names the place where it
  * was acquired: a lease that is never closed is renewed until the shut-down. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class LeakDetector implements EngineObserver, AutoCloseable {
 

@@ -15,8 +15,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * A {@link LeaseStore} inside the JVM: one instance's access to {@link MemoryLeases} that
  * it shares with others. Every command is answered at once. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class MemoryLeaseStore implements LeaseStore {
 

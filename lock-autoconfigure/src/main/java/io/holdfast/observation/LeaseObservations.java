@@ -12,8 +12,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has each request, and then its lease, observed: side by side, as children of the
  * observation of the thread that asked. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class LeaseObservations implements EngineObserver {
 

@@ -11,8 +11,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has calls of annotated methods observed: the observations of their locks and permits,
  * and of their code, are its children. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class MethodObservations implements MethodObserver {
 

@@ -34,8 +34,6 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 /**
  * The {@link LeaseStore} in Redis. Each command is one Lua script and one round trip.
  * Thread-safe.
- *
- * @since 0.1.0
  */
 public final class RedisLeaseStore implements LeaseStore {
 

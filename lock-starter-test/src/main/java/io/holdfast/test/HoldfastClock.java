@@ -4,12 +4,15 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.Scheduler;
 import io.holdfast.engine.ThreadScheduler;
@@ -233,6 +236,12 @@ public final class HoldfastClock {
 				timer.whenComplete((never, cancelled) -> cancel(added));
 				return timer;
 			}
+		}
+
+		@Override
+		public <T> T waitUntil(CompletableFuture<T> future, long until)
+				throws InterruptedException, ExecutionException, TimeoutException {
+			return BlockingWait.get(future, until - nanoTime());
 		}
 
 		private void cancel(PendingAction action) {

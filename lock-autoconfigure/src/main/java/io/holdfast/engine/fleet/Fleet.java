@@ -50,8 +50,6 @@ import org.jspecify.annotations.Nullable;
  * View of holders and waiters in all instances that share an engine's store, for
  * operators. Nothing here contains a token or an instance's id. Its methods block until
  * the store has answered, and throw {@link LeaseStoreException} if it fails. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class Fleet implements InstanceDirectory {
 

@@ -24,7 +24,6 @@ import org.jspecify.annotations.Nullable;
  *
  * @param reports the reports, that of the asking instance first
  * @param silent the instances that did not report in time
- * @since 0.1.0
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 

@@ -30,8 +30,6 @@ import org.jspecify.annotations.Nullable;
  * registration compares the versions of the fleet, and no lease is asked for before the
  * first comparison. Other failures of the registration have no effect on leases.
  * Thread-safe.
- *
- * @since 0.1.0
  */
 public final class InstanceRegistration implements Membership {
 

@@ -16,8 +16,6 @@ import org.jspecify.annotations.Nullable;
  * A report as text on its way between instances, perhaps of different versions: lines of
  * fields, separated by the control characters that ASCII has for that. A version may add
  * fields behind the others.
- *
- * @since 0.1.0
  */
 public final class ReportCodec {
 

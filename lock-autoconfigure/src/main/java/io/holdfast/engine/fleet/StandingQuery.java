@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param order the order
  * @param page which page, from 1
  * @param size how many a page has, at least 1
- * @since 0.1.0
  */
 public record StandingQuery(@Nullable String search, @Nullable State state, long grantedBefore, Order order, int page,
 		int size) {

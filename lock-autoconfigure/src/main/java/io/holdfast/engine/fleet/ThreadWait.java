@@ -8,7 +8,6 @@ import org.jspecify.annotations.Nullable;
  * @param actor the thread that waits
  * @param key the key of the lock
  * @param holder the thread that holds it
- * @since 0.1.0
  */
 public record ThreadWait(WaitingThread actor, String key, WaitingThread holder) {
 

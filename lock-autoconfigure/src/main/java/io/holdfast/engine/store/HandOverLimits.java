@@ -9,7 +9,6 @@ import java.time.Duration;
  * @param maxCount how often at most after each grant by the store, less than
  * {@value #STRIDE}; 0 has the store grant each hold
  * @param maxTime for how long at most after each grant by the store
- * @since 0.1.0
  */
 public record HandOverLimits(int maxCount, Duration maxTime) {
 

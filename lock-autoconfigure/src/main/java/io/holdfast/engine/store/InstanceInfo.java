@@ -8,7 +8,6 @@ import io.holdfast.async.SingleLine;
  * @param application the name of its application
  * @param host the host that it runs on
  * @param process its process there
- * @since 0.1.0
  */
 public record InstanceInfo(String application, String host, long process) {
 

@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
- *
- * @since 0.1.0
  */
 public interface InstanceStore {
 

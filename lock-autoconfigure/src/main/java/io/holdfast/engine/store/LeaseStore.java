@@ -18,8 +18,6 @@ import org.jspecify.annotations.Nullable;
  * is silent. Cancelling a future gives its command up: it is not sent if it was not sent
  * yet, and may run all the same otherwise. Replies may be completed on any thread, which
  * must not be blocked.
- *
- * @since 0.1.0
  */
 public interface LeaseStore extends AutoCloseable {
 

@@ -8,8 +8,6 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a command of a {@link LeaseStore} fails.
- *
- * @since 0.1.0
  */
 public final class StoreCommandException extends RuntimeException {
 

@@ -5,7 +5,6 @@ package io.holdfast.engine.store;
  *
  * @param certain whether it is known to be so; if not, it could not be found out
  * @param text the danger and the cure: one sentence or more, without the last full stop
- * @since 0.1.0
  */
 public record StoreDiagnostic(boolean certain, String text) {
 }

@@ -3,8 +3,6 @@ package io.holdfast.engine.store;
 /**
  * Listener that a store tells of grants by the commands of other waiters and holders.
  * Called on any thread, which must not be blocked.
- *
- * @since 0.1.0
  */
 public interface StoreNotifications {
 

@@ -8,8 +8,6 @@ import java.util.regex.Pattern;
 
 /**
  * The form of a token: {@code <instance id>:<number>}.
- *
- * @since 0.1.0
  */
 public final class Tokens {
 

@@ -9,7 +9,6 @@ import io.holdfast.engine.store.StoreCommandException;
  * @param queue the waiters
  * @param state the state of both
  * @param limit its limit if an operator has set one
- * @since 0.1.0
  */
 public record PermitKeys(String holders, String queue, String state, String limit) {
 

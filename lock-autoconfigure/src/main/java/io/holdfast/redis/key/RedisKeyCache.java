@@ -11,8 +11,6 @@ import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 /**
  * Maps resources to Redis keys. Caches recently used ones, as most leases are released
  * soon. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class RedisKeyCache {
 

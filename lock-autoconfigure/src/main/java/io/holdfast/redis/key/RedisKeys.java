@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * @param queue the waiters
  * @param fence its last fencing token
  * @param seen when its first waiter has asked, while others read
- * @since 0.1.0
  */
 public record RedisKeys(String lock, String queue, String fence, String seen) {
 

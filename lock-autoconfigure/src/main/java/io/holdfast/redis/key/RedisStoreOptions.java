@@ -31,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  * (RFC 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; the scripts see to it, so
  * that no command comes before it
  * @param replicas how many replicas are to have each grant, or {@code null} for none
- * @since 0.1.0
  */
 public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
 		@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
