@@ -56,6 +56,9 @@ final class SimulatedStore implements LeaseStore {
 
 	private StoreNotifications wakeUps;
 
+	/** Whether others may take its waiters out of the queue, as nobody listens. */
+	boolean absent;
+
 	/** As a {@link Mutant} wants it: what it is told of is taken back then. */
 	private boolean announcedTooSoon;
 
@@ -78,6 +81,7 @@ final class SimulatedStore implements LeaseStore {
 	void deaf(long nanos) {
 		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
 		this.store.setListening(false);
+		this.absent = true;
 		this.instance.at(nanos, () -> {
 			if (!this.instance.engine.isClosed()) {
 				this.store.setListening(true);
@@ -89,6 +93,7 @@ final class SimulatedStore implements LeaseStore {
 	/** Hear what is published, but not count as a subscriber, for a time. */
 	void uncounted(long nanos) {
 		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
+		this.absent = true;
 		if (this.simulation.mutant == Mutant.ANNOUNCED_TOO_SOON) {
 			this.announcedTooSoon = true;
 		}
@@ -105,6 +110,7 @@ final class SimulatedStore implements LeaseStore {
 	/** Its subscription is a new one. */
 	private void counted() {
 		this.store.setCounted(true);
+		this.absent = false;
 		this.announcedTooSoon = false;
 		this.wakeUps.listening();
 	}
