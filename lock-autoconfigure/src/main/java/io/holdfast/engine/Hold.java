@@ -96,7 +96,7 @@ final class Hold {
 	/** When it is to be renewed. */
 	private volatile long renewAt;
 
-	/** Whether it was granted for less than the lease that was asked for. */
+	/** Whether its next renewal also covers its leases without renewal. */
 	private volatile boolean claimed;
 
 	/** Whether a renewal was sent that has no answer yet. */
@@ -128,7 +128,7 @@ final class Hold {
 		this.renewAt = now + this.queue.context().shortenRandomly(third - now);
 	}
 
-	/** Go on with what another one has released here, and the store knows nothing of. */
+	/** Go on with what another one has released here, without telling the store. */
 	Hold(Waiter requester, Hold before, long now) {
 		// Fences of permits have no stride, and reach no user.
 		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
@@ -232,7 +232,7 @@ final class Hold {
 	 * this one is to last, or has less time left than its loss margin, is renewed at
 	 * once.
 	 */
-	void open(LeaseHandle lease, long now) {
+	synchronized void open(LeaseHandle lease, long now) {
 		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
 				&& this.grantedUntil - lease.validIfGranted() < 0;
 		this.leases.add(lease);
@@ -245,7 +245,7 @@ final class Hold {
 	/**
 	 * Close a lease. What others are left for may have been renewed by its terms only.
 	 */
-	void close(LeaseHandle lease, boolean used, long now) {
+	synchronized void close(LeaseHandle lease, boolean used, long now) {
 		this.leases.remove(lease);
 		this.used |= used;
 		if (this.leases.count() == 0) {
@@ -399,7 +399,7 @@ final class Hold {
 		return (longest > 0) ? longest : this.request.leaseMillis();
 	}
 
-	/** Return the longest lease time, for which the loss margin is not too long. */
+	/** Return the longest lease time, but at least three loss margins; 0 without any. */
 	private long longestRenewed(long now) {
 		long longest = this.leases.longestRenewed(now);
 		return (longest > 0) ? Math.max(longest, TimeUnit.NANOSECONDS.toMillis(3 * this.lossMargin)) : 0;
@@ -473,12 +473,16 @@ final class Hold {
 		this.renewalFailing = true;
 	}
 
-	/** Note that the store lengthened it to the longest of its leases. */
-	void onRenewedInFull(long nextAt) {
-		if (this.claimed) {
+	/**
+	 * Note that the store lengthened it. Only a renewal for the longest of its leases
+	 * puts the next one off; not a shorter one by hand, nor one from before the opening
+	 * of a longer lease.
+	 */
+	synchronized void onRenewed(long millis, long sentAt, long nextAt) {
+		if (millis >= renewalMillis(sentAt)) {
 			this.claimed = false;
+			this.renewAt = nextAt;
 		}
-		this.renewAt = nextAt;
 	}
 
 	/** Return whether the last renewal failed, or was not answered before the next. */

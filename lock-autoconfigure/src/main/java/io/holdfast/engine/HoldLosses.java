@@ -48,20 +48,25 @@ final class HoldLosses {
 		long now = this.context.scheduler.nanoTime();
 		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". " + consequence;
-		if (hold.hasRunOut(now)) {
-			// Perhaps as it was meant to: only its late release is warned of.
-			logger.debug(message);
-		}
-		else {
-			logger.warn(message);
-			publish(hold, why);
-		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
-		actions.forEach(this.context::callOnLoss);
-		hold.queue.execute(() -> {
-			hold.tellEnded(end);
-			hold.queue.onHoldLost(hold);
-		});
+		try {
+			if (end == HoldEnd.EXPIRED) {
+				// Perhaps as it was meant to: only its late release is warned of.
+				logger.debug(message);
+			}
+			else {
+				logger.warn(message);
+				publish(hold, why);
+			}
+		}
+		finally {
+			// Whatever an appender throws.
+			actions.forEach(this.context::callOnLoss);
+			hold.queue.execute(() -> {
+				hold.tellEnded(end);
+				hold.queue.onHoldLost(hold);
+			});
+		}
 	}
 
 	/**

@@ -34,6 +34,9 @@ final class LeaseRenewer {
 	/** Holds that are due within this time are renewed together. */
 	private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+	/** The longest pause between two looks at all holds, in milliseconds. */
+	private static final int MAX_PAUSE_MILLIS = 20;
+
 	/** Longer than any lease. */
 	private static final long NEVER = Long.MAX_VALUE / 2;
 
@@ -46,11 +49,14 @@ final class LeaseRenewer {
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
 	/** A shut-down waits for the last hold to end. */
-	private @Nullable CompletableFuture<@Nullable Void> drained;
+	private volatile @Nullable CompletableFuture<@Nullable Void> drained;
 
 	private @Nullable Future<?> timer;
 
 	private volatile long wakeAt;
+
+	/** When all holds were looked at last. */
+	private volatile long lookedAt;
 
 	private volatile boolean armed;
 
@@ -58,6 +64,7 @@ final class LeaseRenewer {
 	LeaseRenewer(EngineContext context, HoldLosses losses) {
 		this.context = context;
 		this.losses = losses;
+		this.lookedAt = context.scheduler.nanoTime();
 	}
 
 	/** Renew a hold from now on. */
@@ -80,10 +87,9 @@ final class LeaseRenewer {
 	/** Renew a hold no more. */
 	void stopRenewing(Hold hold) {
 		this.holds.remove(hold.token, hold);
-		synchronized (this) {
-			if (this.drained != null && this.holds.isEmpty()) {
-				this.drained.complete(null);
-			}
+		CompletableFuture<@Nullable Void> drained = this.drained;
+		if (drained != null && this.holds.isEmpty()) {
+			drained.complete(null);
 		}
 	}
 
@@ -144,14 +150,19 @@ final class LeaseRenewer {
 	 * Wait until nothing is held any more. Does not block.
 	 * @return completed by the release or loss of the last hold
 	 */
-	synchronized CompletableFuture<@Nullable Void> awaitDrained() {
-		if (this.drained == null || this.drained.isDone()) {
-			this.drained = new CompletableFuture<>();
+	CompletableFuture<@Nullable Void> awaitDrained() {
+		CompletableFuture<@Nullable Void> last;
+		synchronized (this) {
+			last = this.drained;
+			if (last == null || last.isDone()) {
+				last = new CompletableFuture<>();
+				this.drained = last;
+			}
 		}
 		if (this.holds.isEmpty()) {
-			this.drained.complete(null);
+			last.complete(null);
 		}
-		return this.drained;
+		return last;
 	}
 
 	/** Return the holds that have not ended. */
@@ -159,21 +170,27 @@ final class LeaseRenewer {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
-	/** Wake up at the latest when a hold that is new, or has changed, is due. */
+	/**
+	 * Wake up when a hold that is new, or has changed, is due; but not so soon that the
+	 * looks at all holds would take much of the thread's time.
+	 */
 	private void wakeBy(long due) {
 		if (this.armed && this.wakeAt - due <= 0) {
 			return;
 		}
 		synchronized (this) {
-			if (this.armed && this.wakeAt - due <= 0) {
+			// Some five times as long as a look takes.
+			long pause = TimeUnit.MILLISECONDS.toNanos(Math.min(this.holds.size() / 1000, MAX_PAUSE_MILLIS));
+			long at = ResourceQueue.later(due, this.lookedAt + pause);
+			if (this.armed && this.wakeAt - at <= 0) {
 				return;
 			}
-			Future<?> next = this.context.scheduler.schedule(this::wake, due - this.context.scheduler.nanoTime());
+			Future<?> next = this.context.scheduler.schedule(this::wake, at - this.context.scheduler.nanoTime());
 			if (this.timer != null) {
 				this.timer.cancel(false);
 			}
 			this.timer = next;
-			this.wakeAt = due;
+			this.wakeAt = at;
 			this.armed = true;
 		}
 	}
@@ -183,6 +200,7 @@ final class LeaseRenewer {
 			this.armed = false;
 		}
 		long now = this.context.scheduler.nanoTime();
+		this.lookedAt = now;
 		try {
 			long next = renewDue(now);
 			if (next - now < NEVER) {
@@ -197,8 +215,8 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Renew the holds that are due, and those that soon will be. Looks at all holds, some
-	 * ten times a second at most: an order to be kept up with each lease would cost more.
+	 * Renew the holds that are due, and those that soon will be. Looks at all holds: to
+	 * keep them sorted would cost more at each acquire and release.
 	 * @return when the next one is due
 	 */
 	private long renewDue(long now) {
@@ -266,7 +284,7 @@ final class LeaseRenewer {
 			int part = this.context.store.partOf(hold.resource());
 			if (same == null || part != last) {
 				// Seldom: mostly all are in one part.
-				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>(holds.size()));
+				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>());
 				last = part;
 			}
 			same.add(hold);
@@ -331,16 +349,13 @@ final class LeaseRenewer {
 		}
 		hold.onRenewalAnswered();
 		long now = this.context.scheduler.nanoTime();
-		if (millis >= hold.renewalMillis(sentAt)) {
-			// Not after a shorter one by hand: it must not put off what keeps the lease.
-			// A quarter of the jitter: they are spread already by their first renewals.
-			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
-			hold.onRenewedInFull(sentAt + 3 * part + this.context.shortenRandomly(part));
-		}
+		// A quarter of the jitter: they are spread already by their first renewals.
+		long part = TimeUnit.MILLISECONDS.toNanos(Math.min(hold.periodMillis(now), millis)) / 12;
+		hold.onRenewed(millis, sentAt, sentAt + 3 * part + this.context.shortenRandomly(part));
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
 		}
-		else {
+		else if (!hold.hasEnded()) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
 			expire(hold, "its renewal was answered too late", now);
 		}

@@ -27,8 +27,8 @@ final class Place {
 	final @Nullable Waiter only;
 
 	/**
-	 * How long after a question the next one is due, in nanoseconds: of a claim, the loss
-	 * margin not counted.
+	 * Half the claim without the loss margin: the longest time between two questions, in
+	 * nanoseconds.
 	 */
 	final long halfClaim;
 
@@ -105,7 +105,7 @@ final class Place {
 
 	/** Return whether the place is shared, and may serve a waiter. */
 	boolean serves(Waiter other) {
-		return this.only == null && this.request.isLike(other.request) && this.instanceId.equals(other.instanceId);
+		return this.only == null && this.request.hasTermsOf(other.request) && this.instanceId.equals(other.instanceId);
 	}
 
 	/**

@@ -150,7 +150,7 @@ final class ReleaseCommand {
 			}
 		}
 		this.outcome.complete(reply);
-		this.releases.onReleaseOver(this.ended.token());
+		this.releases.onReleaseOver(this);
 	}
 
 	private void repeat() {
@@ -168,7 +168,7 @@ final class ReleaseCommand {
 		}
 		this.outcome.completeExceptionally(error);
 		if (over) {
-			this.releases.onReleaseOver(this.ended.token());
+			this.releases.onReleaseOver(this);
 		}
 	}
 
@@ -196,7 +196,7 @@ final class ReleaseCommand {
 				return;
 			}
 		}
-		this.releases.onReleaseOver(this.ended.token());
+		this.releases.onReleaseOver(this);
 	}
 
 	private void disarm() {

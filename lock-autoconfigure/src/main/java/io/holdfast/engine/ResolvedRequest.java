@@ -116,7 +116,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	}
 
 	/** Return whether the store is asked the same for both. */
-	boolean isLike(ResolvedRequest other) {
+	boolean hasTermsOf(ResolvedRequest other) {
 		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
 				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis
 				&& this.claimMillis == other.claimMillis && this.lossMarginNanos == other.lossMarginNanos

@@ -67,10 +67,10 @@ import org.jspecify.annotations.Nullable;
  * An arrival, an answer or a failure of the store, a notification, a release, a loss, a
  * wait that is given up, a timer: each is an event. Events run one after the other, on
  * the thread that brings them, as in a monitor without condition variables
- * ({@link SerialExecutor}). An event changes data, and ends with {@link #settle()}. No
- * event sends a question itself: to ask again is {@code askAt = now}, and to give a place
- * back is to leave it without a waiter. The settling does the rest, always in the same
- * order:
+ * ({@link SerialExecutor}). An event changes data, and ends with {@link #settle()}. But
+ * for one repetition behind releases, no event sends a question itself: to ask again is
+ * {@code askAt = now}, and to give a place back is to leave it without a waiter. The
+ * settling does the rest, always in the same order:
  *
  * <ol>
  * <li>No wait is overdue: those whose time is over have ended.
@@ -121,7 +121,7 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <em>End.</em> A wait ends by its deadline, which {@link #checkAt} is never behind; by a
  * failure that does not pass; or by an outage that lasts for longer than the patience.
- * All times are differences of a clock that may overflow.
+ * Times are compared by their difference, as the clock may overflow.
  *
  * <p>
  * <em>Cost.</em> An event costs the places and the waiters in front that have one: a
@@ -384,12 +384,12 @@ final class ResourceQueue extends SerialExecutor {
 		boolean shared = isShared(waiter);
 		long alike = 0;
 		for (Waiter before : missing) {
-			alike += isAlike(request, before.request) ? 1 : 0;
+			alike += competes(request, before.request) ? 1 : 0;
 		}
 		for (Place place : this.places) {
 			if (place.waiter != null) {
 				count++;
-				alike += isAlike(request, place.request) ? 1 : 0;
+				alike += competes(request, place.request) ? 1 : 0;
 			}
 		}
 		if (count >= MAX_PLACES) {
@@ -405,8 +405,8 @@ final class ResourceQueue extends SerialExecutor {
 	/**
 	 * Return whether the place of one request is a reason for another one to wait here.
 	 */
-	private static boolean isAlike(ResolvedRequest request, ResolvedRequest other) {
-		return isExclusive(request) ? isExclusive(other) : request.isLike(other);
+	private static boolean competes(ResolvedRequest request, ResolvedRequest other) {
+		return isExclusive(request) ? isExclusive(other) : request.hasTermsOf(other);
 	}
 
 	private static boolean isExclusive(ResolvedRequest request) {
@@ -1179,13 +1179,13 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		for (Waiter first : this.waiters) {
 			if (!first.aside) {
-				return (isLike(hold, first) && hold.mayBeHandedOver(this.handOver, now)) ? first : null;
+				return (mayTakeOver(first, hold) && hold.mayBeHandedOver(this.handOver, now)) ? first : null;
 			}
 		}
 		return null;
 	}
 
-	private boolean isLike(Hold hold, Waiter waiter) {
+	private boolean mayTakeOver(Waiter waiter, Hold hold) {
 		ResolvedRequest request = waiter.request;
 		return (isExclusive(request) || isHandedOver(request)) && request.renewal()
 				&& request.permits() == hold.permits() && request.limit() == hold.request.limit()

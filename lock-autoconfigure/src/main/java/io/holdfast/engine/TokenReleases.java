@@ -32,7 +32,7 @@ final class TokenReleases {
 	/** Releases that are on their way, by token. */
 	private final Map<String, ReleaseCommand> releasing = new ConcurrentHashMap<>();
 
-	/** Without an answer: a shut-down must not close the store before them. */
+	/** RETAIN commands without an answer; a shut-down waits for them. */
 	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
 
 	/** Tokens that are over here, but keep others out for a while. */
@@ -281,12 +281,11 @@ final class TokenReleases {
 		}
 	}
 
-	/** Note that no command is sent for a token any more, and the outcome is known. */
-	void onReleaseOver(String token) {
-		ReleaseCommand release = this.releasing.remove(token);
-		if (release != null) {
-			release.over().complete(null);
-		}
+	/** Note that a release sends no command any more, and its outcome is known. */
+	void onReleaseOver(ReleaseCommand release) {
+		// Another one of the same token may have come after it.
+		this.releasing.remove(release.token(), release);
+		release.over().complete(null);
 	}
 
 }

@@ -96,6 +96,21 @@ class EndingTokenRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).doesNotContain("release 1");
 	}
 
+	@Test
+	@DisplayName("A shut-down waits for the second release of a token, too")
+	void secondRelease() {
+		granted(REQUEST, 100).releaseAsync();
+		this.store.elapse(1000);
+		wakeUp();
+		ScriptedStore.Command second = this.store.last("release 1");
+		this.store.elapse(900);
+		ScriptedStore.Command repetition = this.store.last("release 1");
+		assertThat(repetition).isNotSameAs(second);
+		repetition.released(true);
+		CompletableFuture<?> over = this.engine.shutDown(Duration.ZERO);
+		assertThat(over).isNotDone();
+	}
+
 	private void wakeUp() {
 		this.store.wakeUps.granted(lock("k"), TOKEN, 100, 5_000);
 	}

@@ -1,10 +1,12 @@
 package io.holdfast.engine;
 
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import com.sun.management.ThreadMXBean;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import org.junit.jupiter.api.Test;
@@ -145,6 +147,37 @@ class RenewalBatchTests extends ScriptedEngine {
 			assertThat(renewed()).containsExactly(3);
 			this.store.last("renew").renewed(true, true, true);
 		}
+	}
+
+	@Test
+	void amongThousandsNotEachEndIsLookedFor() {
+		hold(3000);
+		List<String> ended = new ArrayList<>();
+		for (int millis : new int[] { 1000, 1001, 1002 }) {
+			CompletableFuture<LockLease> lease = this.service
+				.acquireAsync(LockRequest.of("end" + millis).leaseTime(Duration.ofMillis(millis)).autoRenew(false));
+			this.store.last("acquire").granted(100, millis);
+			lease.join().onLost(() -> ended.add("end" + millis));
+		}
+		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)));
+		assertThat(ended).containsExactly("end1000");
+		this.store.elapse(2);
+		assertThat(ended).containsExactly("end1000");
+		this.store.elapse(1);
+		assertThat(ended).containsExactlyInAnyOrder("end1000", "end1001", "end1002");
+	}
+
+	@Test
+	void aPartOfTheStoreTakesMemoryForItsOwnHoldsOnly() {
+		ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+		for (int i = 1; i <= 3000; i++) {
+			this.store.parts.put("k" + i, i);
+		}
+		hold(3000);
+		long before = threads.getCurrentThreadAllocatedBytes();
+		this.store.elapse(LEASE.toMillis() / 3);
+		assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(75_000_000);
+		assertThat(renewed()).hasSize(3000);
 	}
 
 }

@@ -10,6 +10,8 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.EngineObserver.RenewalOutcome;
+import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -257,6 +259,36 @@ class RenewalRulesTests extends ScriptedEngine {
 		this.store.elapse(12_000);
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(other.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void aLongerLeaseThatIsOpenedAtTheAnswerToARenewalIsRenewedAtOnce() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		this.store.sent();
+		LockRequest longer = REQUEST.leaseTime(Duration.ofSeconds(90)).within(LeaseContext.empty().with(lease));
+		this.whileDrawing = () -> this.service.acquireAsync(longer);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 90000");
+	}
+
+	@Test
+	void aRenewalThatIsAnsweredWithTheReleaseIsNoLoss() {
+		List<RenewalOutcome> outcomes = new ArrayList<>();
+		this.engine.observe(new EngineObserver() {
+
+			@Override
+			public void renewed(Kind kind, RenewalOutcome outcome) {
+				outcomes.add(outcome);
+			}
+
+		});
+		LockLease lease = granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		this.whileDrawing = lease::releaseAsync;
+		this.store.last("renew 1").renewed(true);
+		assertThat(outcomes).doesNotContain(RenewalOutcome.LOST);
 	}
 
 }

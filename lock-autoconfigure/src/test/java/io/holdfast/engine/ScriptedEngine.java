@@ -30,6 +30,10 @@ public abstract class ScriptedEngine {
 
 	protected final ScriptedStore store = new ScriptedStore();
 
+	/** What happens, once, while a number is drawn at random. */
+	protected Runnable whileDrawing = () -> {
+	};
+
 	private final EngineSettings settings;
 
 	protected final LeaseEngine engine;
@@ -44,11 +48,19 @@ public abstract class ScriptedEngine {
 
 	protected ScriptedEngine(EngineSettings settings) {
 		this.settings = settings;
-		this.engine = new LeaseEngine(this.store, settings, this.store, Runnable::run, () -> ID, () -> 1.0);
+		this.engine = new LeaseEngine(this.store, settings, this.store, Runnable::run, () -> ID, this::random);
 		Fleet.of(this.engine);
 		this.engine.resume();
 		this.service = new DefaultLockService(this.engine);
 		this.semaphores = new DefaultSemaphoreService(this.engine);
+	}
+
+	private double random() {
+		Runnable action = this.whileDrawing;
+		this.whileDrawing = () -> {
+		};
+		action.run();
+		return 1;
 	}
 
 	protected final EngineSettings settings() {
