@@ -11,7 +11,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import io.holdfast.async.SingleLine;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 import org.springframework.core.KotlinDetector;
@@ -19,6 +18,9 @@ import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.Assert;
 
 /**
@@ -77,6 +79,11 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 		return KotlinDetector.isSuspendingFunction(this.method);
 	}
 
+	/** Return whether its call at the start prepares all of its runs. */
+	boolean isScheduled() {
+		return MergedAnnotations.from(this.method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class);
+	}
+
 	/**
 	 * Return whether this is a suspending function with the result {@code Nothing}, for
 	 * which {@link #returned()} fails, as no type stands for it: its continuation takes
@@ -109,14 +116,13 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	}
 
 	/** Return the exception for a declaration that cannot be applied. */
-	InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {
-		return new InvalidDeclarationException(this + " " + problem, cure, cause);
+	InvalidDeclarationException invalid(String problem, String cure) {
+		return new InvalidDeclarationException(this + " " + problem, cure);
 	}
 
 	/** Return the exception for an attribute that cannot be applied. */
-	InvalidDeclarationException invalid(String attribute, Object value, String problem, String cure,
-			@Nullable Throwable cause) {
-		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure, cause);
+	InvalidDeclarationException invalid(String attribute, Object value, String problem, String cure) {
+		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure);
 	}
 
 	/** Return an attribute and its value as messages name them. */

@@ -29,7 +29,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 	String text(String attribute) {
 		String resolved = resolve(attribute);
 		if (!written(attribute).isEmpty() && !StringUtils.hasText(resolved)) {
-			throw invalid(attribute, "is blank", "Give it a value, or leave the attribute out", null);
+			throw invalid(attribute, "is blank", "Give it a value, or leave the attribute out");
 		}
 		return resolved;
 	}
@@ -44,8 +44,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		if (name.contains("#") || written("name").replace("#{", "").contains("#")) {
 			throw invalid("name", "has a '#', although parameters are not known in it: all calls would share one key",
 					"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
-							+ "as plain text, a '#' has to be in quotes in the key",
-					null);
+							+ "as plain text, a '#' has to be in quotes in the key");
 		}
 		return name;
 	}
@@ -58,7 +57,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		// Resolving it would evaluate the inside, now and without arguments.
 		if (written(attribute).contains("#{")) {
 			throw invalid(attribute, "has #{...} around an expression",
-					"The attribute is an expression already: leave #{ and } out", null);
+					"The attribute is an expression already: leave #{ and } out");
 		}
 		return text(attribute);
 	}
@@ -67,7 +66,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 	int count(String attribute, int max) {
 		if (written(attribute).contains("#{")) {
 			throw invalid(attribute, "has an expression, which is not evaluated here",
-					"Write a number, or a placeholder such as ${property:10}", null);
+					"Write a number, or a placeholder such as ${property:10}");
 		}
 		NumberFormatException cause = null;
 		try {
@@ -79,7 +78,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		catch (NumberFormatException ex) {
 			cause = ex;
 		}
-		throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10", cause);
+		throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10").causedBy(cause);
 	}
 
 	/** Return a time, or {@code null} if none is given. */
@@ -105,21 +104,20 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		}
 		throw invalidText(attribute, (duration == null) ? "is not a duration" : unit ? "is negative" : "has no unit",
 				"Write for example 10s, 500ms or PT10S"
-						+ (attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : ""),
-				cause);
+						+ (attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : ""))
+			.causedBy(cause);
 	}
 
 	/** Refuse an attribute by its text, with the meaning of a placeholder. */
-	InvalidDeclarationException invalidText(String attribute, String problem, String cure, @Nullable Throwable cause) {
+	InvalidDeclarationException invalidText(String attribute, String problem, String cure) {
 		String resolved = resolve(attribute).trim();
-		return invalid(attribute, (written(attribute).equals(resolved) ? "" : "(" + resolved + ") ") + problem, cure,
-				cause);
+		return invalid(attribute, (written(attribute).equals(resolved) ? "" : "(" + resolved + ") ") + problem, cure);
 	}
 
 	/** Refuse an attribute. */
-	InvalidDeclarationException invalid(String attribute, String problem, String cure, @Nullable Throwable cause) {
+	InvalidDeclarationException invalid(String attribute, String problem, String cure) {
 		Object value = plain().getValue(attribute).orElseThrow();
-		return this.annotatedMethod.invalid(attribute, value, problem, cure, cause);
+		return this.annotatedMethod.invalid(attribute, value, problem, cure);
 	}
 
 	private String written(String attribute) {
@@ -137,21 +135,21 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 			resolved = this.resolver.resolveStringValue(text);
 		}
 		catch (IllegalArgumentException ex) {
-			throw unresolved(attribute, ex);
+			throw unresolved(attribute).causedBy(ex);
 		}
 		if (resolved == null) {
 			return "";
 		}
 		// Without a strict configurer, a context leaves unknown placeholders.
 		if (resolved.contains("${")) {
-			throw unresolved(attribute, null);
+			throw unresolved(attribute);
 		}
 		return resolved;
 	}
 
-	private InvalidDeclarationException unresolved(String attribute, @Nullable Exception cause) {
+	private InvalidDeclarationException unresolved(String attribute) {
 		return invalid(attribute, "has a placeholder that cannot be resolved",
-				"Set the property, or write a default into the placeholder, as in ${property:default}", cause);
+				"Set the property, or write a default into the placeholder, as in ${property:default}");
 	}
 
 }

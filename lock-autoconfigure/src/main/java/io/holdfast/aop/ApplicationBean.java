@@ -51,6 +51,16 @@ public final class ApplicationBean<T> {
 		return known;
 	}
 
+	/**
+	 * Return the bean.
+	 * @return the bean for the current call, or {@code null} if the application has none
+	 * @throws InvalidDeclarationException if it has several, of which none is primary
+	 */
+	public @Nullable T get() {
+		Supplier<T> supplier = find().orElse(null);
+		return (supplier != null) ? supplier.get() : null;
+	}
+
 	private @Nullable Supplier<T> lookUp() {
 		try {
 			NamedBeanHolder<T> named = this.beans.resolveNamedBean(this.type);
@@ -63,7 +73,8 @@ public final class ApplicationBean<T> {
 		catch (NoUniqueBeanDefinitionException ex) {
 			throw new InvalidDeclarationException(
 					"There are several beans of type " + this.type.getSimpleName() + ": " + ex.getBeanNamesFound(),
-					"Mark one as @Primary", ex);
+					"Mark one as @Primary")
+				.causedBy(ex);
 		}
 		catch (NoSuchBeanDefinitionException ex) {
 			return null;

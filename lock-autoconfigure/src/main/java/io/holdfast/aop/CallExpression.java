@@ -55,24 +55,26 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 		}
 		catch (ParseException | IllegalStateException ex) {
 			String name = parameters.keySet().stream().findFirst().orElse("root.methodName");
-			throw annotatedMethod.invalid(use.attribute, text, "is no valid expression: " + ex.getMessage(),
-					"Write for example " + use.example.replace("#name", "#" + name), ex);
+			throw annotatedMethod
+				.invalid(use.attribute, text, "is no valid expression: " + ex.getMessage(),
+						"Write for example " + use.example.replace("#name", "#" + name))
+				.causedBy(ex);
 		}
 		SpelNodeImpl root = (SpelNodeImpl) parsed.getAST();
 		String mistake = ExpressionSyntax.findMistake(root, parameters.keySet());
 		if (mistake != null) {
 			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + mistake,
-					cure(annotatedMethod, parameters) + "; " + use.hint, null);
+					cure(annotatedMethod, parameters) + "; " + use.hint);
 		}
 		ExpressionSyntax.Missing missing = ExpressionSyntax.findMissing(root, annotatedMethod.method(), parameters);
 		if (missing != null) {
 			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + missing,
-					cureOfUnknown(missing.origin()), null);
+					cureOfUnknown(missing.origin()));
 		}
 		String assignment = ExpressionSyntax.findAssignment(root);
 		if (assignment != null) {
 			throw annotatedMethod.invalid(use.attribute, text, "changes something: " + assignment,
-					"Write an expression that only reads, as with == for a comparison", null);
+					"Write an expression that only reads, as with == for a comparison");
 		}
 		if (use == Use.KEY) {
 			parsed = new SpelExpression(text, ExpressionSyntax.refuseNullInText(root), CONFIGURATION);

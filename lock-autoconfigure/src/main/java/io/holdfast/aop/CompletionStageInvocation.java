@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class CompletionStageInvocation {
 
-	private static final Runnable NOTHING = () -> {
-	};
-
 	private final MethodInvocation invocation;
 
 	private final AnnotatedMethod method;
@@ -80,29 +77,17 @@ final class CompletionStageInvocation {
 	 */
 	@Nullable Object startHere() throws Throwable {
 		try {
-			return this.observation.run(this::acquireAndCall);
+			Object given = this.observation.run(() -> LeaseInterceptor.acquire(this.methodLeases, this.observation));
+			if (given != LeaseInterceptor.ACQUIRED) {
+				endWith(given);
+				return this.result.future();
+			}
 		}
 		catch (Throwable ex) {
 			this.observation.ended(ex);
 			throw ex;
 		}
-	}
-
-	private @Nullable Object acquireAndCall() throws Throwable {
-		while (this.next.hasNext()) {
-			MethodLease methodLease = this.next.next();
-			try {
-				methodLease.acquire();
-				acquired(methodLease);
-			}
-			catch (Throwable ex) {
-				this.held.forEach(MethodLease::discard);
-				if (ex instanceof HoldfastException refused) {
-					return observed(methodLease.instead(refused));
-				}
-				throw ex;
-			}
-		}
+		this.methodLeases.forEach(this::hold);
 		this.result.followCaller();
 		call();
 		return this.result.future();
@@ -135,10 +120,14 @@ final class CompletionStageInvocation {
 	}
 
 	private void acquired(MethodLease granted) {
-		this.held.push(granted);
 		if (granted.isUnguarded()) {
 			this.observation.unguarded();
 		}
+		hold(granted);
+	}
+
+	private void hold(MethodLease granted) {
+		this.held.push(granted);
 		this.context = this.context.with(granted.lease());
 	}
 
@@ -149,19 +138,23 @@ final class CompletionStageInvocation {
 			return;
 		}
 		try {
-			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
-			CallResult.follow(stage).whenComplete(this::complete);
+			endWith(this.observation.run(() -> methodLease.instead(ex)));
 		}
 		catch (Throwable thrown) {
 			complete(null, thrown);
 		}
 	}
 
+	/** End the call with the stage that is given instead of the method's. */
+	private void endWith(@Nullable Object given) {
+		CallResult.follow(stage(given, "The fallback of ")).whenComplete(this::complete);
+	}
+
 	private void call() {
 		if (this.result.future().isDone()) {
 			// Its caller has cancelled.
 			this.held.forEach(MethodLease::discard);
-			this.observation.ended(null, NOTHING);
+			complete(null, null);
 			return;
 		}
 		this.result.runsUnder(this.held.stream().map(MethodLease::lease).toList());
@@ -210,20 +203,6 @@ final class CompletionStageInvocation {
 				this.result.future().complete(value);
 			}
 		});
-	}
-
-	/**
-	 * Have the stage that is given instead of the method's end the call as that would.
-	 */
-	private @Nullable Object observed(@Nullable Object instead) {
-		if (instead instanceof CompletionStage<?> stage) {
-			stage.whenComplete((value, failure) -> this.observation
-				.ended((failure != null) ? CallResult.cause(failure) : null, NOTHING));
-		}
-		else {
-			this.observation.ended(null);
-		}
-		return instead;
 	}
 
 }

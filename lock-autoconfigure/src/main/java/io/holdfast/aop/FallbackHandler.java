@@ -105,14 +105,12 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 				fitting = fitting(named);
 			}
 			if (fitting.isEmpty()) {
-				throw this.attributes.invalid("fallback",
-						named.isEmpty() ? "is no method of the class" + butItself()
-								: "has other parameters: " + describe(parameters(named.iterator().next())),
-						cure(), null);
+				throw this.attributes.invalid("fallback", named.isEmpty() ? "is no method of the class" + butItself()
+						: "has other parameters: " + describe(parameters(named.iterator().next())), cure());
 			}
 			if (fitting.size() > 1) {
 				throw this.attributes.invalid("fallback", "is ambiguous: " + fitting.size() + " methods fit",
-						"Leave one of them, or give them different names", null);
+						"Leave one of them, or give them different names");
 			}
 			Method method = fitting.get(0);
 			checkResult(method);
@@ -157,8 +155,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 
 		private void checkResult(Method method) {
 			if (KotlinDetector.isSuspendingFunction(method) && !this.annotatedMethod.isSuspending()) {
-				throw this.attributes.invalid("fallback", "suspends, but the method does not", "Leave suspend out",
-						null);
+				throw this.attributes.invalid("fallback", "suspends, but the method does not", "Leave suspend out");
 			}
 			ResolvableType expected = this.annotatedMethod.returned();
 			ResolvableType actual = this.annotatedMethod.returned(method);
@@ -167,12 +164,12 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
 			if (!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual))) {
 				throw this.attributes.invalid("fallback", "returns " + actual + ", but the method returns " + expected,
-						"Have both return the same", null);
+						"Have both return the same");
 			}
 			if (Nullness.forMethodReturnType(method) == Nullness.NULLABLE
 					&& Nullness.forMethodReturnType(this.annotatedMethod.method()) == Nullness.NON_NULL) {
 				throw this.attributes.invalid("fallback", "may return null, but the method never does",
-						"Have both return the same", null);
+						"Have both return the same");
 			}
 		}
 

@@ -21,12 +21,17 @@ public class InvalidDeclarationException extends IllegalStateException {
 	 * Create the exception.
 	 * @param problem the problem: the annotation, class, method, attribute and value
 	 * @param cure the text to write instead
-	 * @param cause the error behind it, or {@code null}
 	 */
-	public InvalidDeclarationException(String problem, String cure, @Nullable Throwable cause) {
-		super(problem + ". " + cure + ".", cause);
+	public InvalidDeclarationException(String problem, String cure) {
+		super(problem + ". " + cure + ".");
 		this.problem = problem;
 		this.cure = cure;
+	}
+
+	/** Add the error behind it, or {@code null}. */
+	InvalidDeclarationException causedBy(@Nullable Throwable cause) {
+		initCause(cause);
+		return this;
 	}
 
 	/**

@@ -12,7 +12,6 @@ import java.util.function.Supplier;
 import io.holdfast.KeyNamespace;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.jdbc.TransactionFences;
-import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
@@ -101,15 +100,14 @@ final class LeaseAnnotationHandler {
 		return (found != null) ? new LeasedMethod(this, this.parser.apply(found)) : null;
 	}
 
-	/** Return the supplier of the namespace, or {@code null} without one. */
-	@Nullable Supplier<KeyNamespace> namespace() {
-		return (this.namespace != null) ? this.namespace.find().orElse(null) : null;
+	/** Return the namespace of the current call, or {@code null} without one. */
+	@Nullable KeyNamespace namespace() {
+		return (this.namespace != null) ? this.namespace.get() : null;
 	}
 
 	/** Return the strategy for the current thread, or {@code null} without one. */
 	@Nullable NotAcquiredStrategy strategy() {
-		Supplier<NotAcquiredStrategy> found = (this.strategy != null) ? this.strategy.find().orElse(null) : null;
-		return (found != null) ? found.get() : null;
+		return (this.strategy != null) ? this.strategy.get() : null;
 	}
 
 	/**
@@ -128,11 +126,6 @@ final class LeaseAnnotationHandler {
 		catch (BeanNotOfRequiredTypeException ex) {
 			throw notOfType(operation, ex.getActualType());
 		}
-	}
-
-	boolean leavesTokenToTransaction(MethodInvocation invocation, Class<?> targetClass) {
-		BeanFactory factory = this.beans;
-		return factory != null && OwnTransaction.raisesToken(invocation, targetClass, factory);
 	}
 
 	/**
@@ -184,7 +177,7 @@ final class LeaseAnnotationHandler {
 			return;
 		}
 		if (!beans().containsBean(name)) {
-			throw operation.annotatedMethod().invalid("service", name, "is the name of no bean", nameOne(), null);
+			throw operation.annotatedMethod().invalid("service", name, "is the name of no bean", nameOne());
 		}
 		Class<?> actual = beans().getType(name, false);
 		if (actual != null && !this.serviceType.isAssignableFrom(actual)
@@ -208,15 +201,15 @@ final class LeaseAnnotationHandler {
 						"names no service, and there are several beans of type " + this.serviceType.getSimpleName()
 								+ ": " + ex.getBeanNamesFound(),
 						"Name one by the attribute service, or mark one as @Primary, or the others as no default"
-								+ " candidates",
-						ex);
+								+ " candidates")
+				.causedBy(ex);
 		}
 	}
 
 	private InvalidDeclarationException notOfType(LeaseOperation operation, Class<?> actual) {
 		return operation.annotatedMethod()
 			.invalid("service", operation.service(), "is the name of a bean of type " + actual.getTypeName()
-					+ ", which is no " + this.serviceType.getSimpleName(), nameOne(), null);
+					+ ", which is no " + this.serviceType.getSimpleName(), nameOne());
 	}
 
 	private String nameOne() {
@@ -233,11 +226,11 @@ final class LeaseAnnotationHandler {
 			int cure = obstacle.indexOf(": ");
 			throw operation.annotatedMethod()
 				.invalid("is fenced, which is not possible, because " + obstacle.substring(0, cure),
-						StringUtils.capitalize(obstacle.substring(cure + 2)), null);
+						StringUtils.capitalize(obstacle.substring(cure + 2)));
 		}
 	}
 
-	private BeanFactory beans() {
+	BeanFactory beans() {
 		BeanFactory factory = this.beans;
 		Assert.state(factory != null, "There is no bean factory to look a service up");
 		return factory;

@@ -34,15 +34,11 @@ import org.springframework.util.StringValueResolver;
  *
  * @param resolver resolves placeholders
  * @param delegates the context of expressions
- * @param longestLease gives the longest lease that will be granted, {@code null} if there
- * is no such bound
- * @param lockLease gives the default lease time of locks, or {@code null}
- * @param lockMargin gives the default loss margin of locks, or {@code null}
+ * @param defaults gives the times of the application
  * @param onStoreFailure the default of the application for each type of annotation
  */
 record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationContext delegates,
-		Supplier<@Nullable Duration> longestLease, Supplier<@Nullable Duration> lockLease,
-		Supplier<@Nullable Duration> lockMargin, Map<Class<?>, OnStoreFailure> onStoreFailure) {
+		Supplier<LeaseBeanPostProcessor.Defaults> defaults, Map<Class<?>, OnStoreFailure> onStoreFailure) {
 
 	/** An attribute that cannot be left out has a value for "not given". */
 	private static final int NO_LIMIT = -1;
@@ -76,15 +72,14 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		boolean fenced = attributes.plain().getBoolean("fenced");
 		if (fenced && mode == LockMode.READ) {
 			throw attributes.invalid("fenced", "and mode = READ are both given, but readers change nothing",
-					"Leave one of them out", null);
+					"Leave one of them out");
 		}
 		AnnotatedMethod method = attributes.annotatedMethod();
 		if (fenced && ReturnKind.of(method) != ReturnKind.PLAIN) {
 			throw attributes.invalid("fenced",
 					"is not possible, because the code of " + method.method().getName()
 							+ " leaves the thread of its transactions",
-					"Annotate a method that returns when its work is done, or call Fences.check(lease) in each transaction",
-					null);
+					"Annotate a method that returns when its work is done, or call Fences.check(lease) in each transaction");
 		}
 		return fenced;
 	}
@@ -108,13 +103,12 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	/**
 	 * Return whether calls of several instances have their turn one after the other, with
 	 * nothing said of how long the others are kept out after a call.
-	 * @param defaultWait gives the wait time of annotations that have none
 	 */
-	boolean hasTurns(AnnotatedMethod annotatedMethod, Supplier<Duration> defaultWait) {
+	boolean hasTurns(AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		UnaryOperator<LockRequest> terms = terms(attributes);
 		Duration declaredWait = terms.apply(LockRequest.of("example")).waitTime();
-		Duration wait = (declaredWait != null) ? declaredWait : defaultWait.get();
+		Duration wait = (declaredWait != null) ? declaredWait : this.defaults.get().lockWaitTime();
 		return !wait.isZero() && attributes.duration("minHold") == null
 				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
 	}
@@ -139,13 +133,11 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		boolean autoRenew = attributes.plain().getBoolean("autoRenew");
 		if (maxHold != null && !autoRenew) {
 			throw attributes.invalid("maxHold", "has no effect, because autoRenew = false: there is no renewal to stop",
-					"Leave one of them out", null);
+					"Leave one of them out");
 		}
 		if (isLonger(leaseTime, maxHold)) {
-			throw attributes.invalidText("maxHold",
-					"is shorter than leaseTime = \"" + attributes.resolve("leaseTime")
-							+ "\", for which the lease lasts without any renewal",
-					"Lower leaseTime, or raise maxHold", null);
+			throw attributes.invalidText("maxHold", "is shorter than leaseTime = \"" + attributes.resolve("leaseTime")
+					+ "\", for which the lease lasts without any renewal", "Lower leaseTime, or raise maxHold");
 		}
 		refuseLongerMinHold(attributes, minHold, "maxHold", maxHold, "");
 		refuseLongerMinHold(attributes, minHold, "leaseTime", autoRenew ? null : leaseTime,
@@ -172,7 +164,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		if (isAboveThird(margin, longest)) {
 			throw attributes.invalidText("lossMargin",
 					"is more than a third of " + bound + " = \"" + attributes.resolve(bound) + "\"",
-					"Lower lossMargin, or raise " + bound, null);
+					"Lower lossMargin, or raise " + bound);
 		}
 		if (attributes.text("service").isEmpty()) {
 			refuseMarginOfDefaults(attributes, margin, bound, longest);
@@ -182,17 +174,17 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 
 	private void refuseMarginOfDefaults(AnnotationValues attributes, @Nullable Duration margin, String bound,
 			@Nullable Duration longest) {
-		Duration lease = (margin != null && bound.equals("maxHold")) ? this.lockLease.get() : null;
+		Duration lease = (margin != null && bound.equals("maxHold")) ? this.defaults.get().lockLease() : null;
 		if (lease != null && isAboveThird(margin, lease)) {
 			throw attributes.invalidText("lossMargin",
 					"is more than a third of holdfast.lock.lease-time (" + lease.toMillis() + "ms)",
-					"Lower lossMargin, or give a leaseTime", null);
+					"Lower lossMargin, or give a leaseTime");
 		}
-		Duration usual = (margin == null && longest != null) ? this.lockMargin.get() : null;
+		Duration usual = (margin == null && longest != null) ? this.defaults.get().lockMargin() : null;
 		if (usual != null && longest != null && isAboveThird(usual, longest)) {
 			throw attributes.invalidText(bound,
 					"is less than three times holdfast.lock.loss-margin (" + usual.toMillis() + "ms)",
-					"Raise it, or give a lossMargin of " + longest.toMillis() / 3 + "ms at most", null);
+					"Raise it, or give a lossMargin of " + longest.toMillis() / 3 + "ms at most");
 		}
 	}
 
@@ -211,7 +203,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 			return duration;
 		}
 		catch (IllegalArgumentException ex) {
-			throw attributes.invalidText(attribute, "is out of bounds", cure, ex);
+			throw attributes.invalidText(attribute, "is out of bounds", cure).causedBy(ex);
 		}
 	}
 
@@ -220,18 +212,17 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		if (isLonger(minHold, value)) {
 			throw attributes.invalidText("minHold",
 					"is longer than " + bound + " = \"" + attributes.resolve(bound) + "\"" + why,
-					"Lower minHold, or raise " + bound, null);
+					"Lower minHold, or raise " + bound);
 		}
 	}
 
 	private void refuseLongerThanLongest(AnnotationValues attributes, @Nullable Duration leaseTime) {
-		Duration longest = (leaseTime != null) ? this.longestLease.get() : null;
+		Duration longest = (leaseTime != null) ? this.defaults.get().longestLease() : null;
 		if (longest != null && isLonger(leaseTime, longest)) {
 			throw attributes.invalidText("leaseTime",
 					"is longer than holdfast.redis.longest-lease (" + longest.toMillis()
 							+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended",
-					"Lower leaseTime, as the lease is renewed while it is held, or raise that property, for all applications that share locks",
-					null);
+					"Lower leaseTime, as the lease is renewed while it is held, or raise that property, for all applications that share locks");
 		}
 	}
 
@@ -245,20 +236,18 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		if (limit == NO_LIMIT && !text) {
 			throw attributes.annotatedMethod()
 				.invalid("has neither limit nor limitString",
-						"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"",
-						null);
+						"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"");
 		}
 		if (limit != NO_LIMIT && text) {
 			throw attributes.invalid("limit",
 					"and limitString = \"" + attributes.plain().getString("limitString") + "\" are both given",
-					"Leave one of them out", null);
+					"Leave one of them out");
 		}
 		if (text) {
 			return attributes.count("limitString", MAX_LIMIT);
 		}
 		if (limit < 1 || limit > MAX_LIMIT) {
-			throw attributes.invalid("limit", "is not from 1 to " + MAX_LIMIT, "Say how many permits there are in all",
-					null);
+			throw attributes.invalid("limit", "is not from 1 to " + MAX_LIMIT, "Say how many permits there are in all");
 		}
 		return limit;
 	}
@@ -266,12 +255,12 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	private static int permits(AnnotationValues attributes, int limit) {
 		int permits = attributes.plain().getInt("permits");
 		if (permits < 1) {
-			throw attributes.invalid("permits", "is not at least 1", "Say how many permits a call needs", null);
+			throw attributes.invalid("permits", "is not at least 1", "Say how many permits a call needs");
 		}
 		if (permits > limit) {
 			throw attributes.invalid("permits",
 					"is more than the limit of " + limit + ", so that the method could never run",
-					"Raise the limit, or ask for fewer permits", null);
+					"Raise the limit, or ask for fewer permits");
 		}
 		return permits;
 	}
@@ -310,10 +299,10 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		Class<?> type = attributes.plain().getType();
 		if (declared == OnStoreFailure.PROCEED && type == DistributedLock.class) {
 			throw attributes.invalid("onStoreFailure", "is not possible, as a method never runs without its lock",
-					"Write FALLBACK and name a fallback, or leave it out to throw", null);
+					"Write FALLBACK and name a fallback, or leave it out to throw");
 		}
 		if (declared == OnStoreFailure.FALLBACK && !(handler instanceof FallbackHandler)) {
-			throw attributes.invalid("onStoreFailure", "has no fallback", "Name one by the attribute fallback", null);
+			throw attributes.invalid("onStoreFailure", "has no fallback", "Name one by the attribute fallback");
 		}
 		if (declared != OnStoreFailure.DEFAULT) {
 			return declared;
@@ -334,10 +323,10 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		boolean skip = isSkip(attributes);
 		String fallback = attributes.text("fallback");
 		if (fallback.isEmpty()) {
-			return skip ? SkipHandler.of(attributes) : NotAcquiredHandler.THROW;
+			return skip ? EmptyResult.handler(attributes) : NotAcquiredHandler.THROW;
 		}
 		if (skip) {
-			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out", null);
+			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out");
 		}
 		return FallbackHandler.find(attributes, fallback, failure);
 	}
@@ -347,7 +336,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 			return LeaseOperation.only(example, key);
 		}
 		catch (IllegalArgumentException ex) {
-			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);
+			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name").causedBy(ex);
 		}
 	}
 

@@ -110,13 +110,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private final ScheduledTurns scheduledTurns;
 
-	private Supplier<@Nullable Duration> longestLease = () -> null;
-
-	private Supplier<Duration> lockWaitTime = () -> Duration.ZERO;
-
-	private Supplier<@Nullable Duration> lockLease = () -> null;
-
-	private Supplier<@Nullable Duration> lockMargin = () -> null;
+	private Supplier<Defaults> defaults = () -> Defaults.NONE;
 
 	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
 
@@ -135,15 +129,13 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
-				this.delegates, () -> this.longestLease.get(), () -> this.lockLease.get(), () -> this.lockMargin.get(),
-				this.onStoreFailure);
+				this.delegates, () -> this.defaults.get(), this.onStoreFailure);
 		LeaseAnnotationHandler locked = new LeaseAnnotationHandler(DistributedLock.class, parser::lock,
 				LockService.class, locks);
 		this.handlers = List.of(
 				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores),
 				locked);
-		this.scheduledTurns = new ScheduledTurns(locked.methods(),
-				(method) -> parser.hasTurns(method, () -> this.lockWaitTime.get()));
+		this.scheduledTurns = new ScheduledTurns(locked.methods(), parser::hasTurns);
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
@@ -173,33 +165,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Refuse annotations with a longer lease than will be granted.
-	 * @param longestLease gives the longest one, or {@code null} if there is no such
-	 * bound; asked when a bean with a lease time of its own comes
+	 * Set the times that annotations are compared with.
+	 * @param defaults gives them; asked when a bean comes whose annotations depend on one
 	 */
-	public void setLongestLease(Supplier<@Nullable Duration> longestLease) {
-		this.longestLease = longestLease;
-	}
-
-	/**
-	 * Refuse annotations whose loss margin is more than a third of their lease time,
-	 * where one of them is the default; asked when a bean with the other one comes.
-	 * @param leaseTime gives the default lease time of locks, or {@code null} if it is
-	 * unknown
-	 * @param lossMargin gives the default loss margin of locks, or {@code null}
-	 */
-	public void setLockLossDefaults(Supplier<@Nullable Duration> leaseTime, Supplier<@Nullable Duration> lossMargin) {
-		this.lockLease = leaseTime;
-		this.lockMargin = lossMargin;
-	}
-
-	/**
-	 * Set how long calls wait for their lock, where the annotation says nothing, for the
-	 * warning of scheduled methods that all instances run; not at all by default.
-	 * @param waitTime gives the time; asked when a bean with a scheduled method comes
-	 */
-	public void setLockWaitTime(Supplier<Duration> waitTime) {
-		this.lockWaitTime = waitTime;
+	public void setDefaults(Supplier<Defaults> defaults) {
+		this.defaults = defaults;
 	}
 
 	/**
@@ -426,22 +396,21 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			throw notProxied(bean.getClass(), "because the bean cannot be proxied: " + ex.getMessage(),
 					"Make the class non-final (in Kotlin: declare it and its methods open, as the kotlin-spring plugin "
 							+ "does only for annotated classes, not for those of @Bean methods), or have it "
-							+ "implement an interface and set spring.aop.proxy-target-class=false",
-					ex);
+							+ "implement an interface and set spring.aop.proxy-target-class=false")
+				.causedBy(ex);
 		}
 		if (result == bean && AopUtils.isAopProxy(bean) && this.beanFactory != null) {
 			Class<?> hidden = AutoProxyUtils.determineTargetClass(this.beanFactory, beanName);
 			if (hidden != null && isEligible(hidden)) {
 				throw notProxied(hidden, "because the bean's proxy is frozen or opaque and hides its class",
-						"Configure its proxy to be neither", null);
+						"Configure its proxy to be neither");
 			}
 		}
 		return result;
 	}
 
-	private InvalidDeclarationException notProxied(Class<?> type, String problem, String cure,
-			@Nullable Exception cause) {
-		return annotatedMethods(type).findFirst().orElseThrow().invalid("has no effect, " + problem, cure, cause);
+	private InvalidDeclarationException notProxied(Class<?> type, String problem, String cure) {
+		return annotatedMethods(type).findFirst().orElseThrow().invalid("has no effect, " + problem, cure);
 	}
 
 	/**
@@ -462,6 +431,25 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 						+ "): transactions that it adds begin before the wait for the lock. Give it a lower order");
 			}
 		}
+	}
+
+	/**
+	 * The times of the application for annotations that say nothing, and its bound.
+	 *
+	 * @param lockWaitTime how long calls wait for their lock, for the warning of
+	 * scheduled methods that all instances run
+	 * @param lockLease the lease time of locks, or {@code null} if it is unknown: a loss
+	 * margin of more than a third of it is refused
+	 * @param lockMargin the loss margin of locks, or {@code null} if it is unknown
+	 * @param longestLease the longest lease that is granted: a longer one is refused; or
+	 * {@code null} if there is no such bound
+	 */
+	public record Defaults(Duration lockWaitTime, @Nullable Duration lockLease, @Nullable Duration lockMargin,
+			@Nullable Duration longestLease) {
+
+		/** Nothing is known. */
+		public static final Defaults NONE = new Defaults(Duration.ZERO, null, null, null);
+
 	}
 
 	/**

@@ -18,13 +18,11 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aot.generate.GenerationContext;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
-import org.springframework.beans.factory.aot.BeanRegistrationCode;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.beans.factory.support.RegisteredBean;
 import org.springframework.core.KotlinDetector;
@@ -64,7 +62,9 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 			types.add(made);
 		}
 		List<AnnotatedMethod> found = types.stream().flatMap(this::declared).toList();
-		return found.isEmpty() ? null : new Contribution(found, bean.getBeanFactory());
+		return found.isEmpty() ? null
+				: (generation, code) -> found.forEach((annotatedMethod) -> register(annotatedMethod,
+						bean.getBeanFactory(), generation.getRuntimeHints().reflection()));
 	}
 
 	private Stream<AnnotatedMethod> declared(Class<?> type) {
@@ -72,56 +72,44 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	}
 
 	/**
-	 * The hints for one bean.
-	 *
-	 * @param annotatedMethods its annotated methods
-	 * @param beanFactory resolves placeholders, and knows other beans
+	 * Register what calls of a method need.
+	 * @param beans resolves placeholders, and knows other beans
 	 */
-	private record Contribution(List<AnnotatedMethod> annotatedMethods,
-			ConfigurableBeanFactory beanFactory) implements BeanRegistrationAotContribution {
-
-		@Override
-		public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
-			ReflectionHints hints = generation.getRuntimeHints().reflection();
-			this.annotatedMethods.forEach((annotatedMethod) -> register(annotatedMethod, hints));
-		}
-
-		private void register(AnnotatedMethod annotatedMethod, ReflectionHints hints) {
-			hints.registerType(ClassUtils.getUserClass(annotatedMethod.targetClass()));
-			hints.registerMethod(annotatedMethod.method(), ExecutableMode.INVOKE);
-			String fallback = text(annotatedMethod, "fallback");
-			ReflectionUtils.doWithMethods(annotatedMethod.targetClass(),
-					(candidate) -> hints.registerMethod(candidate, ExecutableMode.INVOKE),
-					(candidate) -> candidate.getName().equals(fallback)
-							|| AnnotatedMethod.sourceName(candidate).equals(fallback));
-			for (String text : List.of(text(annotatedMethod, "key"), text(annotatedMethod, "condition"))) {
-				try {
-					if (!text.isEmpty()) {
-						new Reads(annotatedMethod, this.beanFactory, hints)
-							.register(new SpelExpressionParser().parseRaw(text).getAST());
-					}
-				}
-				catch (ParseException | IllegalStateException ex) {
-					// Perhaps because of a placeholder that only the run can resolve.
-					logger.warn(
-							annotatedMethod + ": the expression " + text + " cannot be parsed, so what it reads is not "
-									+ "registered for a native image. Register it by @RegisterReflection");
-				}
-			}
-		}
-
-		private String text(AnnotatedMethod annotatedMethod, String attribute) {
-			String written = annotatedMethod.annotation().getString(attribute);
+	private static void register(AnnotatedMethod annotatedMethod, ConfigurableBeanFactory beans,
+			ReflectionHints hints) {
+		hints.registerType(ClassUtils.getUserClass(annotatedMethod.targetClass()));
+		hints.registerMethod(annotatedMethod.method(), ExecutableMode.INVOKE);
+		String fallback = text(annotatedMethod, "fallback", beans);
+		ReflectionUtils.doWithMethods(annotatedMethod.targetClass(),
+				(candidate) -> hints.registerMethod(candidate, ExecutableMode.INVOKE),
+				(candidate) -> candidate.getName().equals(fallback)
+						|| AnnotatedMethod.sourceName(candidate).equals(fallback));
+		for (String attribute : List.of("key", "condition")) {
+			String text = text(annotatedMethod, attribute, beans);
 			try {
-				String resolved = this.beanFactory.resolveEmbeddedValue(written);
-				return (resolved != null) ? resolved : "";
+				if (!text.isEmpty()) {
+					new Reads(annotatedMethod, beans, hints)
+						.register(new SpelExpressionParser().parseRaw(text).getAST());
+				}
 			}
-			catch (IllegalArgumentException ex) {
-				// A property that only the run has.
-				return written;
+			catch (ParseException | IllegalStateException ex) {
+				// Perhaps because of a placeholder that only the run can resolve.
+				logger.warn(annotatedMethod + ": the expression " + text + " cannot be parsed, so what it reads is not "
+						+ "registered for a native image. Register it by @RegisterReflection");
 			}
 		}
+	}
 
+	private static String text(AnnotatedMethod annotatedMethod, String attribute, ConfigurableBeanFactory beans) {
+		String written = annotatedMethod.annotation().getString(attribute);
+		try {
+			String resolved = beans.resolveEmbeddedValue(written);
+			return (resolved != null) ? resolved : "";
+		}
+		catch (IllegalArgumentException ex) {
+			// A property that only the run has.
+			return written;
+		}
 	}
 
 	/**

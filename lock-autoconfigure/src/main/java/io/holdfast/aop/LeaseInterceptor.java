@@ -44,6 +44,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 	/** The proxy that a call of this thread is to reach next. */
 	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
 
+	/** Tells that all leases of a call were acquired. */
+	static final Object ACQUIRED = new Object();
+
 	private final List<LeaseAnnotationHandler> handlers;
 
 	private SingletonSupplier<Optional<MethodObserver>> observer = SingletonSupplier.of(Optional.empty());
@@ -106,7 +109,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 						observe(this.observer.obtain().orElse(null), invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> ReactiveInvocation.takeReached(invocation, method) ? invocation.proceed()
+			case REACTIVE -> method.isSuspending() && CoroutineBody.takeReached(invocation) ? invocation.proceed()
 					: invokeReactive(invocation, targetClass, method, annotations);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
@@ -151,34 +154,59 @@ final class LeaseInterceptor implements MethodInterceptor {
 			return invocation.proceed();
 		}
 		MethodObserver observer = this.observer.obtain().orElse(null);
-		Object result;
-		if (observer == null) {
-			result = hold(invocation, leases, MethodCallObservation.NONE);
-		}
-		else {
-			MethodCallObservation observation = observe(observer, invocation, targetClass, null);
-			Throwable failure = null;
-			try {
-				result = observation.run(() -> hold(invocation, leases, observation));
-			}
-			catch (Throwable ex) {
-				failure = ex;
-				throw ex;
-			}
-			finally {
-				observation.ended(failure);
-			}
-		}
+		Object result = (observer == null) ? hold(invocation, leases, MethodCallObservation.NONE)
+				: holdObserved(invocation, leases, observe(observer, invocation, targetClass, null));
 		if (result != null && method.method().getReturnType() == Object.class) {
 			warnIfLater(method, result.getClass());
 		}
 		return result;
 	}
 
+	private static @Nullable Object holdObserved(MethodInvocation invocation, List<MethodLease> leases,
+			MethodCallObservation observation) throws Throwable {
+		try {
+			Object result = observation.run(() -> hold(invocation, leases, observation));
+			observation.ended(null);
+			return result;
+		}
+		catch (Throwable ex) {
+			observation.ended(ex);
+			throw ex;
+		}
+	}
+
 	/** Acquire the leases, run the method, and release them in the reverse order. */
 	private static @Nullable Object hold(MethodInvocation invocation, List<MethodLease> leases,
 			MethodCallObservation observation) throws Throwable {
+		Object result = acquire(leases, observation);
+		if (result != ACQUIRED) {
+			return result;
+		}
 		LeaseContext context = LeaseContext.current();
+		for (int i = 0; i < leases.size(); i++) {
+			context = context.with(leases.get(i).lease());
+		}
+		Throwable failure = null;
+		try {
+			result = run(invocation, context, leases);
+		}
+		catch (Throwable ex) {
+			failure = ex;
+		}
+		for (int i = leases.size() - 1; i >= 0; i--) {
+			failure = leases.get(i).end(failure);
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return result;
+	}
+
+	/**
+	 * Acquire the leases for the current thread.
+	 * @return {@link #ACQUIRED}, or the result for the caller instead of the method's
+	 */
+	static @Nullable Object acquire(List<MethodLease> leases, MethodCallObservation observation) throws Throwable {
 		for (int i = 0; i < leases.size(); i++) {
 			MethodLease each = leases.get(i);
 			try {
@@ -196,23 +224,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 			if (observation != MethodCallObservation.NONE && each.isUnguarded()) {
 				observation.unguarded();
 			}
-			context = context.with(each.lease());
 		}
-		Object result = null;
-		Throwable failure = null;
-		try {
-			result = run(invocation, context, leases);
-		}
-		catch (Throwable ex) {
-			failure = ex;
-		}
-		for (int i = leases.size() - 1; i >= 0; i--) {
-			failure = leases.get(i).end(failure);
-		}
-		if (failure != null) {
-			throw failure;
-		}
-		return result;
+		return ACQUIRED;
 	}
 
 	/**

@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import java.util.Set;
-import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.KeyNamespace;
@@ -20,8 +19,6 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.Nullness;
-import org.springframework.core.annotation.MergedAnnotations;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -30,8 +27,6 @@ import org.springframework.util.ClassUtils;
 final class LeasedMethod {
 
 	private static final Log logger = LogFactory.getLog(LeasedMethod.class);
-
-	private static final String SCHEDULED = "org.springframework.scheduling.annotation.Scheduled";
 
 	private final LeaseAnnotationHandler annotation;
 
@@ -45,8 +40,7 @@ final class LeasedMethod {
 	LeasedMethod(LeaseAnnotationHandler annotation, LeaseOperation operation) {
 		this.annotation = annotation;
 		this.operation = operation;
-		this.scheduled = MergedAnnotations.from(operation.annotatedMethod().method(), SearchStrategy.TYPE_HIERARCHY)
-			.isPresent(SCHEDULED);
+		this.scheduled = operation.annotatedMethod().isScheduled();
 	}
 
 	LeaseOperation operation() {
@@ -72,8 +66,7 @@ final class LeasedMethod {
 		}
 		// By the caller's thread: a second lease may be asked for on another one.
 		service();
-		Supplier<KeyNamespace> namespace = this.annotation.namespace();
-		return lease(invocation, request, (namespace != null) ? namespace.get() : null,
+		return lease(invocation, request, this.annotation.namespace(),
 				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
 				(request instanceof SemaphoreRequest) ? MethodLease.Attempts.of(invocation) : null);
 	}
@@ -90,8 +83,8 @@ final class LeasedMethod {
 				: null;
 		KeyNamespace namespace;
 		try {
-			Supplier<KeyNamespace> bean = this.annotation.namespace();
-			namespace = (bean != null) ? fixed(bean.get().current()) : null;
+			KeyNamespace current = this.annotation.namespace();
+			namespace = (current != null) ? fixed(current.current()) : null;
 		}
 		catch (Throwable missing) {
 			// A call whose condition is false does not need it.
@@ -139,7 +132,8 @@ final class LeasedMethod {
 
 	/** Return whether the transaction of a fenced call itself raises the token. */
 	boolean leavesTokenToTransaction(MethodInvocation invocation) {
-		return this.annotation.leavesTokenToTransaction(invocation, this.operation.annotatedMethod().targetClass());
+		return OwnTransaction.raisesToken(invocation, this.operation.annotatedMethod().targetClass(),
+				this.annotation.beans());
 	}
 
 	/** Return the services with a failure at the last call. */

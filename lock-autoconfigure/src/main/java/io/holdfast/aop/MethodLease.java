@@ -129,7 +129,7 @@ final class MethodLease {
 	 * Acquire for the current thread, within its context. Blocks for the declared wait
 	 * time at most.
 	 */
-	void acquire() {
+	void acquire() throws Throwable {
 		TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
 		LeaseRequest<?> asked = (transaction != null) ? within(LeaseContext.current().within(transaction))
 				: this.request;
@@ -188,16 +188,12 @@ final class MethodLease {
 		return (this.request instanceof LockRequest lock && !context.isEmpty()) ? lock.within(context) : this.request;
 	}
 
+	/** Return a lease that is not held if the method is to run without, or throw. */
 	private Lease unguarded(Throwable failure, @Nullable TransactionShare transaction) throws Throwable {
 		Throwable cause = CallResult.cause(failure);
-		if (cause instanceof HoldfastException ex) {
-			return unguarded(ex, transaction);
+		if (!(cause instanceof HoldfastException ex)) {
+			throw cause;
 		}
-		throw cause;
-	}
-
-	/** Return a lease that is not held if the method is to run without, or throw. */
-	private Lease unguarded(HoldfastException ex, @Nullable TransactionShare transaction) {
 		if (transaction != null && ex instanceof NotAcquiredException refused) {
 			transaction.explain(refused);
 		}

@@ -93,15 +93,6 @@ final class ReactiveInvocation {
 	}
 
 	/**
-	 * Take note that a call is the second half of one that passes two proxies, and has
-	 * its leases.
-	 * @return whether it is; once for each call
-	 */
-	static boolean takeReached(MethodInvocation invocation, AnnotatedMethod method) {
-		return method.isSuspending() && CoroutineBody.takeReached(invocation);
-	}
-
-	/**
 	 * Evaluate now for the first subscription. A call that needs no lease is that of a
 	 * method without annotation. Does not block otherwise.
 	 * @return the result for the caller
@@ -235,7 +226,7 @@ final class ReactiveInvocation {
 		Flux<Object> chain = Flux
 			.deferContextual((view) -> call(view.get(LeaseContext.class), methodLeases.size(), observation));
 		for (int i = methodLeases.size() - 1; i >= 0; i--) {
-			chain = new StepHolding(methodLeases.get(i), observation, transaction).around(chain);
+			chain = holding(methodLeases.get(i), observation, transaction).around(chain);
 		}
 		return chain;
 	}
@@ -281,69 +272,57 @@ final class ReactiveInvocation {
 		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);
 	}
 
-	/**
-	 * Holds the lease of one annotation.
-	 */
-	private final class StepHolding extends Holding<MethodLease> {
+	/** Hold the lease of one annotation. */
+	private Holding<MethodLease> holding(MethodLease methodLease, MethodCallObservation observation,
+			@Nullable TransactionShare transaction) {
+		return new Holding<>() {
 
-		private final MethodLease methodLease;
-
-		private final MethodCallObservation observation;
-
-		private final @Nullable TransactionShare transaction;
-
-		StepHolding(MethodLease methodLease, MethodCallObservation observation,
-				@Nullable TransactionShare transaction) {
-			this.methodLease = methodLease;
-			this.observation = observation;
-			this.transaction = transaction;
-		}
-
-		@Override
-		protected CompletableFuture<MethodLease> acquire(LeaseContext context) {
-			return this.observation.ask(() -> this.methodLease.acquireAsync(context, this.transaction));
-		}
-
-		@Override
-		protected <T> Publisher<T> instead(Throwable failure) {
-			if (!(failure instanceof HoldfastException ex)) {
-				return Mono.error(failure);
+			@Override
+			protected CompletableFuture<MethodLease> acquire(LeaseContext context) {
+				return observation.ask(() -> methodLease.acquireAsync(context, transaction));
 			}
-			try {
-				return publisher(this.observation.run(() -> this.methodLease.instead(ex)), null, "The fallback of ");
-			}
-			catch (Throwable thrown) {
-				return Mono.error(thrown);
-			}
-		}
 
-		@Override
-		protected Lease lease(MethodLease held) {
-			return held.lease();
-		}
-
-		@Override
-		protected boolean endsOnLoss(MethodLease held) {
-			return held.onLoss() == OnLoss.INTERRUPT;
-		}
-
-		@Override
-		protected CompletableFuture<@Nullable Throwable> end(MethodLease held, @Nullable Throwable failure) {
-			if (held.isUnguarded()) {
-				this.observation.unguarded();
+			@Override
+			protected <T> Publisher<T> instead(Throwable failure) {
+				if (!(failure instanceof HoldfastException ex)) {
+					return Mono.error(failure);
+				}
+				try {
+					return publisher(observation.run(() -> methodLease.instead(ex)), null, "The fallback of ");
+				}
+				catch (Throwable thrown) {
+					return Mono.error(thrown);
+				}
 			}
-			// Perhaps a lease inside of it came to nothing, and the method was not
-			// called.
-			Function<Boolean, CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used
-				.remove(held.lease());
-			boolean lost = endsOnLoss(held) && !held.lease().isHeld();
-			if (body == null) {
-				held.discard();
-				return CompletableFuture.completedFuture(failure);
-			}
-			return body.apply(lost).thenCompose((ended) -> held.endAsync(failure));
-		}
 
+			@Override
+			protected Lease lease(MethodLease held) {
+				return held.lease();
+			}
+
+			@Override
+			protected boolean endsOnLoss(MethodLease held) {
+				return held.onLoss() == OnLoss.INTERRUPT;
+			}
+
+			@Override
+			protected CompletableFuture<@Nullable Throwable> end(MethodLease held, @Nullable Throwable failure) {
+				if (held.isUnguarded()) {
+					observation.unguarded();
+				}
+				// Perhaps a lease inside of it came to nothing, and the method was not
+				// called.
+				Function<Boolean, CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used
+					.remove(held.lease());
+				boolean lost = endsOnLoss(held) && !held.lease().isHeld();
+				if (body == null) {
+					held.discard();
+					return CompletableFuture.completedFuture(failure);
+				}
+				return body.apply(lost).thenCompose((ended) -> held.endAsync(failure));
+			}
+
+		};
 	}
 
 	/**

@@ -137,11 +137,9 @@ enum ReturnKind {
 		String does = suspends && of(annotatedMethod.returned()) == PLAIN ? "suspends"
 				: "returns " + annotatedMethod.returned();
 		String why = (missing != null) ? ", and " + missing + " is not on the class path" : "";
-		return annotatedMethod
-			.invalid("would not last until the work is done, because the method " + does + why,
-					(missing != null) ? "Add " + missing
-							: "Return " + instead(annotatedMethod) + ", or annotate the method that does the work",
-					null);
+		return annotatedMethod.invalid("would not last until the work is done, because the method " + does + why,
+				(missing != null) ? "Add " + missing
+						: "Return " + instead(annotatedMethod) + ", or annotate the method that does the work");
 	}
 
 	/**

@@ -10,9 +10,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.scheduling.config.TaskManagementConfigUtils;
 
 /**
@@ -48,7 +45,7 @@ final class ScheduledTurns {
 			return;
 		}
 		for (AnnotatedMethod method : this.locked.of(type)) {
-			if (isScheduled(method) && this.turns.test(method)) {
+			if (method.isScheduled() && this.turns.test(method)) {
 				this.found.add(method.qualifiedMethodName());
 			}
 		}
@@ -61,12 +58,6 @@ final class ScheduledTurns {
 	synchronized void started() {
 		this.started = true;
 		warn();
-	}
-
-	/** As Spring looks for it. */
-	private static boolean isScheduled(AnnotatedMethod method) {
-		return !AnnotatedElementUtils.getMergedRepeatableAnnotations(method.method(), Scheduled.class, Schedules.class)
-			.isEmpty();
 	}
 
 	private void warn() {

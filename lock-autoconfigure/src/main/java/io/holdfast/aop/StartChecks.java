@@ -96,7 +96,7 @@ final class StartChecks {
 			throw annotated.invalid("is held while the bean is created, and not while its methods run", "Move it to "
 					+ work(annotated.returned().toClass())
 					+ ", or to a method of another bean that this bean calls. To create the bean under it, use the "
-					+ service(annotated.annotation().getType()) + " in the method", null);
+					+ service(annotated.annotation().getType()) + " in the method");
 		}
 	}
 
@@ -120,7 +120,7 @@ final class StartChecks {
 			throw annotated.invalid(
 					"has no effect, because the method is " + (Modifier.isStatic(modifiers) ? "static" : "private")
 							+ " and so is called past the bean's proxy",
-					"Make it a public method of the bean and call it from another bean", null);
+					"Make it a public method of the bean and call it from another bean");
 		}
 	}
 
@@ -133,7 +133,7 @@ final class StartChecks {
 			throw annotated.invalid(
 					"is there " + competing.size() + " times, by " + String.join(" and ", competing)
 							+ ", of which only one would apply",
-					"Leave one of them, or have the method call an annotated one of another bean", null);
+					"Leave one of them, or have the method call an annotated one of another bean");
 		}
 	}
 
@@ -141,7 +141,7 @@ final class StartChecks {
 		Class<?> rival = rival(annotated.annotation(), onMethods(annotated.method()));
 		if (rival != null) {
 			throw annotated.invalid("differs from that of " + rival.getName() + ", and only one of them would apply",
-					"Annotate the method of the class itself", null);
+					"Annotate the method of the class itself");
 		}
 	}
 
@@ -181,7 +181,7 @@ final class StartChecks {
 		if (annotated.neverReturns()) {
 			throw annotated.invalid(
 					"cannot be applied, because no proxy can call a suspending function that returns Nothing",
-					"Have it return Unit, or annotate the function that calls it", null);
+					"Have it return Unit, or annotate the function that calls it");
 		}
 	}
 
@@ -199,7 +199,7 @@ final class StartChecks {
 		if (Modifier.isFinal(method.getModifiers())) {
 			throw annotated.invalid(
 					"has no effect, because the method is final and the bean's proxy is a subclass of its class",
-					"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
+					"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)");
 		}
 		Class<?> declaring = method.getDeclaringClass();
 		boolean packagePrivate = (method.getModifiers()
@@ -209,7 +209,7 @@ final class StartChecks {
 			throw annotated.invalid(
 					"has no effect, because the method is package-private, and the bean's proxy is in another package "
 							+ "than " + declaring.getName(),
-					"Make the method public or protected", null);
+					"Make the method public or protected");
 		}
 	}
 
@@ -340,8 +340,7 @@ final class StartChecks {
 					"has no effect, because the container calls the method past the bean's proxy, when it "
 							+ (init ? "creates" : "destroys") + " the bean",
 					"Call an annotated method of another bean from it, or use the service there"
-							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""),
-					null);
+							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""));
 		}
 	}
 
@@ -363,8 +362,7 @@ final class StartChecks {
 			throw annotated.invalid(
 					"would end when the method is handed to its executor, because the advice for @Async is inside of it",
 					"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
-							+ "or annotate the method that does the work",
-					null);
+							+ "or annotate the method that does the work");
 		}
 	}
 
@@ -379,7 +377,7 @@ final class StartChecks {
 		return new InvalidDeclarationException(
 				(annotated.equals(this.type) ? place : place + " (declared by " + annotated.getName() + ")") + " "
 						+ problem,
-				cure, null);
+				cure);
 	}
 
 }

@@ -1,13 +1,11 @@
 package io.holdfast.autoconfigure;
 
-import java.time.Duration;
-import java.util.function.Supplier;
-
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.aop.ApplicationBean;
 import io.holdfast.aop.LeaseBeanPostProcessor;
+import io.holdfast.aop.LeaseBeanPostProcessor.Defaults;
 import io.holdfast.aop.MethodObserver;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.autoconfigure.engine.PropertyBounds;
@@ -45,21 +43,11 @@ public final class HoldfastAopAutoConfiguration {
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
 		ApplicationBean<MethodObserver> observer = new ApplicationBean<>(context, MethodObserver.class);
-		processor.setMethodObserver(() -> observer.find().map(Supplier::get).orElse(null));
-		processor.setLongestLease(() -> {
+		processor.setMethodObserver(observer::get);
+		processor.setDefaults(() -> {
 			HoldfastProperties all = properties.getIfAvailable();
-			return (all != null) ? all.longestLease() : null;
-		});
-		processor.setLockWaitTime(() -> {
-			HoldfastProperties all = properties.getIfAvailable();
-			return (all != null) ? all.lock().waitTime() : Duration.ZERO;
-		});
-		processor.setLockLossDefaults(() -> {
-			HoldfastProperties all = properties.getIfAvailable();
-			return (all != null) ? all.lock().leaseTime() : null;
-		}, () -> {
-			HoldfastProperties all = properties.getIfAvailable();
-			return (all != null) ? all.lock().lossMargin() : null;
+			return (all != null) ? new Defaults(all.lock().waitTime(), all.lock().leaseTime(), all.lock().lossMargin(),
+					all.longestLease()) : Defaults.NONE;
 		});
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		int order = Binder.get(environment)

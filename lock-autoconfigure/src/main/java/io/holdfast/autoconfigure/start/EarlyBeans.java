@@ -46,8 +46,7 @@ final class EarlyBeans implements BeanPostProcessor {
 					+ "' would run without locks and permits, as it is created before they can be added: "
 					+ unguarded.get(0) + ". It is needed early by " + List.of(this.beans.getDependentBeans(beanName)),
 					"Inject an ObjectProvider of it into the bean post-processor or factory post-processor that needs it,"
-							+ " or make the @Bean method of that static",
-					null);
+							+ " or make the @Bean method of that static");
 		}
 	}
 
