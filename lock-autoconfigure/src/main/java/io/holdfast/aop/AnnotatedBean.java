@@ -8,11 +8,10 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
 import org.springframework.beans.factory.Aware;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ClassUtils;
 
@@ -20,15 +19,14 @@ import org.springframework.util.ClassUtils;
  * An annotated bean, for its checks.
  *
  * @param name its name
- * @param definition its definition, or {@code null} if it has none
- * @param factory its factory, or {@code null}
+ * @param factory its factory
  * @param called whether the container calls methods of the bean itself, past its proxy,
  * when it creates or destroys the bean
  * @param classProxy whether the proxy is a subclass of its type
  * @param inside the advice inside of the leases
  */
-record AnnotatedBean(String name, @Nullable AbstractBeanDefinition definition, @Nullable BeanFactory factory,
-		boolean called, boolean classProxy, List<Advisor> inside) {
+record AnnotatedBean(String name, ConfigurableListableBeanFactory factory, boolean called, boolean classProxy,
+		List<Advisor> inside) {
 
 	private static final String POST_CONSTRUCT = "jakarta.annotation.PostConstruct";
 
@@ -47,10 +45,10 @@ record AnnotatedBean(String name, @Nullable AbstractBeanDefinition definition, @
 
 	/** Return whether a method is called when the bean is created. */
 	boolean isInit(Method method, Class<?> type) {
-		String[] names = (this.definition != null) ? this.definition.getInitMethodNames() : null;
-		return this.called && (isAnnotated(method, POST_CONSTRUCT)
+		AbstractBeanDefinition definition = definition();
+		return this.called && (AnnotatedMethod.isAnnotated(method, POST_CONSTRUCT)
 				|| is(method, "afterPropertiesSet", InitializingBean.class, type) || isInjection(method)
-				|| isAware(method, type) || isNamed(method, names));
+				|| isAware(method, type) || (definition != null && isNamed(method, definition.getInitMethodNames())));
 	}
 
 	/** An overriding method that is not annotated is not called. */
@@ -71,10 +69,10 @@ record AnnotatedBean(String name, @Nullable AbstractBeanDefinition definition, @
 	 * interface of the bean or its definition.
 	 */
 	boolean isDestroy(Method method, Class<?> type) {
-		if (!this.called || isPrototype()) {
+		if (!isDestroyed()) {
 			return false;
 		}
-		if (isAnnotated(method, PRE_DESTROY) || is(method, "destroy", DisposableBean.class, type)) {
+		if (AnnotatedMethod.isAnnotated(method, PRE_DESTROY) || is(method, "destroy", DisposableBean.class, type)) {
 			return true;
 		}
 		String[] names = destroyMethodNames();
@@ -89,25 +87,29 @@ record AnnotatedBean(String name, @Nullable AbstractBeanDefinition definition, @
 	 */
 	boolean isDestroyByName(Method method, Class<?> type) {
 		String[] names = destroyMethodNames();
-		return this.called && names != null && !isPrototype() && !DisposableBean.class.isAssignableFrom(type)
+		return isDestroyed() && names != null && !DisposableBean.class.isAssignableFrom(type)
 				&& !AutoCloseable.class.isAssignableFrom(type) && isInferred(names)
 				&& isNamed(method, ClassUtils.hasMethod(type, "close") ? "close" : "shutdown");
 	}
 
-	private boolean isPrototype() {
-		return this.definition != null && this.definition.isPrototype();
+	private boolean isDestroyed() {
+		AbstractBeanDefinition definition = definition();
+		return this.called && (definition == null || !definition.isPrototype());
 	}
 
 	private String @Nullable [] destroyMethodNames() {
-		return (this.definition != null) ? this.definition.getDestroyMethodNames() : null;
+		AbstractBeanDefinition definition = definition();
+		return (definition != null) ? definition.getDestroyMethodNames() : null;
+	}
+
+	private @Nullable AbstractBeanDefinition definition() {
+		return (this.factory.containsBeanDefinition(this.name)
+				&& this.factory.getMergedBeanDefinition(this.name) instanceof AbstractBeanDefinition known) ? known
+						: null;
 	}
 
 	private static boolean isInferred(String[] names) {
 		return Arrays.asList(names).contains(AbstractBeanDefinition.INFER_METHOD);
-	}
-
-	private static boolean isAnnotated(Method method, String annotation) {
-		return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(annotation);
 	}
 
 	private static boolean is(Method method, String name, Class<?> callback, Class<?> type) {

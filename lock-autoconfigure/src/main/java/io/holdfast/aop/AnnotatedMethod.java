@@ -6,7 +6,7 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Proxy;
 import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
-import java.util.Arrays;
+import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -79,6 +79,13 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 		return KotlinDetector.isSuspendingFunction(this.method);
 	}
 
+	/**
+	 * Return whether a method or type has an annotation, whose library need not be there.
+	 */
+	static boolean isAnnotated(AnnotatedElement element, String annotation) {
+		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).isPresent(annotation);
+	}
+
 	/** Return whether its call at the start prepares all of its runs. */
 	boolean isScheduled() {
 		return MergedAnnotations.from(this.method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class);
@@ -133,16 +140,18 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 
 	@Override
 	public String toString() {
-		String parameters = Arrays.stream(this.method.getParameterTypes())
-			.limit(parameterCount())
-			.map(Class::getSimpleName)
-			.collect(Collectors.joining(", ", "(", ")"));
+		List<Class<?>> parameters = List.of(this.method.getParameterTypes()).subList(0, parameterCount());
 		String type = "@" + this.annotation.getType().getSimpleName();
 		String written = "@" + this.annotation.getRoot().getType().getSimpleName();
 		String place = (written.equals(type) ? type : written + " (" + type + ")") + " on " + qualifiedMethodName()
-				+ parameters;
+				+ inBrackets(parameters);
 		boolean declaredHere = this.source.equals(this.method);
 		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
+	}
+
+	/** Return the names of parameter types as messages have them. */
+	static String inBrackets(List<Class<?>> types) {
+		return types.stream().map(Class::getSimpleName).collect(Collectors.joining(", ", "(", ")"));
 	}
 
 	private Class<?> declaringClass() {

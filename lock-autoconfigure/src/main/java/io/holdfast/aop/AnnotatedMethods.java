@@ -99,19 +99,14 @@ final class AnnotatedMethods {
 
 	private @Nullable AnnotatedMethod locate(Method method, Class<?> userClass) {
 		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
-		MergedAnnotation<?> annotation = search(specific);
-		if (!annotation.isPresent()) {
-			// A class may inherit the method from one that knows nothing of the
-			// interface.
-			Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
-			annotation = implemented.equals(specific) ? annotation : search(implemented);
-		}
-		if (!annotation.isPresent() && !method.equals(specific)) {
-			annotation = search(method);
-		}
-		if (!annotation.isPresent()) {
-			annotation = searchBridges(specific, userClass);
-		}
+		// A class may inherit the method from one that knows nothing of the interface.
+		Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
+		MergedAnnotation<?> annotation = Stream.of(specific, implemented, method)
+			.distinct()
+			.<MergedAnnotation<?>>map(this::search)
+			.filter(MergedAnnotation::isPresent)
+			.findFirst()
+			.orElseGet(() -> searchBridges(specific, userClass));
 		if (!annotation.isPresent() && isReachedByType(specific)) {
 			annotation = ofType(userClass);
 			if (!annotation.isPresent()) {

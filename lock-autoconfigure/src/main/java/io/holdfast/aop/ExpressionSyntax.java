@@ -41,6 +41,9 @@ final class ExpressionSyntax {
 
 	private static final Set<String> ROOT_PROPERTIES = Set.of("method", "target", "targetClass", "args", "methodName");
 
+	/** The variables of the language. */
+	private static final Set<String> OWN_VARIABLES = Set.of("root", "this");
+
 	private static final Properties PROPERTIES = new Properties();
 
 	private ExpressionSyntax() {
@@ -49,8 +52,9 @@ final class ExpressionSyntax {
 	/** Find a name that means nothing, and would yield null or an error in every call. */
 	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
 		String mistake = findUnknownProperty(root);
-		return (mistake != null) ? mistake : find(root, (node) -> (node instanceof VariableReference
-				&& isArgument(name(node)) && !parameters.contains(name(node))) ? node.toStringAST() : null);
+		return (mistake != null) ? mistake
+				: find(root, (node) -> (node instanceof VariableReference && !OWN_VARIABLES.contains(name(node))
+						&& !parameters.contains(name(node))) ? node.toStringAST() : null);
 	}
 
 	/**
@@ -103,11 +107,6 @@ final class ExpressionSyntax {
 		return variable.toStringAST().substring(1);
 	}
 
-	/** Or else one of the language's own. */
-	private static boolean isArgument(String variable) {
-		return !variable.equals("root") && !variable.equals("this");
-	}
-
 	private static @Nullable Missing findMissing(SpelNode path, Class<?> start, Method method) {
 		Class<?> type = start;
 		Member origin = method;
@@ -149,19 +148,20 @@ final class ExpressionSyntax {
 		int start = node.getStartPosition();
 		int end = node.getEndPosition();
 		if (node instanceof OpPlus && node.getChildCount() == 2) {
-			return new OpPlus(start, end, operand(child(node, 0)), operand(child(node, 1)));
+			SpelNodeImpl[] sides = children(node);
+			return new OpPlus(start, end, operand(sides[0]), operand(sides[1]));
 		}
 		if (node instanceof Ternary) {
-			return new Ternary(start, end, child(node, 0), child(node, 1), child(node, 2));
+			return new Ternary(start, end, children(node));
 		}
 		if (node instanceof Elvis) {
-			return new Elvis(start, end, child(node, 0), child(node, 1));
+			return new Elvis(start, end, children(node));
 		}
 		if (node instanceof InlineList) {
 			return new InlineList(start, end, children(node));
 		}
 		if (node instanceof Projection projection) {
-			return new Projection(projection.isNullSafe(), start, end, child(node, 0));
+			return new Projection(projection.isNullSafe(), start, end, children(node)[0]);
 		}
 		if (node instanceof CompoundExpression) {
 			return new CompoundExpression(start, end, children(node));
@@ -172,19 +172,15 @@ final class ExpressionSyntax {
 		return node;
 	}
 
-	/** Return a side of a {@code +}; written text needs no check. */
-	private static SpelNodeImpl operand(SpelNodeImpl node) {
-		return (node instanceof StringLiteral) ? node : new Operand(node);
-	}
-
 	private static SpelNodeImpl[] children(SpelNodeImpl node) {
 		return IntStream.range(0, node.getChildCount())
-			.mapToObj((index) -> child(node, index))
+			.mapToObj((index) -> refuseNullInText((SpelNodeImpl) node.getChild(index)))
 			.toArray(SpelNodeImpl[]::new);
 	}
 
-	private static SpelNodeImpl child(SpelNodeImpl node, int index) {
-		return refuseNullInText((SpelNodeImpl) node.getChild(index));
+	/** Return a side of a {@code +}; written text needs no check. */
+	private static SpelNodeImpl operand(SpelNodeImpl node) {
+		return (node instanceof StringLiteral) ? node : new Operand(node);
 	}
 
 	/**

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 import io.holdfast.HoldfastException;
 import org.aopalliance.intercept.MethodInvocation;
@@ -36,10 +37,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	 * @throws InvalidDeclarationException if no method fits, or more than one
 	 */
 	static FallbackHandler find(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
-		AnnotatedMethod annotatedMethod = attributes.annotatedMethod();
-		return new Search(attributes, annotatedMethod, name, failure,
-				Search.parameters(annotatedMethod.method(), annotatedMethod.targetClass()))
-			.find();
+		return new Search(attributes, name, failure).find();
 	}
 
 	/** Return whether the method can be called for a kind of exception. */
@@ -93,8 +91,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	/**
 	 * Finds the method, and refuses one that could not be called when it is needed.
 	 */
-	private record Search(AnnotationValues attributes, AnnotatedMethod annotatedMethod, String name,
-			Class<? extends HoldfastException> failure, List<Class<?>> parameters) {
+	private record Search(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
 
 		FallbackHandler find() {
 			Collection<Method> named = candidates((method) -> method.getName().equals(this.name));
@@ -115,7 +112,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			Method method = fitting.get(0);
 			checkResult(method);
 			ReflectionUtils.makeAccessible(method);
-			return new FallbackHandler(method, parameters(method).size() > this.parameters.size());
+			return new FallbackHandler(method, parameters(method).size() > parameters().size());
 		}
 
 		/**
@@ -128,9 +125,9 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			ReflectionUtils.MethodCallback collector = (method) -> methods
 				.putIfAbsent(List.of(method.getName(), parameters(method)), method);
 			ReflectionUtils.MethodFilter own = filter.and((method) -> !method.isSynthetic() && !isItself(method));
-			ReflectionUtils.doWithMethods(this.annotatedMethod.targetClass(), collector, own);
+			ReflectionUtils.doWithMethods(annotatedMethod().targetClass(), collector, own);
 			// A proxy may implement interfaces that its target does not.
-			ReflectionUtils.doWithMethods(this.annotatedMethod.method().getDeclaringClass(), collector, own);
+			ReflectionUtils.doWithMethods(annotatedMethod().method().getDeclaringClass(), collector, own);
 			return methods.values();
 		}
 
@@ -139,26 +136,26 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 
 		private boolean isItself(Method method) {
-			return method.getName().equals(this.annotatedMethod.method().getName())
-					&& parameters(method).equals(this.parameters);
+			return method.getName().equals(annotatedMethod().method().getName())
+					&& parameters(method).equals(parameters());
 		}
 
 		private boolean fits(List<Class<?>> candidate) {
-			int count = this.parameters.size();
+			int count = parameters().size();
 			if (candidate.size() != count + 1) {
-				return candidate.equals(this.parameters);
+				return candidate.equals(parameters());
 			}
 			Class<?> last = candidate.get(count);
-			return candidate.subList(0, count).equals(this.parameters) && Throwable.class.isAssignableFrom(last)
+			return candidate.subList(0, count).equals(parameters()) && Throwable.class.isAssignableFrom(last)
 					&& last.isAssignableFrom(this.failure);
 		}
 
 		private void checkResult(Method method) {
-			if (KotlinDetector.isSuspendingFunction(method) && !this.annotatedMethod.isSuspending()) {
+			if (KotlinDetector.isSuspendingFunction(method) && !annotatedMethod().isSuspending()) {
 				throw this.attributes.invalid("fallback", "suspends, but the method does not", "Leave suspend out");
 			}
-			ResolvableType expected = this.annotatedMethod.returned();
-			ResolvableType actual = this.annotatedMethod.returned(method);
+			ResolvableType expected = annotatedMethod().returned();
+			ResolvableType actual = annotatedMethod().returned(method);
 			boolean sameKind = expected.toClass().isPrimitive() ? expected.toClass() == actual.toClass()
 					: ClassUtils.isAssignable(expected.toClass(), actual.toClass());
 			boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
@@ -167,40 +164,41 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 						"Have both return the same");
 			}
 			if (Nullness.forMethodReturnType(method) == Nullness.NULLABLE
-					&& Nullness.forMethodReturnType(this.annotatedMethod.method()) == Nullness.NON_NULL) {
+					&& Nullness.forMethodReturnType(annotatedMethod().method()) == Nullness.NON_NULL) {
 				throw this.attributes.invalid("fallback", "may return null, but the method never does",
 						"Have both return the same");
 			}
 		}
 
-		/** Return the parameters, without the continuation of a suspending function. */
-		private List<Class<?>> parameters(Method method) {
-			return parameters(method, this.annotatedMethod.targetClass());
+		private AnnotatedMethod annotatedMethod() {
+			return this.attributes.annotatedMethod();
 		}
 
-		private static List<Class<?>> parameters(Method method, Class<?> targetClass) {
+		private List<Class<?>> parameters() {
+			return parameters(annotatedMethod().method());
+		}
+
+		/** Return the parameters, without the continuation of a suspending function. */
+		private List<Class<?>> parameters(Method method) {
 			int count = method.getParameterCount() - (KotlinDetector.isSuspendingFunction(method) ? 1 : 0);
-			List<Class<?>> types = new ArrayList<>(count);
-			for (int i = 0; i < count; i++) {
-				types.add(ResolvableType.forMethodParameter(method, i, targetClass).toClass());
-			}
-			return types;
+			return IntStream.range(0, count)
+				.<Class<?>>mapToObj(
+						(i) -> ResolvableType.forMethodParameter(method, i, annotatedMethod().targetClass()).toClass())
+				.toList();
 		}
 
 		private String butItself() {
-			return this.name.equals(AnnotatedMethod.sourceName(this.annotatedMethod.method())) ? " but itself" : "";
+			return this.name.equals(AnnotatedMethod.sourceName(annotatedMethod().method())) ? " but itself" : "";
 		}
 
 		private String cure() {
-			List<Class<?>> withException = new ArrayList<>(this.parameters);
+			List<Class<?>> withException = new ArrayList<>(parameters());
 			withException.add(this.failure);
-			return "Write a method " + describe(this.parameters) + " or " + describe(withException) + " into the class";
+			return "Write a method " + describe(parameters()) + " or " + describe(withException) + " into the class";
 		}
 
 		private String describe(List<Class<?>> types) {
-			return this.name + Arrays.toString(types.stream().map(Class::getSimpleName).toArray())
-				.replace('[', '(')
-				.replace(']', ')');
+			return this.name + AnnotatedMethod.inBrackets(types);
 		}
 
 	}

@@ -155,10 +155,8 @@ final class LeaseAnnotationHandler {
 	}
 
 	private void checkExpected() {
-		LeaseOperation operation = this.expected.poll();
-		while (operation != null) {
-			checkBeans(operation);
-			operation = this.expected.poll();
+		for (LeaseOperation next = this.expected.poll(); next != null; next = this.expected.poll()) {
+			checkBeans(next);
 		}
 	}
 

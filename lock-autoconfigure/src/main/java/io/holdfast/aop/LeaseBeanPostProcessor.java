@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,9 +35,8 @@ import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
-import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.expression.BeanFactoryResolver;
@@ -90,8 +88,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private static final Log logger = LogFactory.getLog(LeaseBeanPostProcessor.class);
 
+	private static final @Nullable ClassLoader LOADER = LeaseBeanPostProcessor.class.getClassLoader();
+
 	/** The details of a job, if Quartz is there. */
-	private static final @Nullable Class<?> JOB_DETAIL = jobDetail();
+	private static final @Nullable Class<?> JOB_DETAIL = ClassUtils.isPresent("org.quartz.JobDetail", LOADER)
+			? ClassUtils.resolveClassName("org.quartz.JobDetail", LOADER) : null;
 
 	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
@@ -140,12 +141,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
 		setOrder(DEFAULT_ORDER);
-	}
-
-	private static @Nullable Class<?> jobDetail() {
-		ClassLoader loader = LeaseBeanPostProcessor.class.getClassLoader();
-		return ClassUtils.isPresent("org.quartz.JobDetail", loader)
-				? ClassUtils.resolveClassName("org.quartz.JobDetail", loader) : null;
 	}
 
 	@Override
@@ -228,7 +223,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		boolean advisable = result != bean
 				|| (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0);
 		if (advisable || types.stream().anyMatch(this::isDeclaredBy)) {
-			CheckedBean checked = new CheckedBean(isDefined(beanName) ? beanName : "", types,
+			CheckedBean checked = new CheckedBean(beans().containsBeanDefinition(beanName) ? beanName : "", types,
 					AopUtils.isCglibProxy(result));
 			if (!this.checked.contains(checked)) {
 				check(checked, bean, beanName, result);
@@ -237,7 +232,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		Class<?> job = (JOB_DETAIL != null && JOB_DETAIL.isInstance(bean)) ? jobClass(JOB_DETAIL, bean) : null;
 		if (job != null) {
-			check(job, new AnnotatedBean(beanName, null, this.beanFactory, false, isProxyTargetClass(), List.of()));
+			check(job, new AnnotatedBean(beanName, beans(), false, isProxyTargetClass(), List.of()));
 		}
 		return result;
 	}
@@ -255,24 +250,20 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return this.handlers.stream().anyMatch((handler) -> handler.methods().isDeclaredBy(type));
 	}
 
-	private boolean isDefined(String beanName) {
-		return this.beanFactory != null && this.beanFactory.containsBeanDefinition(beanName);
-	}
-
 	private void check(CheckedBean checked, Object bean, String beanName, Object result) {
-		boolean called = this.beanFactory != null && !isMadeByFactoryBean(this.beanFactory, bean, beanName);
+		// The container calls nothing on a bean that a factory bean made.
+		boolean called = bean instanceof FactoryBean
+				|| !beans().containsBean(BeanFactory.FACTORY_BEAN_PREFIX + beanName);
 		List<Advisor> advisors = (result instanceof Advised advised) ? List.of(advised.getAdvisors()) : List.of();
 		int place = advisors.indexOf(this.leaseAdvisor);
 		List<Advisor> outside = advisors.subList(0, (place >= 0) ? place : advisors.size());
-		AnnotatedBean facts = new AnnotatedBean(beanName, definition(beanName), this.beanFactory, called,
-				checked.classProxy(), advisors.subList(outside.size(), advisors.size()));
+		AnnotatedBean facts = new AnnotatedBean(beanName, beans(), called, checked.classProxy(),
+				advisors.subList(outside.size(), advisors.size()));
 		for (Class<?> type : checked.types()) {
 			check(type, facts);
 			annotatedMethods(type)
 				.forEach((method) -> outside.forEach((advisor) -> warnOfTransaction(method, advisor)));
-			if (this.beanFactory != null) {
-				this.scheduledTurns.look(type, this.beanFactory);
-			}
+			this.scheduledTurns.look(type, beans());
 		}
 		checkOrder();
 	}
@@ -281,13 +272,10 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		this.handlers.forEach((handler) -> new StartChecks(handler, type, bean).run());
 	}
 
-	/** Return the definition of a bean, or {@code null} if it has none. */
-	private @Nullable AbstractBeanDefinition definition(String beanName) {
-		if (this.beanFactory == null || !isDefined(beanName)) {
-			return null;
-		}
-		BeanDefinition merged = this.beanFactory.getMergedBeanDefinition(beanName);
-		return (merged instanceof AbstractBeanDefinition known) ? known : null;
+	private ConfigurableListableBeanFactory beans() {
+		ConfigurableListableBeanFactory beans = this.beanFactory;
+		Assert.state(beans != null, "There is no bean factory");
+		return beans;
 	}
 
 	/**
@@ -343,11 +331,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return AnnotationAwareOrderComparator.INSTANCE.compare(advisor, other) < 0;
 	}
 
-	/** Return whether a factory bean made a bean: the container calls nothing on it. */
-	private static boolean isMadeByFactoryBean(BeanFactory factory, Object bean, String beanName) {
-		return !(bean instanceof FactoryBean) && factory.containsBean(BeanFactory.FACTORY_BEAN_PREFIX + beanName);
-	}
-
 	/** Warn of a lock that is waited for in a transaction. */
 	private void warnOfTransaction(AnnotatedMethod annotatedMethod, Advisor advisor) {
 		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
@@ -371,20 +354,14 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	private static List<Class<?>> typesOf(Object bean) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
-		List<Class<?>> types = new ArrayList<>();
-		boolean remote = bean instanceof Advised advised && advised.getTargetClass() == null
-				&& advised.getProxiedInterfaces().length > 0;
-		if (!remote) {
-			types.add(targetClass);
+		if (!(bean instanceof Advised advised)) {
+			return List.of(targetClass);
 		}
-		if (bean instanceof Advised advised) {
-			for (Class<?> proxied : advised.getProxiedInterfaces()) {
-				if (remote || !proxied.isAssignableFrom(targetClass)) {
-					types.add(proxied);
-				}
-			}
-		}
-		return types;
+		Stream<Class<?>> proxied = Stream.of(advised.getProxiedInterfaces());
+		boolean remote = advised.getTargetClass() == null && advised.getProxiedInterfaces().length > 0;
+		return remote ? proxied.toList()
+				: Stream.concat(Stream.of(targetClass), proxied.filter((each) -> !each.isAssignableFrom(targetClass)))
+					.toList();
 	}
 
 	private Object wrap(Object bean, String beanName) {
@@ -399,8 +376,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 							+ "implement an interface and set spring.aop.proxy-target-class=false")
 				.causedBy(ex);
 		}
-		if (result == bean && AopUtils.isAopProxy(bean) && this.beanFactory != null) {
-			Class<?> hidden = AutoProxyUtils.determineTargetClass(this.beanFactory, beanName);
+		if (result == bean && AopUtils.isAopProxy(bean)) {
+			Class<?> hidden = AutoProxyUtils.determineTargetClass(beans(), beanName);
 			if (hidden != null && isEligible(hidden)) {
 				throw notProxied(hidden, "because the bean's proxy is frozen or opaque and hides its class",
 						"Configure its proxy to be neither");

@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -119,14 +118,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 		MethodClassKey key = new MethodClassKey(method, targetClass);
 		List<LeasedMethod> known = this.annotations.get(key);
 		if (known == null) {
-			List<LeasedMethod> found = new ArrayList<>();
-			for (LeaseAnnotationHandler handler : this.handlers) {
-				LeasedMethod annotation = handler.find(method, targetClass);
-				if (annotation != null) {
-					found.add(annotation);
-				}
-			}
-			known = List.copyOf(found);
+			known = this.handlers.stream()
+				.map((handler) -> handler.find(method, targetClass))
+				.filter(LeasedMethod.class::isInstance)
+				.toList();
 			this.annotations.put(key, known);
 		}
 		return known;

@@ -89,12 +89,7 @@ final class LossInterrupt {
 	}
 
 	private boolean isOuterLost() {
-		for (LossInterrupt each = this.outer; each != null; each = each.outer) {
-			if (each.lost) {
-				return true;
-			}
-		}
-		return false;
+		return this.outer != null && (this.outer.lost || this.outer.isOuterLost());
 	}
 
 	/**

@@ -17,8 +17,6 @@ import org.springframework.aop.framework.Advised;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AbstractBeanFactoryPointcutAdvisor;
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.core.annotation.MergedAnnotations;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 
 /**
  * The advice beside which locks and permits have to find their place. The advice of a
@@ -79,10 +77,8 @@ final class OtherAdvice {
 	 * woven in for {@code @Async} does.
 	 */
 	static boolean isAsyncWovenIn(BeanFactory beans, AnnotatedMethod annotatedMethod) {
-		return beans.containsBean(WOVEN_ASYNC)
-				&& (MergedAnnotations.from(annotatedMethod.method(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC)
-						|| MergedAnnotations.from(annotatedMethod.targetClass(), SearchStrategy.TYPE_HIERARCHY)
-							.isPresent(ASYNC));
+		return beans.containsBean(WOVEN_ASYNC) && (AnnotatedMethod.isAnnotated(annotatedMethod.method(), ASYNC)
+				|| AnnotatedMethod.isAnnotated(annotatedMethod.targetClass(), ASYNC));
 	}
 
 	/** Return whether an advisor runs a method in a transaction. */

@@ -1,6 +1,8 @@
 package io.holdfast.aop;
 
 import io.holdfast.jdbc.TransactionFences;
+import java.util.Set;
+
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +26,10 @@ import org.springframework.util.StringUtils;
  */
 final class OwnTransaction {
 
+	/** Propagation that begins a transaction, if the caller has none. */
+	private static final Set<Integer> BEGINNING = Set.of(TransactionDefinition.PROPAGATION_REQUIRED,
+			TransactionDefinition.PROPAGATION_REQUIRES_NEW, TransactionDefinition.PROPAGATION_NESTED);
+
 	private OwnTransaction() {
 	}
 
@@ -36,20 +42,12 @@ final class OwnTransaction {
 		TransactionAttributeSource source = (advice != null) ? advice.getTransactionAttributeSource() : null;
 		TransactionAttribute attribute = (source != null)
 				? source.getTransactionAttribute(invocation.getMethod(), targetClass) : null;
-		if (advice == null || attribute == null || attribute.isReadOnly() || !begins(attribute)) {
+		if (advice == null || attribute == null || attribute.isReadOnly()
+				|| !BEGINNING.contains(attribute.getPropagationBehavior())) {
 			return false;
 		}
 		TransactionManager manager = manager(advice, attribute, targetClass, beans);
 		return manager != null && beans.getBean(TransactionFences.class).coversAlone(manager);
-	}
-
-	private static boolean begins(TransactionAttribute attribute) {
-		return switch (attribute.getPropagationBehavior()) {
-			case TransactionDefinition.PROPAGATION_REQUIRED, TransactionDefinition.PROPAGATION_REQUIRES_NEW,
-					TransactionDefinition.PROPAGATION_NESTED ->
-				true;
-			default -> false;
-		};
 	}
 
 	/** Return the advice next to that of the lock, if it is for transactions. */

@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
@@ -211,13 +210,8 @@ final class ReactiveInvocation {
 	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation) {
 		return methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
 				? Transaction.join()
-					.map(Optional::of)
-					.defaultIfEmpty(Optional.empty())
-					.flatMapMany((share) -> share
-						.map((transaction) -> chain(methodLeases, observation, transaction)
-							.contextWrite((outer) -> outer.put(LeaseContext.class,
-									outer.<LeaseContext>get(LeaseContext.class).within(transaction))))
-						.orElseGet(() -> chain(methodLeases, observation, null)))
+					.singleOptional()
+					.flatMapMany((share) -> chain(methodLeases, observation, share.orElse(null)))
 				: chain(methodLeases, observation, null);
 	}
 
@@ -228,7 +222,8 @@ final class ReactiveInvocation {
 		for (int i = methodLeases.size() - 1; i >= 0; i--) {
 			chain = holding(methodLeases.get(i), observation, transaction).around(chain);
 		}
-		return chain;
+		return (transaction == null) ? chain : chain.contextWrite((outer) -> outer.put(LeaseContext.class,
+				outer.<LeaseContext>get(LeaseContext.class).within(transaction)));
 	}
 
 	private Object published(Flux<?> chain) {

@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -56,9 +57,10 @@ enum ReturnKind {
 			Map.entry(SERVLET_STREAMING + "ResponseBodyEmitter", "the whole body or a Flux"));
 
 	/** A collection, which is a supplier of its stream as well. */
-	private static final String STREAMABLE = "org.springframework.data.util.Streamable";
+	private static final Set<String> STREAMABLE = Set.of("org.springframework.data.util.Streamable");
 
-	private static final String HTTP_ENTITY = "org.springframework.http.HttpEntity";
+	/** The values that wrap a result. */
+	private static final Set<String> WRAPPERS = Set.of("java.util.Optional", "org.springframework.http.HttpEntity");
 
 	private static final boolean COROUTINES_REACTOR = ClassUtils.isPresent("kotlinx.coroutines.reactor.MonoKt",
 			ReturnKind.class.getClassLoader());
@@ -101,8 +103,7 @@ enum ReturnKind {
 
 	private static ReturnKind of(ResolvableType returned) {
 		ReturnKind kind = of(returned.toClass());
-		boolean wraps = kind == STAGE || kind == REACTIVE || named(returned.toClass(), "java.util.Optional") != null
-				|| named(returned.toClass(), HTTP_ENTITY) != null;
+		boolean wraps = kind == STAGE || kind == REACTIVE || named(returned.toClass(), WRAPPERS) != null;
 		// A result that comes when the lock has ended is not under it, either.
 		return (wraps && of(returned.getGeneric()) != PLAIN) ? UNSUPPORTED : kind;
 	}
@@ -159,18 +160,13 @@ enum ReturnKind {
 	}
 
 	private static @Nullable String openEnded(Class<?> type) {
-		return (named(type, STREAMABLE) != null) ? null : named(type, OPEN_ENDED.keySet().toArray(String[]::new));
+		return (named(type, STREAMABLE) != null) ? null : named(type, OPEN_ENDED.keySet());
 	}
 
 	/** Return which of these names a type or one of its supertypes has. */
-	private static @Nullable String named(@Nullable Class<?> type, String... names) {
-		if (type == null) {
-			return null;
-		}
-		for (String name : names) {
-			if (name.equals(type.getName())) {
-				return name;
-			}
+	private static @Nullable String named(@Nullable Class<?> type, Set<String> names) {
+		if (type == null || names.contains(type.getName())) {
+			return (type != null) ? type.getName() : null;
 		}
 		String found = named(type.getSuperclass(), names);
 		for (Class<?> implemented : type.getInterfaces()) {

@@ -6,7 +6,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Collection;
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
@@ -14,7 +13,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -266,7 +264,8 @@ final class StartChecks {
 		MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
 		ENTRIES.stream().map(annotations::get).filter(MergedAnnotation::isPresent).findFirst().ifPresent((entry) -> {
 			throw invalid(annotated,
-					"has no effect on " + describe(method) + ", which is called by @"
+					"has no effect on " + method.getName()
+							+ AnnotatedMethod.inBrackets(List.of(method.getParameterTypes())) + ", which is called by @"
 							+ entry.getRoot().getType().getSimpleName() + ", because the method is not public",
 					"Make the method public, or annotate the methods instead of the type");
 		});
@@ -354,8 +353,7 @@ final class StartChecks {
 
 	/** Refuse a lease that ends when the method is only handed to another thread. */
 	private void refuseHandedOver(AnnotatedMethod annotated) {
-		BeanFactory beans = this.bean.factory();
-		boolean handedOver = beans != null && OtherAdvice.isAsyncWovenIn(beans, annotated) || this.bean.inside()
+		boolean handedOver = OtherAdvice.isAsyncWovenIn(this.bean.factory(), annotated) || this.bean.inside()
 			.stream()
 			.anyMatch((advisor) -> OtherAdvice.isAsync(advisor, annotated.method(), this.type));
 		if (handedOver && ReturnKind.of(annotated) == ReturnKind.PLAIN) {
@@ -364,12 +362,6 @@ final class StartChecks {
 					"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
 							+ "or annotate the method that does the work");
 		}
-	}
-
-	private static String describe(Method method) {
-		return method.getName() + Stream.of(method.getParameterTypes())
-			.map(Class::getSimpleName)
-			.collect(Collectors.joining(", ", "(", ")"));
 	}
 
 	private InvalidDeclarationException invalid(Class<?> annotated, String problem, String cure) {

@@ -61,13 +61,9 @@ final class TransactionShare implements TransactionBinding.Participation {
 
 	/** Drop leases that were released by hand, up to the first that is not. */
 	private static void dropReleased(Deque<Lease> leases) {
-		while (!leases.isEmpty() && isReleased(leases.getFirst())) {
+		while (leases.peekFirst() instanceof LeaseInternals first && first.isReleased()) {
 			leases.removeFirst();
 		}
-	}
-
-	private static boolean isReleased(Lease lease) {
-		return lease instanceof LeaseInternals own && own.isReleased();
 	}
 
 	/** Add the lease of an annotated call. */
