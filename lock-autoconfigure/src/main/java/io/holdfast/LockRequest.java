@@ -75,13 +75,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
 	 */
 	public static LockRequest ofAll(Collection<String> keys) {
-		TreeSet<String> ordered = new TreeSet<>();
-		for (String key : keys) {
-			ordered.add(RequestChecks.check("lock", key));
-		}
-		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
-		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null, Fence.NONE,
-				null);
+		return new LockRequest(List.of(), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null, Fence.NONE, null)
+			.only(keys);
 	}
 
 	/**
@@ -92,6 +87,22 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	public LockRequest only(String key) {
 		return new LockRequest(List.of(this.options.inNamespace("lock", key)), this.mode, this.options, this.reentrant,
 				this.context, this.fence, this.lossMargin);
+	}
+
+	/**
+	 * The request for other keys.
+	 * @param keys from 1 to 1,000 keys; each counts once
+	 * @return the request, as this one otherwise
+	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
+	 */
+	public LockRequest only(Collection<String> keys) {
+		TreeSet<String> ordered = new TreeSet<>();
+		for (String key : keys) {
+			ordered.add(this.options.inNamespace("lock", key));
+		}
+		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
+		return new LockRequest(List.copyOf(ordered), this.mode, this.options, this.reentrant, this.context, this.fence,
+				this.lossMargin);
 	}
 
 	@Override

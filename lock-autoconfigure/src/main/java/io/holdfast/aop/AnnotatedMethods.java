@@ -32,7 +32,7 @@ final class AnnotatedMethods {
 
 	private static final String BEAN = "org.springframework.context.annotation.Bean";
 
-	private final Class<? extends Annotation> annotationType;
+	final Class<? extends Annotation> annotationType;
 
 	/** The annotations of types: asked for with each of their methods. */
 	private final Map<Class<?>, MergedAnnotation<?>> ofTypes = new ConcurrentHashMap<>();
@@ -42,10 +42,6 @@ final class AnnotatedMethods {
 
 	AnnotatedMethods(Class<? extends Annotation> annotationType) {
 		this.annotationType = annotationType;
-	}
-
-	Class<? extends Annotation> annotationType() {
-		return this.annotationType;
 	}
 
 	/**

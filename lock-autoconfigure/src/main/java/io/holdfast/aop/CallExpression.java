@@ -253,7 +253,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 		CONDITION("condition", "#name != null", "put text into quotes",
 				"?. for . and what null means, as in #a?.b ?: false");
 
-		private final String attribute;
+		final String attribute;
 
 		private final String example;
 
@@ -266,10 +266,6 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			this.example = example;
 			this.hint = hint;
 			this.substitute = substitute;
-		}
-
-		String attribute() {
-			return this.attribute;
 		}
 
 	}

@@ -31,7 +31,7 @@ import org.springframework.util.StringUtils;
  */
 final class LeaseAnnotationHandler {
 
-	private final AnnotatedMethods methods;
+	final AnnotatedMethods methods;
 
 	private final Function<AnnotatedMethod, LeaseOperation> parser;
 
@@ -52,10 +52,10 @@ final class LeaseAnnotationHandler {
 	private @Nullable ApplicationBean<NotAcquiredStrategy> strategy;
 
 	/** The services with a failure at the last call, of which a warning was logged. */
-	private final Set<Object> failing = ConcurrentHashMap.newKeySet();
+	final Set<Object> failing = ConcurrentHashMap.newKeySet();
 
 	/** The fenced methods of which a warning was logged. */
-	private final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
+	final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
 
 	/**
 	 * Create the handler.
@@ -68,18 +68,6 @@ final class LeaseAnnotationHandler {
 		this.parser = parser;
 		this.serviceType = serviceType;
 		this.unnamed = unnamed;
-	}
-
-	AnnotatedMethods methods() {
-		return this.methods;
-	}
-
-	Set<Object> failing() {
-		return this.failing;
-	}
-
-	Set<Method> unchecked() {
-		return this.unchecked;
 	}
 
 	void setBeanFactory(BeanFactory beanFactory) {

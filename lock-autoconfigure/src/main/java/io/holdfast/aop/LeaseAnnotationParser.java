@@ -1,12 +1,9 @@
 package io.holdfast.aop;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
-import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseRequest;
@@ -52,20 +49,13 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 */
 	LeaseOperation lock(AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
-		UnaryOperator<LockRequest> common = terms(attributes);
-		Duration lossMargin = lossMargin(attributes, common.apply(LockRequest.of("example")));
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
-		String purpose = purpose(attributes);
+		LockRequest plain = LockRequest.of("example").mode(mode).name(purpose(attributes));
+		LockRequest request = withTerms(attributes, plain);
+		Duration lossMargin = lossMargin(attributes, request);
+		request = (lossMargin != null) ? request.lossMargin(lossMargin) : request;
 		boolean fenced = isFenced(attributes, mode);
-		UnaryOperator<LockRequest> terms = (request) -> {
-			LockRequest result = common.apply(request.mode(mode).name(purpose));
-			result = (lossMargin != null) ? result.lossMargin(lossMargin) : result;
-			return fenced ? result.fenced() : result;
-		};
-		// Checked and built once, so that a call only adds its key.
-		LockRequest example = terms.apply(LockRequest.of("example"));
-		return operation(attributes, LockNotAcquiredException.class, example,
-				(keys) -> terms.apply(LockRequest.ofAll(keys)), fenced);
+		return operation(attributes, LockNotAcquiredException.class, fenced ? request.fenced() : request, fenced);
 	}
 
 	private static boolean isFenced(AnnotationValues attributes, LockMode mode) {
@@ -92,12 +82,11 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
-		UnaryOperator<SemaphoreRequest> terms = terms(attributes);
 		SemaphoreRequest plain = SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes));
 		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
-		SemaphoreRequest example = terms
-			.apply((fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
-		return operation(attributes, PermitNotAcquiredException.class, example, null, false);
+		SemaphoreRequest request = withTerms(attributes,
+				(fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
+		return operation(attributes, PermitNotAcquiredException.class, request, false);
 	}
 
 	/**
@@ -106,8 +95,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 */
 	boolean hasTurns(AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
-		UnaryOperator<LockRequest> terms = terms(attributes);
-		Duration declaredWait = terms.apply(LockRequest.of("example")).waitTime();
+		Duration declaredWait = withTerms(attributes, LockRequest.of("example")).waitTime();
 		Duration wait = (declaredWait != null) ? declaredWait : this.defaults.get().lockWaitTime();
 		return !wait.isZero() && attributes.duration("minHold") == null
 				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
@@ -118,10 +106,10 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	}
 
 	/**
-	 * Read the terms of waiting and holding; times without a value are left to the
-	 * service.
+	 * Add the terms of waiting and holding, which are checked once; times without a value
+	 * are left to the service.
 	 */
-	private <R extends LeaseRequest<R>> UnaryOperator<R> terms(AnnotationValues attributes) {
+	private <R extends LeaseRequest<R>> R withTerms(AnnotationValues attributes, R request) {
 		Duration leaseTime = bounded(attributes, "leaseTime", LockRequest::leaseTime,
 				"Write a time from 100ms to 365d, or leave it out for the default");
 		Duration maxHold = bounded(attributes, "maxHold", LockRequest::maxHold,
@@ -143,15 +131,12 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		refuseLongerMinHold(attributes, minHold, "leaseTime", autoRenew ? null : leaseTime,
 				", with which the lease ends, because autoRenew = false");
 		refuseLongerThanLongest(attributes, leaseTime);
-		boolean skip = isSkip(attributes);
-		return (request) -> {
-			R result = request.forCode().autoRenew(autoRenew);
-			result = forever ? result.waitForever() : (waitTime != null) ? result.waitTime(waitTime) : result;
-			result = (leaseTime != null) ? result.leaseTime(leaseTime) : result;
-			result = (maxHold != null) ? result.maxHold(maxHold) : result;
-			result = (minHold != null) ? result.minHold(minHold) : result;
-			return skip ? result.optional() : result;
-		};
+		R result = request.forCode().autoRenew(autoRenew);
+		result = forever ? result.waitForever() : (waitTime != null) ? result.waitTime(waitTime) : result;
+		result = (leaseTime != null) ? result.leaseTime(leaseTime) : result;
+		result = (maxHold != null) ? result.maxHold(maxHold) : result;
+		result = (minHold != null) ? result.minHold(minHold) : result;
+		return isSkip(attributes) ? result.optional() : result;
 	}
 
 	/** Read the loss margin, and refuse one that leaves no time for two renewals. */
@@ -272,25 +257,27 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	}
 
 	private LeaseOperation operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
-			LeaseRequest<?> example, @Nullable Function<List<String>, LockRequest> severalKeys, boolean fenced) {
+			LeaseRequest<?> example, boolean fenced) {
 		AnnotatedMethod annotatedMethod = attributes.annotatedMethod();
 		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
 		NotAcquiredHandler handler = notAcquiredHandler(attributes,
 				(onStoreFailure == OnStoreFailure.FALLBACK) ? HoldfastException.class : failure);
 		CallExpression condition = expression(attributes, Use.CONDITION);
 		String name = attributes.name();
-		boolean keyed = !attributes.expression(Use.KEY.attribute()).isEmpty();
+		boolean keyed = !attributes.expression(Use.KEY.attribute).isEmpty();
 		LeaseRequest<?> same = checked(attributes,
 				!name.isEmpty() ? name : keyed ? "example" : annotatedMethod.qualifiedMethodName(), example);
 		CallExpression key = expression(attributes, Use.KEY);
+		boolean lock = example instanceof LockRequest;
 		return new LeaseOperation(annotatedMethod, ReturnKind.of(annotatedMethod), condition, key,
-				name.isEmpty() ? "" : name + ":", same, severalKeys, handler,
-				onStoreFailure(attributes, onStoreFailure, handler), attributes.plain().getEnum("onLoss", OnLoss.class),
-				releaseAfter(attributes), attributes.text("service"), fenced);
+				name.isEmpty() ? "" : name + ":", same, handler, onStoreFailure(attributes, onStoreFailure, handler),
+				attributes.plain().getEnum("onLoss", OnLoss.class),
+				lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD,
+				attributes.text("service"), fenced);
 	}
 
 	private @Nullable CallExpression expression(AnnotationValues attributes, Use use) {
-		String text = attributes.expression(use.attribute());
+		String text = attributes.expression(use.attribute);
 		return text.isEmpty() ? null : CallExpression.parse(use, text, attributes.annotatedMethod(), this.delegates);
 	}
 
@@ -311,11 +298,6 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		boolean possible = usual != OnStoreFailure.FALLBACK
 				|| (handler instanceof FallbackHandler fallback && fallback.handles(LeaseStoreException.class));
 		return possible ? usual : OnStoreFailure.THROW;
-	}
-
-	private static ReleaseAfter releaseAfter(AnnotationValues attributes) {
-		boolean lock = attributes.plain().getType() == DistributedLock.class;
-		return lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD;
 	}
 
 	private static NotAcquiredHandler notAcquiredHandler(AnnotationValues attributes,

@@ -136,7 +136,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		this.handlers = List.of(
 				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores),
 				locked);
-		this.scheduledTurns = new ScheduledTurns(locked.methods(), parser::hasTurns);
+		this.scheduledTurns = new ScheduledTurns(locked.methods, parser::hasTurns);
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
@@ -209,7 +209,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private Stream<AnnotatedMethod> annotatedMethods(Class<?> type) {
-		return this.handlers.stream().flatMap((handler) -> handler.methods().of(type).stream());
+		return this.handlers.stream().flatMap((handler) -> handler.methods.of(type).stream());
 	}
 
 	@Override
@@ -247,7 +247,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private boolean isDeclaredBy(Class<?> type) {
-		return this.handlers.stream().anyMatch((handler) -> handler.methods().isDeclaredBy(type));
+		return this.handlers.stream().anyMatch((handler) -> handler.methods.isDeclaredBy(type));
 	}
 
 	private void check(CheckedBean checked, Object bean, String beanName, Object result) {
@@ -453,7 +453,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		public boolean matches(Method method, Class<?> targetClass) {
 			return this.known.computeIfAbsent(new MethodClassKey(method, targetClass),
 					(key) -> LeaseBeanPostProcessor.this.handlers.stream()
-						.anyMatch((handler) -> handler.methods().find(method, targetClass) != null));
+						.anyMatch((handler) -> handler.methods.find(method, targetClass) != null));
 		}
 
 	}

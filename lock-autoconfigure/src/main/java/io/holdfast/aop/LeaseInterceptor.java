@@ -89,8 +89,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 			return invocation.proceed();
 		}
 		// The same for all annotations of a method.
-		AnnotatedMethod method = annotations.get(0).operation().annotatedMethod();
-		return switch (annotations.get(0).operation().returnKind()) {
+		AnnotatedMethod method = annotations.get(0).operation.annotatedMethod();
+		return switch (annotations.get(0).operation.returnKind()) {
 			case PLAIN -> invokeHere(invocation, targetClass, method, leases(invocation, annotations));
 			case STAGE -> {
 				List<MethodLease> leases;

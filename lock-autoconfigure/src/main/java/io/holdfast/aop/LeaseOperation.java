@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import java.util.List;
-import java.util.function.Function;
 
 import io.holdfast.LeaseRequest;
 import io.holdfast.LockRequest;
@@ -21,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  * @param key gives the key of a call, or {@code null} if all calls have the same
  * @param keyPrefix the text before each key of a call
  * @param same the request of all calls, if there is no key
- * @param severalKeys gives the request of a call with several keys, or {@code null} if
- * calls have one
  * @param notAcquiredHandler answers calls that do not get the lease
  * @param onStoreFailure the consequence of a failure of the store: {@code FALLBACK}
  * leaves the call to the handler; never {@code DEFAULT}
@@ -32,8 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param fenced whether databases refuse the transactions of a late holder
  */
 record LeaseOperation(AnnotatedMethod annotatedMethod, ReturnKind returnKind, @Nullable CallExpression condition,
-		@Nullable CallExpression key, String keyPrefix, LeaseRequest<?> same,
-		@Nullable Function<List<String>, LockRequest> severalKeys, NotAcquiredHandler notAcquiredHandler,
+		@Nullable CallExpression key, String keyPrefix, LeaseRequest<?> same, NotAcquiredHandler notAcquiredHandler,
 		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service, boolean fenced) {
 
 	/** Return the request for another key, with the same terms. */
@@ -59,9 +55,9 @@ record LeaseOperation(AnnotatedMethod annotatedMethod, ReturnKind returnKind, @N
 		if (this.key == null) {
 			return this.same;
 		}
-		List<String> keys = this.key.keys(invocation.getThis(), arguments, this.keyPrefix, this.severalKeys != null);
+		List<String> keys = this.key.keys(invocation.getThis(), arguments, this.keyPrefix, isLock());
 		try {
-			return (this.severalKeys != null && keys.size() > 1) ? this.severalKeys.apply(keys)
+			return (this.same instanceof LockRequest lock && keys.size() > 1) ? lock.only(keys)
 					: only(this.same, keys.get(0));
 		}
 		catch (IllegalArgumentException ex) {

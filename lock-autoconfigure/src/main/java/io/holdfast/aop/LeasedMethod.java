@@ -1,7 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.Set;
-
 import io.holdfast.HoldfastException;
 import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
@@ -30,7 +28,7 @@ final class LeasedMethod {
 
 	private final LeaseAnnotationHandler annotation;
 
-	private final LeaseOperation operation;
+	final LeaseOperation operation;
 
 	private final boolean scheduled;
 
@@ -41,10 +39,6 @@ final class LeasedMethod {
 		this.annotation = annotation;
 		this.operation = operation;
 		this.scheduled = operation.annotatedMethod().isScheduled();
-	}
-
-	LeaseOperation operation() {
-		return this.operation;
 	}
 
 	/**
@@ -136,14 +130,11 @@ final class LeasedMethod {
 				this.annotation.beans());
 	}
 
-	/** Return the services with a failure at the last call. */
-	Set<Object> failing() {
-		return this.annotation.failing();
-	}
-
 	/** Note that the store has answered: its next failure is to be warned of. */
 	void onAnswer() {
-		failing().remove(service());
+		if (!this.annotation.failing.isEmpty()) {
+			this.annotation.failing.remove(service());
+		}
 	}
 
 	/** Return a lease that is not held if the method is to run without, or throw. */
@@ -157,7 +148,7 @@ final class LeasedMethod {
 				|| !(request instanceof SemaphoreRequest permits)) {
 			throw ex;
 		}
-		if (failing().add(service())) {
+		if (this.annotation.failing.add(service())) {
 			logger.warn(this.operation.annotatedMethod()
 					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
 					+ "are not logged until the store answers again. " + ex.getMessage());
@@ -168,7 +159,7 @@ final class LeasedMethod {
 	/** Warn once of a fenced method whose call began no transaction that was checked. */
 	void warnOfUnchecked() {
 		AnnotatedMethod method = this.operation.annotatedMethod();
-		if (this.annotation.unchecked().add(method.method())) {
+		if (this.annotation.unchecked.add(method.method())) {
 			logger.warn(method + " is fenced, but a call began no transaction that was checked: "
 					+ "what it wrote without one, in a read-only one or on another thread, a late holder writes, too. "
 					+ "Write in a transaction of the fenced DataSource, or leave out fenced. Further calls are not logged");

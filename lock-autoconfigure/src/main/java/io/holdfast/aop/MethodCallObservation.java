@@ -21,7 +21,7 @@ final class MethodCallObservation {
 
 	private static final Log logger = LogFactory.getLog(MethodObserver.class);
 
-	private final Observation observation;
+	final Observation observation;
 
 	/** Whether the observer's first failure was logged. */
 	private final AtomicBoolean warned;
@@ -49,10 +49,6 @@ final class MethodCallObservation {
 
 	boolean isObserved() {
 		return this != NONE;
-	}
-
-	Observation observation() {
-		return this.observation;
 	}
 
 	/** Ask for something on the current thread, which observes the call until then. */

@@ -81,7 +81,7 @@ final class MethodLease {
 	MethodLease(LeasedMethod method, MethodInvocation invocation, LeaseRequest<?> request,
 			@Nullable NotAcquiredHandler handler, @Nullable Attempts attempts) {
 		this.method = method;
-		this.operation = method.operation();
+		this.operation = method.operation;
 		this.invocation = invocation;
 		this.request = request;
 		this.handler = handler;
@@ -204,7 +204,7 @@ final class MethodLease {
 		if (granted == null) {
 			throw this.method.noAnswer("lease", this.request);
 		}
-		if (!this.method.failing().isEmpty() && !(granted instanceof UnguardedPermits)) {
+		if (!(granted instanceof UnguardedPermits)) {
 			this.method.onAnswer();
 		}
 		this.lease = granted;

@@ -193,7 +193,7 @@ final class ReactiveInvocation {
 					: Flux
 						.usingWhen(Mono.just(begun), (call) -> chain(methodLeases, call), (call) -> ended(call, null),
 								ReactiveInvocation::ended, (call) -> ended(call, null))
-						.contextWrite((outer) -> outer.put(key, begun.observation()));
+						.contextWrite((outer) -> outer.put(key, begun.observation));
 		});
 	}
 

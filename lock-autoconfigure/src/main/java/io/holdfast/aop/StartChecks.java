@@ -54,10 +54,10 @@ final class StartChecks {
 
 	StartChecks(LeaseAnnotationHandler handler, Class<?> type, AnnotatedBean bean) {
 		this.handler = handler;
-		this.annotationType = handler.methods().annotationType();
+		this.annotationType = handler.methods.annotationType;
 		this.type = ClassUtils.getUserClass(type);
-		this.ofType = handler.methods().ofType(this.type);
-		this.methods = handler.methods().of(this.type);
+		this.ofType = handler.methods.ofType(this.type);
+		this.methods = handler.methods.of(this.type);
 		this.bean = bean;
 	}
 
@@ -67,7 +67,7 @@ final class StartChecks {
 	 */
 	void run() {
 		for (AnnotatedMethod method : this.methods) {
-			if (!this.handler.methods().isKotlinOverload(method.method())) {
+			if (!this.handler.methods.isKotlinOverload(method.method())) {
 				refuseFactory(method);
 				refusePastProxy(method);
 				refuseSeveral(method);
