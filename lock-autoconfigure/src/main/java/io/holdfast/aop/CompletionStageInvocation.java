@@ -99,16 +99,10 @@ final class CompletionStageInvocation {
 			return;
 		}
 		MethodLease methodLease = this.next.next();
-		CompletableFuture<MethodLease> asked;
-		try {
-			asked = this.observation.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
-		}
-		catch (RuntimeException | Error ex) {
-			asked = CompletableFuture.failedFuture(ex);
-		}
+		CompletableFuture<MethodLease> asked = this.observation
+			.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
 		this.result.waitsFor(asked);
-		CompletableFuture<MethodLease> waited = asked;
-		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(waited, () -> {
+		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(asked, () -> {
 			if (failure != null) {
 				notAcquired(methodLease, CallResult.cause(failure));
 			}

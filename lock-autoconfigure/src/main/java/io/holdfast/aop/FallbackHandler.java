@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,7 +25,7 @@ import org.springframework.util.ReflectionUtils;
 /**
  * Calls another method of the target.
  *
- * @param method the method, accessible
+ * @param method the method
  * @param withException whether its last parameter is for the exception
  */
 record FallbackHandler(Method method, boolean withException) implements NotAcquiredHandler {
@@ -61,16 +60,9 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 		if (isSuspending()) {
 			values.add(continuation);
-			// Gives a publisher of the result.
-			return AopUtils.invokeJoinpointUsingReflection(receiver(call), this.method, values.toArray());
 		}
-		@Nullable Object[] arguments = values.toArray();
-		try {
-			return this.method.invoke(receiver(call), arguments);
-		}
-		catch (InvocationTargetException failure) {
-			throw failure.getTargetException();
-		}
+		// Gives a publisher of the result of a suspending function.
+		return AopUtils.invokeJoinpointUsingReflection(receiver(call), this.method, values.toArray());
 	}
 
 	/**
@@ -111,7 +103,6 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			}
 			Method method = fitting.get(0);
 			checkResult(method);
-			ReflectionUtils.makeAccessible(method);
 			return new FallbackHandler(method, parameters(method).size() > parameters().size());
 		}
 

@@ -305,7 +305,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		boolean skip = isSkip(attributes);
 		String fallback = attributes.text("fallback");
 		if (fallback.isEmpty()) {
-			return skip ? EmptyResult.handler(attributes) : NotAcquiredHandler.THROW;
+			return skip ? NotAcquiredHandler.empty(attributes) : NotAcquiredHandler.THROW;
 		}
 		if (skip) {
 			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out");

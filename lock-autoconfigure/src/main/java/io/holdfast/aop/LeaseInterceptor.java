@@ -315,7 +315,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		MethodObserver observer = this.observer.obtain().orElse(null);
 		ReactiveInvocation call = new ReactiveInvocation(invocation, method, leases,
 				(observer != null) ? (parent) -> observe(observer, invocation, targetClass, parent) : null);
-		return annotations.get(0).isScheduled() ? call.startLater() : call.start();
+		return annotations.get(0).scheduled ? call.startLater() : call.start();
 	}
 
 	private MethodCallObservation observe(@Nullable MethodObserver observer, MethodInvocation invocation,

@@ -30,7 +30,8 @@ final class LeasedMethod {
 
 	final LeaseOperation operation;
 
-	private final boolean scheduled;
+	/** Whether the call of the method at the start prepares all of its runs. */
+	final boolean scheduled;
 
 	/** Known from the first call on. */
 	private volatile @Nullable Object service;
@@ -39,13 +40,6 @@ final class LeasedMethod {
 		this.annotation = annotation;
 		this.operation = operation;
 		this.scheduled = operation.annotatedMethod().isScheduled();
-	}
-
-	/**
-	 * Return whether the call of the method at the start prepares all of its runs.
-	 */
-	boolean isScheduled() {
-		return this.scheduled;
 	}
 
 	/**

@@ -1,5 +1,6 @@
 package io.holdfast.aop;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
@@ -51,11 +52,17 @@ final class MethodCallObservation {
 		return this != NONE;
 	}
 
-	/** Ask for something on the current thread, which observes the call until then. */
-	<T> T ask(Supplier<T> question) {
+	/**
+	 * Ask for a lease on the current thread, which observes the call until then.
+	 * @return the lease to come; fails if the question does
+	 */
+	<T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> question) {
 		Observation.Scope scope = open();
 		try {
 			return question.get();
+		}
+		catch (RuntimeException | Error ex) {
+			return CompletableFuture.failedFuture(ex);
 		}
 		finally {
 			guarded(scope::close);

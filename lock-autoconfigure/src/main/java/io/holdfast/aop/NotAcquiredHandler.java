@@ -1,8 +1,21 @@
 package io.holdfast.aop;
 
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+
 import io.holdfast.HoldfastException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.Nullness;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ResolvableType;
 
 /**
  * Handles a call that cannot have its lease.
@@ -14,7 +27,62 @@ interface NotAcquiredHandler {
 		throw ex;
 	};
 
+	/** The empty result of types that have one beside null. */
+	Map<Class<?>, Object> EMPTY = Map.of(Optional.class, Optional.empty(), OptionalInt.class, OptionalInt.empty(),
+			OptionalLong.class, OptionalLong.empty(), OptionalDouble.class, OptionalDouble.empty());
+
 	/** End the call without its method. */
 	@Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable;
+
+	/**
+	 * Return the handler that gives a method's empty result.
+	 * @throws InvalidDeclarationException if its return type has no empty value
+	 */
+	static NotAcquiredHandler empty(AnnotationValues attributes) {
+		AnnotatedMethod annotated = attributes.annotatedMethod();
+		ResolvableType returned = annotated.returned();
+		Class<?> type = returned.toClass();
+		ReturnKind kind = ReturnKind.of(annotated);
+		boolean direct = annotated.isSuspending() || (kind != ReturnKind.STAGE && kind != ReturnKind.REACTIVE);
+		Object value = EMPTY.get((direct ? returned : returned.getGeneric()).toClass());
+		if (type.isPrimitive() && type != void.class && !annotated.isSuspending()) {
+			throw impossible(attributes, type, "an object that may be null or empty, such as Optional");
+		}
+		if (direct && value == null && type != void.class
+				&& Nullness.forMethodReturnType(annotated.method()) == Nullness.NON_NULL) {
+			throw impossible(attributes, type, KotlinDetector.isKotlinType(annotated.method().getDeclaringClass())
+					? "a type that may be null (with ?)" : "a type that may be null (with @Nullable) or empty");
+		}
+		if (kind == ReturnKind.STAGE) {
+			return (call, ex) -> CompletableFuture.completedFuture(value);
+		}
+		if (kind != ReturnKind.REACTIVE) {
+			return (call, ex) -> value;
+		}
+		NotAcquiredHandler handler = Publishers.handler(annotated, value);
+		if (handler == null) {
+			throw impossible(attributes, type, "a type that may be empty, such as Mono or Maybe");
+		}
+		return handler;
+	}
+
+	private static InvalidDeclarationException impossible(AnnotationValues attributes, Class<?> type, String instead) {
+		return attributes.invalid("onTimeout",
+				"is not possible, because the method returns " + type.getName() + ", which has no empty value",
+				"Have it return " + instead + ", or name a fallback");
+	}
+
+	/** Apart, as Reactor need not be there. */
+	final class Publishers {
+
+		static @Nullable NotAcquiredHandler handler(AnnotatedMethod method, @Nullable Object value) {
+			ReactiveAdapter adapter = method.reactiveAdapter();
+			if (value != null && !adapter.isMultiValue()) {
+				return (call, ex) -> adapter.fromPublisher(Mono.just(value));
+			}
+			return adapter.supportsEmpty() ? (call, ex) -> adapter.fromPublisher(Mono.empty()) : null;
+		}
+
+	}
 
 }

@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.lang.annotation.Annotation;
 import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -41,8 +40,6 @@ final class StartChecks {
 
 	private final LeaseAnnotationHandler handler;
 
-	private final Class<? extends Annotation> annotationType;
-
 	private final Class<?> type;
 
 	/** The annotation of the type itself, perhaps missing. */
@@ -54,7 +51,6 @@ final class StartChecks {
 
 	StartChecks(LeaseAnnotationHandler handler, Class<?> type, AnnotatedBean bean) {
 		this.handler = handler;
-		this.annotationType = handler.methods.annotationType;
 		this.type = ClassUtils.getUserClass(type);
 		this.ofType = handler.methods.ofType(this.type);
 		this.methods = handler.methods.of(this.type);
@@ -124,7 +120,7 @@ final class StartChecks {
 
 	private void refuseSeveral(AnnotatedMethod annotated) {
 		List<String> competing = MergedAnnotations.from(annotated.source(), SearchStrategy.DIRECT)
-			.stream(this.annotationType)
+			.stream(this.handler.methods.annotationType)
 			.map((found) -> "@" + found.getRoot().getType().getSimpleName())
 			.toList();
 		if (competing.size() > 1) {
@@ -150,7 +146,8 @@ final class StartChecks {
 			.map((each) -> ReflectionUtils.findMethod(each, method.getName(), method.getParameterTypes()))
 			.filter(Method.class::isInstance);
 		return Stream.concat(Stream.of(method), implemented)
-			.flatMap((each) -> MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY).stream(this.annotationType));
+			.flatMap((each) -> MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY)
+				.stream(this.handler.methods.annotationType));
 	}
 
 	/**
@@ -222,8 +219,8 @@ final class StartChecks {
 
 	private void refuseRivalOfType(Class<?> annotated) {
 		Class<?> rival = this.methods.stream().anyMatch((method) -> method.source().equals(annotated))
-				? rival(this.ofType,
-						MergedAnnotations.from(this.type, SearchStrategy.TYPE_HIERARCHY).stream(this.annotationType))
+				? rival(this.ofType, MergedAnnotations.from(this.type, SearchStrategy.TYPE_HIERARCHY)
+					.stream(this.handler.methods.annotationType))
 				: null;
 		if (rival != null) {
 			throw invalid(annotated, "differs from that of " + rival.getName() + ", and only one of them would apply",
@@ -309,7 +306,8 @@ final class StartChecks {
 			InvalidDeclarationException trouble = invalid(annotated,
 					"has no effect on " + work.getName() + ", because " + base.getSimpleName() + "." + caller.getName()
 							+ ", by which it is called, is final",
-					"Move it to " + work.getName() + ", or use the " + service(this.annotationType) + " there");
+					"Move it to " + work.getName() + ", or use the " + service(this.handler.methods.annotationType)
+							+ " there");
 			if (guarded.stream().allMatch(StartChecks::isAccessor)) {
 				throw trouble;
 			}
@@ -365,7 +363,7 @@ final class StartChecks {
 	}
 
 	private InvalidDeclarationException invalid(Class<?> annotated, String problem, String cure) {
-		String place = "@" + this.annotationType.getSimpleName() + " on " + this.type.getName();
+		String place = "@" + this.handler.methods.annotationType.getSimpleName() + " on " + this.type.getName();
 		return new InvalidDeclarationException(
 				(annotated.equals(this.type) ? place : place + " (declared by " + annotated.getName() + ")") + " "
 						+ problem,
