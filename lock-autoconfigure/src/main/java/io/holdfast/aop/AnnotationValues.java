@@ -90,22 +90,19 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		if (resolved.equals("0")) {
 			return Duration.ZERO;
 		}
-		Duration duration = null;
-		Exception cause = null;
+		boolean unit = !resolved.chars().allMatch((c) -> Character.isDigit(c) || c == '+');
+		String cure = "Write for example 10s, 500ms or PT10S"
+				+ (attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : "");
 		try {
-			duration = DurationFormatterUtils.detectAndParse(resolved);
+			Duration duration = DurationFormatterUtils.detectAndParse(resolved);
+			if (unit && !duration.isNegative()) {
+				return duration;
+			}
+			throw invalidText(attribute, unit ? "is negative" : "has no unit", cure);
 		}
 		catch (IllegalArgumentException | ArithmeticException ex) {
-			cause = ex;
+			throw invalidText(attribute, "is not a duration", cure).causedBy(ex);
 		}
-		boolean unit = !resolved.chars().allMatch((c) -> Character.isDigit(c) || c == '+');
-		if (duration != null && unit && !duration.isNegative()) {
-			return duration;
-		}
-		throw invalidText(attribute, (duration == null) ? "is not a duration" : unit ? "is negative" : "has no unit",
-				"Write for example 10s, 500ms or PT10S"
-						+ (attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : ""))
-			.causedBy(cause);
 	}
 
 	/** Refuse an attribute by its text, with the meaning of a placeholder. */

@@ -19,7 +19,7 @@ import org.springframework.beans.factory.support.ScopeNotActiveException;
  */
 public final class ApplicationBean<T> {
 
-	private final AutowireCapableBeanFactory beans;
+	private final Supplier<? extends AutowireCapableBeanFactory> beans;
 
 	private final Class<T> type;
 
@@ -28,10 +28,10 @@ public final class ApplicationBean<T> {
 
 	/**
 	 * Create a holder that looks for the bean when it is asked for first.
-	 * @param beans where it is
+	 * @param beans gives the factory that has it
 	 * @param type its type
 	 */
-	public ApplicationBean(AutowireCapableBeanFactory beans, Class<T> type) {
+	public ApplicationBean(Supplier<? extends AutowireCapableBeanFactory> beans, Class<T> type) {
 		this.beans = beans;
 		this.type = type;
 	}
@@ -63,9 +63,9 @@ public final class ApplicationBean<T> {
 
 	private @Nullable Supplier<T> lookUp() {
 		try {
-			NamedBeanHolder<T> named = this.beans.resolveNamedBean(this.type);
+			NamedBeanHolder<T> named = this.beans.get().resolveNamedBean(this.type);
 			T bean = named.getBeanInstance();
-			return this.beans.isSingleton(named.getBeanName()) ? () -> bean : this::ofScope;
+			return this.beans.get().isSingleton(named.getBeanName()) ? () -> bean : this::ofScope;
 		}
 		catch (ScopeNotActiveException ex) {
 			return this::ofScope;
@@ -82,7 +82,7 @@ public final class ApplicationBean<T> {
 	}
 
 	private T ofScope() {
-		return this.beans.getBean(this.type);
+		return this.beans.get().getBean(this.type);
 	}
 
 }

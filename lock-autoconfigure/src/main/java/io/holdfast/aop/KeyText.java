@@ -62,7 +62,7 @@ final class KeyText {
 					"holds several values, and a key is one. Write an expression for the one that is meant; "
 							+ "a lock may also be on all values of a collection or an array");
 		}
-		if (value instanceof BaseStream<?, ?> || isSequence(value)) {
+		if (value instanceof BaseStream<?, ?> || (KotlinDetector.isKotlinPresent() && value instanceof Sequence<?>)) {
 			throw noText(value, "holds several values, which a key would use up. Write a List as parameter, which the "
 					+ "caller makes by toList()");
 		}
@@ -118,11 +118,6 @@ final class KeyText {
 	/** Each of their values alone would mean nothing. */
 	private static boolean isTextLike(Object value) {
 		return value instanceof char[] || value instanceof byte[];
-	}
-
-	/** Applications may be without Kotlin. */
-	private static boolean isSequence(Object value) {
-		return KotlinDetector.isKotlinPresent() && value instanceof Sequence<?>;
 	}
 
 	/** Return the method that gives a text without a time zone, if a value needs one. */

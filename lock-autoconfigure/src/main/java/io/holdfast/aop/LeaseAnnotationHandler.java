@@ -14,13 +14,10 @@ import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.jdbc.TransactionFences;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
-import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
-import org.springframework.util.Assert;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.StringUtils;
 
 /**
@@ -35,7 +32,7 @@ final class LeaseAnnotationHandler {
 
 	private final Function<AnnotatedMethod, LeaseOperation> parser;
 
-	private final Class<?> serviceType;
+	final Class<?> serviceType;
 
 	private final Supplier<?> unnamed;
 
@@ -45,11 +42,11 @@ final class LeaseAnnotationHandler {
 	/** Whether all beans are there. */
 	private volatile boolean complete;
 
-	private volatile @Nullable BeanFactory beans;
+	private final Supplier<ConfigurableListableBeanFactory> beans;
 
-	private @Nullable ApplicationBean<KeyNamespace> namespace;
+	final ApplicationBean<KeyNamespace> namespace;
 
-	private @Nullable ApplicationBean<NotAcquiredStrategy> strategy;
+	final ApplicationBean<NotAcquiredStrategy> strategy;
 
 	/** The services with a failure at the last call, of which a warning was logged. */
 	final Set<Object> failing = ConcurrentHashMap.newKeySet();
@@ -61,21 +58,17 @@ final class LeaseAnnotationHandler {
 	 * Create the handler.
 	 * @param parser reads an annotation; throws {@link InvalidDeclarationException}
 	 * @param unnamed gives the service of annotations that name none
+	 * @param beans gives the bean factory, which is there before the first bean
 	 */
 	LeaseAnnotationHandler(Class<? extends Annotation> annotationType, Function<AnnotatedMethod, LeaseOperation> parser,
-			Class<?> serviceType, Supplier<?> unnamed) {
+			Class<?> serviceType, Supplier<?> unnamed, Supplier<ConfigurableListableBeanFactory> beans) {
 		this.methods = new AnnotatedMethods(annotationType);
 		this.parser = parser;
 		this.serviceType = serviceType;
 		this.unnamed = unnamed;
-	}
-
-	void setBeanFactory(BeanFactory beanFactory) {
-		this.beans = beanFactory;
-		if (beanFactory instanceof AutowireCapableBeanFactory factory) {
-			this.namespace = new ApplicationBean<>(factory, KeyNamespace.class);
-			this.strategy = new ApplicationBean<>(factory, NotAcquiredStrategy.class);
-		}
+		this.beans = beans;
+		this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
+		this.strategy = new ApplicationBean<>(beans, NotAcquiredStrategy.class);
 	}
 
 	/**
@@ -86,16 +79,6 @@ final class LeaseAnnotationHandler {
 	@Nullable LeasedMethod find(Method method, Class<?> targetClass) {
 		AnnotatedMethod found = this.methods.find(method, targetClass);
 		return (found != null) ? new LeasedMethod(this, this.parser.apply(found)) : null;
-	}
-
-	/** Return the namespace of the current call, or {@code null} without one. */
-	@Nullable KeyNamespace namespace() {
-		return (this.namespace != null) ? this.namespace.get() : null;
-	}
-
-	/** Return the strategy for the current thread, or {@code null} without one. */
-	@Nullable NotAcquiredStrategy strategy() {
-		return (this.strategy != null) ? this.strategy.get() : null;
 	}
 
 	/**
@@ -136,10 +119,8 @@ final class LeaseAnnotationHandler {
 	void checkBeans() {
 		this.complete = true;
 		checkExpected();
-		if (this.namespace != null && this.strategy != null) {
-			this.namespace.find();
-			this.strategy.find();
-		}
+		this.namespace.find();
+		this.strategy.find();
 	}
 
 	private void checkExpected() {
@@ -150,7 +131,12 @@ final class LeaseAnnotationHandler {
 
 	/** Check a name without creating its bean: the rest is left for later. */
 	private void checkBeans(LeaseOperation operation) {
-		checkService(operation);
+		if (operation.service().isEmpty()) {
+			checkUnnamed(operation);
+		}
+		else {
+			checkService(operation);
+		}
 		if (operation.fenced()) {
 			checkFence(operation);
 		}
@@ -158,10 +144,6 @@ final class LeaseAnnotationHandler {
 
 	private void checkService(LeaseOperation operation) {
 		String name = operation.service();
-		if (name.isEmpty()) {
-			checkUnnamed(operation);
-			return;
-		}
 		if (!beans().containsBean(name)) {
 			throw operation.annotatedMethod().invalid("service", name, "is the name of no bean", nameOne());
 		}
@@ -174,8 +156,7 @@ final class LeaseAnnotationHandler {
 
 	/** Fail as each call would if there is no such bean, or none of several is meant. */
 	private void checkUnnamed(LeaseOperation operation) {
-		if (!(beans() instanceof ListableBeanFactory listable) || BeanFactoryUtils
-			.beanNamesForTypeIncludingAncestors(listable, this.serviceType, true, false).length == 1) {
+		if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans(), this.serviceType, true, false).length == 1) {
 			return;
 		}
 		try {
@@ -216,10 +197,8 @@ final class LeaseAnnotationHandler {
 		}
 	}
 
-	BeanFactory beans() {
-		BeanFactory factory = this.beans;
-		Assert.state(factory != null, "There is no bean factory to look a service up");
-		return factory;
+	ConfigurableListableBeanFactory beans() {
+		return this.beans.get();
 	}
 
 }

@@ -90,9 +90,13 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private static final @Nullable ClassLoader LOADER = LeaseBeanPostProcessor.class.getClassLoader();
 
-	/** The details of a job, if Quartz is there. */
-	private static final @Nullable Class<?> JOB_DETAIL = ClassUtils.isPresent("org.quartz.JobDetail", LOADER)
-			? ClassUtils.resolveClassName("org.quartz.JobDetail", LOADER) : null;
+	/**
+	 * The method for the class of a job, which is created when it runs, if Quartz is
+	 * there. That of the interface, which a native image knows.
+	 */
+	private static final @Nullable Method JOB_CLASS = ClassUtils.isPresent("org.quartz.JobDetail", LOADER)
+			? ReflectionUtils.findMethod(ClassUtils.resolveClassName("org.quartz.JobDetail", LOADER), "getJobClass")
+			: null;
 
 	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
@@ -132,10 +136,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
 				this.delegates, () -> this.defaults.get(), this.onStoreFailure);
 		LeaseAnnotationHandler locked = new LeaseAnnotationHandler(DistributedLock.class, parser::lock,
-				LockService.class, locks);
-		this.handlers = List.of(
-				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores),
-				locked);
+				LockService.class, locks, this::beans);
+		this.handlers = List.of(new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class,
+				semaphores, this::beans), locked);
 		this.scheduledTurns = new ScheduledTurns(locked.methods, parser::hasTurns);
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
@@ -188,7 +191,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public void setBeanFactory(BeanFactory beanFactory) {
 		super.setBeanFactory(beanFactory);
 		this.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
-		this.handlers.forEach((handler) -> handler.setBeanFactory(beanFactory));
 	}
 
 	@Override
@@ -230,20 +232,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				this.checked.add(checked);
 			}
 		}
-		Class<?> job = (JOB_DETAIL != null && JOB_DETAIL.isInstance(bean)) ? jobClass(JOB_DETAIL, bean) : null;
-		if (job != null) {
+		if (JOB_CLASS != null && JOB_CLASS.getDeclaringClass().isInstance(bean)
+				&& ReflectionUtils.invokeMethod(JOB_CLASS, bean) instanceof Class<?> job) {
 			check(job, new AnnotatedBean(beanName, beans(), false, isProxyTargetClass(), List.of()));
 		}
 		return result;
-	}
-
-	/**
-	 * Return the class of a job of Quartz, which is created when it runs. Asked by the
-	 * interface, which a native image knows: it has no methods of other types.
-	 */
-	private static @Nullable Class<?> jobClass(Class<?> detail, Object bean) {
-		Method getJobClass = ReflectionUtils.findMethod(detail, "getJobClass");
-		return (getJobClass != null) ? (Class<?>) ReflectionUtils.invokeMethod(getJobClass, bean) : null;
 	}
 
 	private boolean isDeclaredBy(Class<?> type) {

@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.lang.reflect.Field;
 import java.lang.reflect.Member;
 import java.lang.reflect.Method;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -61,14 +60,12 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 		if (made != null) {
 			types.add(made);
 		}
-		List<AnnotatedMethod> found = types.stream().flatMap(this::declared).toList();
+		List<AnnotatedMethod> found = types.stream()
+			.flatMap((type) -> this.annotations.stream().flatMap((each) -> each.of(type).stream()))
+			.toList();
 		return found.isEmpty() ? null
 				: (generation, code) -> found.forEach((annotatedMethod) -> register(annotatedMethod,
 						bean.getBeanFactory(), generation.getRuntimeHints().reflection()));
-	}
-
-	private Stream<AnnotatedMethod> declared(Class<?> type) {
-		return this.annotations.stream().map((each) -> each.of(type)).flatMap(Collection::stream);
 	}
 
 	/**

@@ -105,7 +105,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 					yield invocation.proceed();
 				}
 				CompletionStageInvocation call = new CompletionStageInvocation(invocation, method, leases,
-						observe(this.observer.obtain().orElse(null), invocation, targetClass, null));
+						observe(invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
 			case REACTIVE -> method.isSuspending() && CoroutineBody.takeReached(invocation) ? invocation.proceed()
@@ -148,9 +148,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 		if (leases.isEmpty()) {
 			return invocation.proceed();
 		}
-		MethodObserver observer = this.observer.obtain().orElse(null);
-		Object result = (observer == null) ? hold(invocation, leases, MethodCallObservation.NONE)
-				: holdObserved(invocation, leases, observe(observer, invocation, targetClass, null));
+		MethodCallObservation observation = observe(invocation, targetClass, null);
+		Object result = (observation != MethodCallObservation.NONE) ? holdObserved(invocation, leases, observation)
+				: hold(invocation, leases, observation);
 		if (result != null && method.method().getReturnType() == Object.class) {
 			warnIfLater(method, result.getClass());
 		}
@@ -312,14 +312,14 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
 			List<LeasedMethod> annotations) throws Throwable {
 		List<LeasedMethod.Leases> leases = annotations.stream().map((each) -> each.leases(invocation)).toList();
-		MethodObserver observer = this.observer.obtain().orElse(null);
 		ReactiveInvocation call = new ReactiveInvocation(invocation, method, leases,
-				(observer != null) ? (parent) -> observe(observer, invocation, targetClass, parent) : null);
+				this.observer.obtain().isPresent() ? (parent) -> observe(invocation, targetClass, parent) : null);
 		return annotations.get(0).scheduled ? call.startLater() : call.start();
 	}
 
-	private MethodCallObservation observe(@Nullable MethodObserver observer, MethodInvocation invocation,
-			Class<?> targetClass, @Nullable Observation parent) {
+	private MethodCallObservation observe(MethodInvocation invocation, Class<?> targetClass,
+			@Nullable Observation parent) {
+		MethodObserver observer = this.observer.obtain().orElse(null);
 		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerFailed,
 				() -> observer.start(invocation.getMethod(), targetClass, parent));
 	}

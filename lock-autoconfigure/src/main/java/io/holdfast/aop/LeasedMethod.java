@@ -54,7 +54,7 @@ final class LeasedMethod {
 		}
 		// By the caller's thread: a second lease may be asked for on another one.
 		service();
-		return lease(invocation, request, this.annotation.namespace(),
+		return lease(invocation, request, this.annotation.namespace.get(),
 				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
 				(request instanceof SemaphoreRequest) ? MethodLease.Attempts.of(invocation) : null);
 	}
@@ -71,7 +71,7 @@ final class LeasedMethod {
 				: null;
 		KeyNamespace namespace;
 		try {
-			KeyNamespace current = this.annotation.namespace();
+			KeyNamespace current = this.annotation.namespace.get();
 			namespace = (current != null) ? fixed(current.current()) : null;
 		}
 		catch (Throwable missing) {
@@ -167,7 +167,7 @@ final class LeasedMethod {
 			return declared;
 		}
 		try {
-			NotAcquiredStrategy strategy = this.annotation.strategy();
+			NotAcquiredStrategy strategy = this.annotation.strategy.get();
 			return (strategy != null) ? (call, ex) -> answer(strategy, call, ex) : declared;
 		}
 		catch (Throwable missing) {

@@ -7,7 +7,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.holdfast.annotation.DistributedLock;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -85,12 +84,12 @@ final class StartChecks {
 		}
 	}
 
-	private static void refuseFactory(AnnotatedMethod annotated) {
+	private void refuseFactory(AnnotatedMethod annotated) {
 		if (AnnotatedMethods.makesBean(annotated.method())) {
 			throw annotated.invalid("is held while the bean is created, and not while its methods run", "Move it to "
 					+ work(annotated.returned().toClass())
 					+ ", or to a method of another bean that this bean calls. To create the bean under it, use the "
-					+ service(annotated.annotation().getType()) + " in the method");
+					+ this.handler.serviceType.getSimpleName() + " in the method");
 		}
 	}
 
@@ -102,10 +101,6 @@ final class StartChecks {
 		return (open.size() == 1)
 				? "the method " + open.get(0).getName() + " of a class that implements " + made.getSimpleName()
 				: "the methods of the bean's class";
-	}
-
-	private static String service(Class<?> annotationType) {
-		return (annotationType == DistributedLock.class) ? "LockService" : "SemaphoreService";
 	}
 
 	private static void refusePastProxy(AnnotatedMethod annotated) {
@@ -306,7 +301,7 @@ final class StartChecks {
 			InvalidDeclarationException trouble = invalid(annotated,
 					"has no effect on " + work.getName() + ", because " + base.getSimpleName() + "." + caller.getName()
 							+ ", by which it is called, is final",
-					"Move it to " + work.getName() + ", or use the " + service(this.handler.methods.annotationType)
+					"Move it to " + work.getName() + ", or use the " + this.handler.serviceType.getSimpleName()
 							+ " there");
 			if (guarded.stream().allMatch(StartChecks::isAccessor)) {
 				throw trouble;

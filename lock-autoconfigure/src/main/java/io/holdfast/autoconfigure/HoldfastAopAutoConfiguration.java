@@ -42,7 +42,7 @@ public final class HoldfastAopAutoConfiguration {
 		// Post-processors come before configuration properties can be bound as beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
-		ApplicationBean<MethodObserver> observer = new ApplicationBean<>(context, MethodObserver.class);
+		ApplicationBean<MethodObserver> observer = new ApplicationBean<>(() -> context, MethodObserver.class);
 		processor.setMethodObserver(observer::get);
 		processor.setDefaults(() -> {
 			HoldfastProperties all = properties.getIfAvailable();

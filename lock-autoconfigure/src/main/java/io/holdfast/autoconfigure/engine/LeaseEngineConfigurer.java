@@ -81,7 +81,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			ApplicationEventPublisher publisher, Environment environment) {
 		this.beans = beans;
 		this.observers = observers;
-		this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
+		this.namespace = new ApplicationBean<>(() -> beans, KeyNamespace.class);
 		this.publisher = publisher;
 		this.environment = environment;
 	}
