@@ -245,6 +245,14 @@ class LockRequestTests {
 	}
 
 	@Test
+	@DisplayName("A request for other keys has the terms and the namespace of the first one")
+	void otherKeys() {
+		assertThat(REQUEST.leaseTime(millis(300)).only(List.of("b", "a")))
+			.isEqualTo(LockRequest.ofAll(List.of("a", "b")).leaseTime(millis(300)));
+		assertThat(REQUEST.namespace("shop").only(List.of("b", "a")).keys()).containsExactly("shop:a", "shop:b");
+	}
+
+	@Test
 	@DisplayName("A collection that is changed later changes no request")
 	void collectionIsCopied() {
 		Set<String> keys = new HashSet<>(Set.of("a"));

@@ -76,7 +76,7 @@ final class KeyText {
 					"has no text of its own (no toString method). Write the property that identifies it, for "
 							+ "example .id");
 		}
-		String unstable = ClassUtils.isSimpleValueType(value.getClass()) ? null : Search.find(value, text);
+		String unstable = ClassUtils.isSimpleValueType(value.getClass()) ? null : PartSearch.find(value, text);
 		if (unstable != null) {
 			throw noText(value, unstable);
 		}
@@ -170,7 +170,7 @@ final class KeyText {
 	 * arrays and of collections of the JDK: other collections may load their elements
 	 * from a database.
 	 */
-	private static final class Search {
+	private static final class PartSearch {
 
 		private static final String PROPERTIES = "Write the properties that identify it, for example #a.id + ':' + #a.";
 
@@ -185,7 +185,7 @@ final class KeyText {
 
 		private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
 
-		private Search(String text) {
+		private PartSearch(String text) {
 			this.text = text;
 			this.hasHashes = text.indexOf('@') >= 0;
 		}
@@ -201,7 +201,7 @@ final class KeyText {
 			if (hasIdentityHash(text, value)) {
 				return "has its identity hash in its text. " + PROPERTIES + "version";
 			}
-			Search search = new Search(text);
+			PartSearch search = new PartSearch(text);
 			search.pending.add(new Part(value, true));
 			String found = null;
 			while (found == null && !search.pending.isEmpty()) {
@@ -295,7 +295,7 @@ final class KeyText {
 					if (field.trySetAccessible()) {
 						add(field.get(value), generatedHere);
 					}
-				}, Search::mayHoldPart);
+				}, PartSearch::mayHoldPart);
 			}
 		}
 

@@ -55,7 +55,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		Duration lossMargin = lossMargin(attributes, request);
 		request = (lossMargin != null) ? request.lossMargin(lossMargin) : request;
 		boolean fenced = isFenced(attributes, mode);
-		return operation(attributes, LockNotAcquiredException.class, fenced ? request.fenced() : request, fenced);
+		return operation(attributes, fenced ? request.fenced() : request, fenced);
 	}
 
 	private static boolean isFenced(AnnotationValues attributes, LockMode mode) {
@@ -86,7 +86,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
 		SemaphoreRequest request = withTerms(attributes,
 				(fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
-		return operation(attributes, PermitNotAcquiredException.class, request, false);
+		return operation(attributes, request, false);
 	}
 
 	/**
@@ -256,19 +256,18 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
 	}
 
-	private LeaseOperation operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
-			LeaseRequest<?> example, boolean fenced) {
+	private LeaseOperation operation(AnnotationValues attributes, LeaseRequest<?> example, boolean fenced) {
+		boolean lock = example instanceof LockRequest;
 		AnnotatedMethod annotatedMethod = attributes.annotatedMethod();
 		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
-		NotAcquiredHandler handler = notAcquiredHandler(attributes,
-				(onStoreFailure == OnStoreFailure.FALLBACK) ? HoldfastException.class : failure);
+		NotAcquiredHandler handler = notAcquiredHandler(attributes, (onStoreFailure == OnStoreFailure.FALLBACK)
+				? HoldfastException.class : lock ? LockNotAcquiredException.class : PermitNotAcquiredException.class);
 		CallExpression condition = expression(attributes, Use.CONDITION);
 		String name = attributes.name();
 		boolean keyed = !attributes.expression(Use.KEY.attribute).isEmpty();
-		LeaseRequest<?> same = checked(attributes,
-				!name.isEmpty() ? name : keyed ? "example" : annotatedMethod.qualifiedMethodName(), example);
+		LeaseRequest<?> same = checked(attributes, (keyed && name.isEmpty()) ? "example" : purpose(attributes),
+				example);
 		CallExpression key = expression(attributes, Use.KEY);
-		boolean lock = example instanceof LockRequest;
 		return new LeaseOperation(annotatedMethod, ReturnKind.of(annotatedMethod), condition, key,
 				name.isEmpty() ? "" : name + ":", same, handler, onStoreFailure(attributes, onStoreFailure, handler),
 				attributes.plain().getEnum("onLoss", OnLoss.class),

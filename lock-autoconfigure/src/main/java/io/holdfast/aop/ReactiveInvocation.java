@@ -34,8 +34,6 @@ import org.springframework.transaction.reactive.TransactionSynchronizationManage
  */
 final class ReactiveInvocation {
 
-	private static final String FLOW = "kotlinx.coroutines.flow.Flow";
-
 	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
 
 	private static final Function<Boolean, CompletableFuture<@Nullable Void>> NOTHING = (lost) -> CompletableFuture
@@ -87,7 +85,7 @@ final class ReactiveInvocation {
 		this.suspending = method.isSuspending();
 		this.callerLeases = this.suspending ? CoroutineBody.callerLeases(invocation) : LeaseContext.current();
 		this.adapter = method.reactiveAdapter();
-		this.flow = this.adapter.getReactiveType().getName().equals(FLOW);
+		this.flow = this.adapter.getReactiveType().getName().equals(ReturnKind.FLOW);
 		this.deferred = this.adapter.getReactiveType().getName().equals(DEFERRED);
 	}
 

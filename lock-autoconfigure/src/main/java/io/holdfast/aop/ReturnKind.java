@@ -31,7 +31,7 @@ enum ReturnKind {
 	/** Later, in a way that cannot be followed. */
 	UNSUPPORTED;
 
-	private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+	static final String FLOW = "kotlinx.coroutines.flow.Flow";
 
 	private static final String SERVLET_ASYNC = "org.springframework.web.context.request.async.";
 
