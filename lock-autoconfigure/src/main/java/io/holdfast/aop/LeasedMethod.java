@@ -1,5 +1,7 @@
 package io.holdfast.aop;
 
+import java.util.Set;
+
 import io.holdfast.HoldfastException;
 import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
@@ -33,12 +35,16 @@ final class LeasedMethod {
 	/** Whether the call of the method at the start prepares all of its runs. */
 	final boolean scheduled;
 
+	/** The services of the annotation with a failure at the last call. */
+	final Set<Object> failing;
+
 	/** Known from the first call on. */
 	private volatile @Nullable Object service;
 
 	LeasedMethod(LeaseAnnotationHandler annotation, LeaseOperation operation) {
 		this.annotation = annotation;
 		this.operation = operation;
+		this.failing = annotation.failing;
 		this.scheduled = operation.annotatedMethod().isScheduled();
 	}
 
@@ -126,9 +132,7 @@ final class LeasedMethod {
 
 	/** Note that the store has answered: its next failure is to be warned of. */
 	void onAnswer() {
-		if (!this.annotation.failing.isEmpty()) {
-			this.annotation.failing.remove(service());
-		}
+		this.failing.remove(service());
 	}
 
 	/** Return a lease that is not held if the method is to run without, or throw. */
@@ -142,7 +146,7 @@ final class LeasedMethod {
 				|| !(request instanceof SemaphoreRequest permits)) {
 			throw ex;
 		}
-		if (this.annotation.failing.add(service())) {
+		if (this.failing.add(service())) {
 			logger.warn(this.operation.annotatedMethod()
 					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
 					+ "are not logged until the store answers again. " + ex.getMessage());

@@ -204,7 +204,7 @@ final class MethodLease {
 		if (granted == null) {
 			throw this.method.noAnswer("lease", this.request);
 		}
-		if (!(granted instanceof UnguardedPermits)) {
+		if (!this.method.failing.isEmpty() && !(granted instanceof UnguardedPermits)) {
 			this.method.onAnswer();
 		}
 		this.lease = granted;
