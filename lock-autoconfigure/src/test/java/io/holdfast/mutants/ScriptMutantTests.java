@@ -94,11 +94,11 @@ class ScriptMutantTests {
 	private static Map<String, List<String>> tests() {
 		List<String> locks = List.of("redis.RedisLeaseStoreTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
-				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.notify.GrantNotificationTests",
+				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.driver.GrantNotificationTests",
 				"redis.CommandsInScriptsTests");
 		List<String> permits = List.of("redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterPermitStoreTests", "redis.RedisLeaseStoreTests",
-				"redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
+				"redis.driver.GrantNotificationTests", "redis.CommandsInScriptsTests");
 		List<String> fleet = List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
 		List.of("lock-acquire", "lock-release").forEach((file) -> tests.put(file, locks));
@@ -118,11 +118,11 @@ class ScriptMutantTests {
 				List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests", "redis.RedisFaultTests"));
 		tests.put("rights", List.of("redis.RedisDiagnosticsTests"));
 		tests.put("confirm", List.of("redis.LettuceConfirmingConnectionTests"));
-		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
+		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.driver.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("write", List.of("faults.RefusalHealthTests"));
-		tests.put("ping", List.of("redis.notify.NotificationListenerTests", "redis.RedisFaultTests",
-				"redis.notify.GrantNotificationTests"));
+		tests.put("ping", List.of("redis.driver.NotificationListenerTests", "redis.RedisFaultTests",
+				"redis.driver.GrantNotificationTests"));
 		return tests;
 	}
 

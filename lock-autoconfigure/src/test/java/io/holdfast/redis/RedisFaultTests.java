@@ -23,7 +23,7 @@ import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.notify.NotificationListener;
+import io.holdfast.redis.driver.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;

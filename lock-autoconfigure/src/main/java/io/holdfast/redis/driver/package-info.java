@@ -1,5 +1,6 @@
 /**
- * Connections of Lettuce, and the sending of scripts over them.
+ * Connections of Lettuce: the sending of scripts, and the subscriptions for grant
+ * notifications, which come by Pub/Sub.
  */
 @NullMarked
 package io.holdfast.redis.driver;

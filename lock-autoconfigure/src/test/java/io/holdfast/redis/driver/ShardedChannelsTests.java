@@ -1,4 +1,4 @@
-package io.holdfast.redis.notify;
+package io.holdfast.redis.driver;
 
 import java.io.IOException;
 import java.time.Duration;

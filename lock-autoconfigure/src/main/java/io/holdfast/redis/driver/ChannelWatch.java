@@ -1,16 +1,23 @@
-package io.holdfast.redis.notify;
+package io.holdfast.redis.driver;
 
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
-import io.holdfast.redis.driver.ScriptCall;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.RedisPubSubListener;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,12 +46,13 @@ class ChannelWatch {
 	/** Time for drivers to connect again by themselves. */
 	private static final long RECONNECT_MILLIS = 1_000;
 
+	/** How long the end lets a running attempt to connect end by itself. */
+	private static final long ENDING_MILLIS = 500;
+
 	/** What Redis refuses, it refuses until its users or its version are changed. */
 	private static final long REFUSAL_MILLIS = 300_000;
 
 	final NotificationListener listener;
-
-	private final NotificationThread thread;
 
 	/** Whether only one master of a cluster has the channel. */
 	private final boolean sharded;
@@ -58,7 +66,7 @@ class ChannelWatch {
 	/** Whether messages may get lost: it broke, and Redis may not know that yet. */
 	private volatile boolean inDoubt;
 
-	private volatile @Nullable NotificationSubscription subscription;
+	private volatile @Nullable Subscription subscription;
 
 	private @Nullable Future<?> timer;
 
@@ -84,7 +92,6 @@ class ChannelWatch {
 	 */
 	ChannelWatch(NotificationListener listener, boolean sharded, byte[]... pingKeys) {
 		this.listener = listener;
-		this.thread = listener.thread();
 		this.sharded = sharded;
 		this.pingKeys = pingKeys;
 	}
@@ -116,7 +123,7 @@ class ChannelWatch {
 			this.question.cancel(true);
 		}
 		this.question = ping(0);
-		this.question.whenComplete((receivers, error) -> this.thread.execute(() -> {
+		this.question.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			boolean none = (error == null) ? receivers == 0
 					: error instanceof StoreCommandException failure && isAnswer(failure);
 			if (none && this.inDoubt) {
@@ -138,7 +145,7 @@ class ChannelWatch {
 	private ScriptCall<Long> ping(long number) {
 		ScriptCall<Long> call = new ScriptCall<>(this.sharded ? Script.PING_SHARD : Script.PING, this.pingKeys,
 				RedisKeys.bytes(this.channel, PING + number), (reply) -> (Long) reply.get(0), this.listener::failure);
-		this.listener.executor().execute(call);
+		this.listener.executor.execute(call);
 		return call;
 	}
 
@@ -149,64 +156,18 @@ class ChannelWatch {
 	}
 
 	private void subscribe() {
-		NotificationSubscription next = new NotificationSubscription(connector(), RedisKeys.bytes(this.channel),
-				this.sharded, this);
+		Subscription next = new Subscription(connector());
 		this.subscription = next;
-		if (this.thread.isClosed()) {
+		if (this.listener.isClosed()) {
 			// Closed by now, perhaps without seeing this one.
 			next.close();
 		}
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
-		this.thread.inBackground(next::run);
-	}
-
-	// Called by subscriptions, on any thread:
-
-	/**
-	 * Note that a subscription stands, for the first time or again. The first ping that
-	 * comes back tells whether it is of use.
-	 */
-	void onSubscribed(NotificationSubscription source) {
-		this.thread.execute(() -> {
-			if (source == this.subscription) {
-				this.listening = false;
-				onChange();
-				ping(source);
-			}
-		});
-	}
-
-	/** Note that the connection broke; the driver may open it again. */
-	void onDisconnected(NotificationSubscription source) {
-		if (source == this.subscription) {
-			this.listening = false;
-		}
-		this.thread.execute(() -> {
-			if (source == this.subscription && !this.listening) {
-				onChange();
-				planNext(() -> giveUp(source, null), RECONNECT_MILLIS);
-			}
-		});
-	}
-
-	/** Note that a subscription failed or broke, and perhaps why. */
-	void onLost(NotificationSubscription source, @Nullable Throwable error) {
-		this.thread.execute(() -> giveUp(source, error));
-	}
-
-	/** Note that Redis has ended a subscription, and knows that it has. */
-	void onEnded(NotificationSubscription source) {
-		this.thread.execute(() -> {
-			if (source == this.subscription) {
-				// So that there is no doubt.
-				this.listening = false;
-				giveUp(source, null);
-			}
-		});
+		this.listener.inBackground(next::run);
 	}
 
 	/** Give up a subscription, and plan another one. */
-	private void giveUp(NotificationSubscription source, @Nullable Throwable error) {
+	private void giveUp(Subscription source, @Nullable Throwable error) {
 		if (source != this.subscription) {
 			return;
 		}
@@ -224,14 +185,14 @@ class ChannelWatch {
 			onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer", refused);
 		}
 		onChange();
-		this.thread.inBackground(source::close);
+		this.listener.inBackground(source::close);
 	}
 
-	private void ping(NotificationSubscription source) {
+	private void ping(Subscription source) {
 		long number = ++this.lastPing;
 		ScriptCall<Long> call = ping(number);
-		planNext(() -> checkEcho(source, number, call), this.listener.pingMillis() / 3);
-		call.whenComplete((receivers, error) -> this.thread.execute(() -> {
+		planNext(() -> checkEcho(source, number, call), this.listener.pingMillis / 3);
+		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
 				onPingRefused(source, failure);
 			}
@@ -250,7 +211,7 @@ class ChannelWatch {
 		return this.sharded || this.pingKeys.length == 0;
 	}
 
-	private void onPingRefused(NotificationSubscription source, StoreCommandException failure) {
+	private void onPingRefused(Subscription source, StoreCommandException failure) {
 		if (this.sharded) {
 			giveUp(source, failure);
 			return;
@@ -261,7 +222,7 @@ class ChannelWatch {
 	}
 
 	/** Give up a subscription whose ping has not come back, or plan the next ping. */
-	private void checkEcho(NotificationSubscription source, long number, ScriptCall<Long> call) {
+	private void checkEcho(Subscription source, long number, ScriptCall<Long> call) {
 		boolean published = call.isDone() && !call.isCompletedExceptionally();
 		if (this.echoedPing < number && published) {
 			giveUp(source, null);
@@ -269,11 +230,11 @@ class ChannelWatch {
 		}
 		// A failed PUBLISH says nothing about the subscription.
 		call.cancel(true);
-		long pause = this.listener.pingMillis() - this.listener.pingMillis() / 3;
+		long pause = this.listener.pingMillis - this.listener.pingMillis / 3;
 		planNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
 	}
 
-	private void confirmIfEchoed(NotificationSubscription source) {
+	private void confirmIfEchoed(Subscription source) {
 		// A subscription to a replica has its echo too, but no hand-off counts on it.
 		boolean confirmed = this.publishedPing == this.lastPing && this.echoedPing == this.lastPing;
 		if (source != this.subscription || !confirmed) {
@@ -288,52 +249,35 @@ class ChannelWatch {
 		onChange();
 	}
 
-	/** Take a message. */
-	void onMessage(NotificationSubscription source, byte[] body) {
-		String text = new String(body, StandardCharsets.UTF_8);
-		Matcher echo = ECHO.matcher(text);
-		if (echo.matches()) {
-			long number = Long.parseLong(echo.group(1));
-			this.thread.execute(() -> {
-				this.echoedPing = Math.max(this.echoedPing, number);
-				confirmIfEchoed(source);
-			});
-			return;
-		}
-		// The driver's thread must not end by what is thrown there.
-		NotificationThread.guarded(() -> this.listener.onText(text)).run();
-	}
-
 	/**
 	 * Watch no more, in the thread or when that has ended.
-	 * @return the subscription, still to be closed
+	 * @return the end of the subscription, still to be run; blocks
 	 */
-	@Nullable NotificationSubscription stop() {
+	Runnable stop() {
 		if (this.timer != null) {
 			this.timer.cancel(false);
 		}
 		this.listening = false;
 		this.inDoubt = false;
-		NotificationSubscription last = this.subscription;
+		Subscription last = this.subscription;
 		this.subscription = null;
-		return last;
+		return (last != null) ? last::close : () -> {
+		};
 	}
 
-	/**
-	 * Plan the next step, in place of the one planned before.
-	 */
+	/** Plan the next step, in place of the one planned before. */
 	private void planNext(Runnable action, long millis) {
 		if (this.timer != null) {
 			this.timer.cancel(false);
 		}
-		this.timer = this.thread.later(action, millis);
+		this.timer = this.listener.later(action, millis);
 	}
 
 	// Called in the thread:
 
 	/** Return what opens the connection of the next subscription; blocks. */
 	Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
-		return this.listener.connector();
+		return this.listener.connector;
 	}
 
 	/** Note that the state has changed. */
@@ -348,6 +292,171 @@ class ChannelWatch {
 	 */
 	void onTrouble(@Nullable String reason, boolean refused) {
 		this.listener.onTrouble(reason);
+	}
+
+	/**
+	 * One attempt to subscribe, on a connection of its own, and the subscription. Called
+	 * by the driver, on any thread.
+	 *
+	 * <p>
+	 * If only one master of a cluster has the channel, and its replicas, the connection
+	 * stays broken when it breaks. Otherwise all nodes have the channel, also that of the
+	 * connection, and the driver connects and subscribes again.
+	 */
+	private final class Subscription extends RedisPubSubAdapter<byte[], byte[]>
+			implements RedisConnectionStateListener {
+
+		private final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
+
+		private final byte[] name = RedisKeys.bytes(ChannelWatch.this.channel);
+
+		/**
+		 * Completed by {@code null} if there is none, or if the end has not waited for
+		 * it.
+		 */
+		private final CompletableFuture<@Nullable StatefulRedisPubSubConnection<byte[], byte[]>> connected = new CompletableFuture<>();
+
+		private volatile boolean closed;
+
+		Subscription(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector) {
+			this.connector = connector;
+		}
+
+		/** Connect and subscribe. Blocks for as long as a driver likes. */
+		void run() {
+			if (this.closed) {
+				this.connected.complete(null);
+				return;
+			}
+			try {
+				StatefulRedisPubSubConnection<byte[], byte[]> connection = this.connector.get();
+				if (!this.connected.complete(connection)) {
+					close(connection);
+				}
+				else if (!this.closed) {
+					subscribe(connection);
+				}
+			}
+			catch (RuntimeException | LinkageError ex) {
+				this.connected.complete(null);
+				onLost(ex);
+			}
+		}
+
+		private void subscribe(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
+			connection.addListener((RedisConnectionStateListener) this);
+			connection.addListener((RedisPubSubListener<byte[], byte[]>) this);
+			RedisPubSubAsyncCommands<byte[], byte[]> commands = connection.async();
+			(ChannelWatch.this.sharded ? commands.ssubscribe(this.name) : commands.subscribe(this.name))
+				.whenComplete((none, error) -> {
+					if (error != null) {
+						onLost(error);
+					}
+				});
+		}
+
+		private void onLost(@Nullable Throwable error) {
+			ChannelWatch.this.listener.execute(() -> giveUp(this, error));
+		}
+
+		/** Run an action in the thread, unless the subscription was given up by then. */
+		private void execute(Runnable action) {
+			ChannelWatch.this.listener.execute(() -> {
+				if (this == ChannelWatch.this.subscription) {
+					action.run();
+				}
+			});
+		}
+
+		/** The first ping that comes back tells whether the subscription is of use. */
+		@Override
+		public void subscribed(byte[] subscribed, long count) {
+			execute(() -> {
+				ChannelWatch.this.listening = false;
+				onChange();
+				ping(this);
+			});
+		}
+
+		@Override
+		public void ssubscribed(byte[] subscribed, long count) {
+			subscribed(subscribed, count);
+		}
+
+		/**
+		 * Redis does that by itself when the channel's slot has moved to another master.
+		 */
+		@Override
+		public void sunsubscribed(byte[] unsubscribed, long count) {
+			execute(() -> {
+				// Redis knows of the end, so that there is no doubt.
+				ChannelWatch.this.listening = false;
+				giveUp(this, null);
+			});
+		}
+
+		@Override
+		public void message(byte[] from, byte[] message) {
+			String text = new String(message, StandardCharsets.UTF_8);
+			Matcher echo = ECHO.matcher(text);
+			if (!echo.matches()) {
+				ChannelWatch.this.listener.onText(text);
+				return;
+			}
+			long number = Long.parseLong(echo.group(1));
+			ChannelWatch.this.listener.execute(() -> {
+				ChannelWatch.this.echoedPing = Math.max(ChannelWatch.this.echoedPing, number);
+				confirmIfEchoed(this);
+			});
+		}
+
+		@Override
+		public void smessage(byte[] from, byte[] message) {
+			message(from, message);
+		}
+
+		@Override
+		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+			if (ChannelWatch.this.sharded) {
+				onLost(null);
+				return;
+			}
+			// The driver may open it again.
+			if (this == ChannelWatch.this.subscription) {
+				ChannelWatch.this.listening = false;
+			}
+			execute(() -> {
+				if (!ChannelWatch.this.listening) {
+					onChange();
+					planNext(() -> giveUp(this, null), RECONNECT_MILLIS);
+				}
+			});
+		}
+
+		/**
+		 * Close the connection, which ends the subscription. Blocks shortly for an
+		 * attempt that is under way: Lettuce would leave its connection behind if the
+		 * factory were closed under it. An attempt that takes longer closes its
+		 * connection itself.
+		 */
+		void close() {
+			this.closed = true;
+			StatefulRedisPubSubConnection<byte[], byte[]> connection = BlockingWait
+				.join(this.connected.completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS));
+			if (connection != null) {
+				close(connection);
+			}
+		}
+
+		/**
+		 * Lettuce warns of connections that are closed twice, as by their factory before.
+		 */
+		private static void close(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
+			if (!(connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed())) {
+				connection.close();
+			}
+		}
+
 	}
 
 }

@@ -1,4 +1,4 @@
-package io.holdfast.redis.notify;
+package io.holdfast.redis.driver;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

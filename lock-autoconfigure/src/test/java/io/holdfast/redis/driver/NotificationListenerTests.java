@@ -1,11 +1,10 @@
-package io.holdfast.redis.notify;
+package io.holdfast.redis.driver;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.testing.Slow;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.junit.jupiter.api.DisplayName;
@@ -71,7 +70,7 @@ class NotificationListenerTests {
 	void stopEnds() throws Exception {
 		CompletableFuture<Boolean> busy = new CompletableFuture<>();
 		CompletableFuture<Boolean> done = new CompletableFuture<>();
-		this.listener.thread().execute(() -> {
+		this.listener.execute(() -> {
 			busy.complete(true);
 			done.join();
 		});

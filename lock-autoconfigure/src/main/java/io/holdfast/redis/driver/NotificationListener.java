@@ -1,15 +1,22 @@
-package io.holdfast.redis.notify;
+package io.holdfast.redis.driver;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import io.holdfast.async.BlockingWait;
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -33,22 +40,37 @@ public final class NotificationListener implements AutoCloseable {
 	/** The error of services that divide their channels among the nodes of a cluster. */
 	private static final String OTHER_SLOT = "do not hash to the same slot";
 
+	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
+	private static final Pattern GRANT = Pattern.compile("([LS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
+
+	/** The next fence, and the tokens whose leases were released by force. */
+	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
+
+	/** The question of another instance, by the name of the answer. */
+	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
+
 	private static final long PING_MILLIS = 15_000;
 
 	/** How often to look for masters that have come, gone, or have other slots. */
 	private static final long FOLLOW_MILLIS = 5_000;
 
-	private final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
+	final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
 
-	private final ScriptExecutor executor;
+	final ScriptExecutor executor;
 
 	private final String channelPrefix;
 
 	private final @Nullable ShardedChannels shards;
 
-	private final long pingMillis;
+	final long pingMillis;
 
-	private final NotificationThread thread;
+	private final DaemonThreads threads;
+
+	/** The one thread that all state of the subscriptions belongs to. */
+	private final ScheduledThreadPoolExecutor thread;
+
+	/** Completed when the thread has ended. */
+	private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
 	private final ChannelWatch watch;
 
@@ -84,7 +106,16 @@ public final class NotificationListener implements AutoCloseable {
 			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
 			@Nullable ShardedChannels shards, long pingMillis) {
 		this.pingMillis = pingMillis;
-		this.thread = new NotificationThread(executor.threads());
+		this.threads = executor.threads();
+		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-wake-up")) {
+
+			@Override
+			protected void terminated() {
+				NotificationListener.this.ended.complete(null);
+			}
+
+		};
+		this.thread.setRemoveOnCancelPolicy(true);
 		this.connector = connector;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;
@@ -97,7 +128,7 @@ public final class NotificationListener implements AutoCloseable {
 	public void start(String instanceId, StoreNotifications notifications) {
 		this.channel = this.channelPrefix + instanceId;
 		this.notifications = notifications;
-		this.thread.execute(() -> this.watch.subscribe(this.channel));
+		execute(() -> this.watch.subscribe(this.channel));
 	}
 
 	/** Return whether grant notifications are received, as far as is known. */
@@ -114,20 +145,41 @@ public final class NotificationListener implements AutoCloseable {
 		return this.trouble;
 	}
 
-	Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
-		return this.connector;
+	/** Run an action in the thread, unless this is closed. */
+	void execute(Runnable action) {
+		later(action, 0);
 	}
 
-	ScriptExecutor executor() {
-		return this.executor;
+	/**
+	 * Run an action in the thread later, unless this is closed by then, or now:
+	 * {@code null}.
+	 */
+	@Nullable Future<?> later(Runnable action, long millis) {
+		try {
+			return this.thread.schedule(() -> guard(action), millis, TimeUnit.MILLISECONDS);
+		}
+		catch (RejectedExecutionException ex) {
+			return null;
+		}
 	}
 
-	NotificationThread thread() {
-		return this.thread;
+	/** Log an action's exception: a driver's thread, for one, must not end by it. */
+	private static void guard(Runnable action) {
+		try {
+			action.run();
+		}
+		catch (RuntimeException ex) {
+			logger.warn("Handling a wake-up failed", ex);
+		}
 	}
 
-	long pingMillis() {
-		return this.pingMillis;
+	/** Run a call of a driver, which may block. */
+	void inBackground(Runnable action) {
+		this.threads.start(action, "holdfast-subscription");
+	}
+
+	boolean isClosed() {
+		return this.thread.isShutdown();
 	}
 
 	/** Return what an error means that concerns a channel. */
@@ -162,7 +214,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	private void follow(ShardedChannels shards) {
 		// First, as looking may fail.
-		this.following = this.thread.later(() -> follow(shards), FOLLOW_MILLIS);
+		this.following = later(() -> follow(shards), FOLLOW_MILLIS);
 		shards.follow(this.channel, this);
 		// A master that has gone is not waited for.
 		onChange();
@@ -183,7 +235,28 @@ public final class NotificationListener implements AutoCloseable {
 
 	/** Take a message, on any thread. */
 	void onText(String text) {
-		if (!NotificationText.tell(text, notifications())) {
+		guard(() -> tell(text, notifications()));
+	}
+
+	private static void tell(String text, StoreNotifications notifications) {
+		Matcher grant = GRANT.matcher(text);
+		Matcher forced = ENDED.matcher(text);
+		Matcher report = REPORT.matcher(text);
+		if (grant.matches()) {
+			Kind kind = grant.group(1).equals("S") ? Kind.SEMAPHORE : Kind.LOCK;
+			notifications.granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
+					Long.parseLong(grant.group(3)));
+		}
+		else if (forced.matches()) {
+			long nextFence = Long.parseLong(forced.group(1));
+			for (String token : forced.group(2).split(" ")) {
+				notifications.ended(token, nextFence);
+			}
+		}
+		else if (report.matches()) {
+			notifications.reportWanted(report.group(1));
+		}
+		else {
 			// Not with its text, which may contain a token.
 			logger.debug("A message on the wake-up channel was not understood");
 		}
@@ -193,32 +266,29 @@ public final class NotificationListener implements AutoCloseable {
 	 * Listen no more, until started again. Blocks until the subscription has ended.
 	 */
 	public void stop() {
-		CompletableFuture<List<NotificationSubscription>> ended = CompletableFuture.supplyAsync(this::end,
-				this.thread::execute);
+		CompletableFuture<List<Runnable>> open = CompletableFuture.supplyAsync(this::end, this::execute);
 		// Steps that have not begun when the thread is closed are left out.
-		BlockingWait.join(CompletableFuture.anyOf(ended, this.thread.awaitEnd()));
-		close(ended.getNow(List.of()));
+		BlockingWait.join(CompletableFuture.anyOf(open, this.ended));
+		close(open.getNow(List.of()));
 	}
 
-	private List<NotificationSubscription> end() {
+	/** Return the ends of the subscriptions, still to be run. */
+	private List<Runnable> end() {
 		this.listening = false;
 		if (this.following != null) {
 			this.following.cancel(false);
 			this.following = null;
 		}
-		List<NotificationSubscription> open = new ArrayList<>();
-		NotificationSubscription last = this.watch.stop();
-		if (last != null) {
-			open.add(last);
-		}
+		List<Runnable> open = new ArrayList<>();
+		open.add(this.watch.stop());
 		if (this.shards != null) {
 			open.addAll(this.shards.end());
 		}
 		return open;
 	}
 
-	private void close(List<NotificationSubscription> open) {
-		open.forEach(NotificationSubscription::close);
+	private void close(List<Runnable> open) {
+		open.forEach(Runnable::run);
 		if (this.shards != null) {
 			this.shards.stop();
 		}
@@ -226,7 +296,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.thread.close();
+		this.thread.shutdownNow();
 		close(end());
 	}
 

@@ -1,15 +1,12 @@
-package io.holdfast.redis.notify;
+package io.holdfast.redis.driver;
 
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
-import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ClusterMasters.Master;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -106,10 +103,7 @@ public final class ShardedChannels {
 		}
 		before.forEach((id, shard) -> {
 			this.shards.remove(id, shard);
-			NotificationSubscription open = shard.stop();
-			if (open != null) {
-				listener.thread().inBackground(open::close);
-			}
+			listener.inBackground(shard.stop());
 		});
 		publish();
 		this.shards.values().forEach((shard) -> shard.resolveDoubt());
@@ -139,11 +133,12 @@ public final class ShardedChannels {
 		this.scripts = table;
 	}
 
-	/** Use none of them any more; return the subscriptions, still to be closed. */
-	List<NotificationSubscription> end() {
+	/**
+	 * Use none of them any more; return the ends of the subscriptions, still to be run.
+	 */
+	List<Runnable> end() {
 		this.scripts = new StoreScripts[0];
-		List<NotificationSubscription> open = new ArrayList<>();
-		this.shards.values().stream().map((shard) -> shard.stop()).filter(Objects::nonNull).forEach(open::add);
+		List<Runnable> open = this.shards.values().stream().map(ChannelWatch::stop).toList();
 		this.shards.clear();
 		return open;
 	}
