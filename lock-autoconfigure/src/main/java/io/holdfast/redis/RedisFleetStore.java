@@ -1,15 +1,16 @@
 package io.holdfast.redis;
 
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
@@ -50,31 +51,83 @@ final class RedisFleetStore implements FleetStore {
 	@Override
 	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
 		ScanCursor.check(cursor, this.cluster ? ClusterMasters.LAST_SLOT : 0);
-		StoredKeys keys = new StoredKeys(this.options, family);
-		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(keys.prefix())
+		String prefix = prefix(family);
+		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(prefix)
 				: CompletableFuture.completedFuture(ONE_NODE);
-		return slots.thenCompose((first) -> scan(keys, ScanCursor.of(cursor, first.get(0)), first, wanted));
+		return slots.thenCompose((first) -> scan(family, prefix, ScanCursor.of(cursor, first.get(0)), first, wanted));
 	}
 
-	private CompletableFuture<Page> scan(StoredKeys keys, ScanCursor at, List<Integer> slots, int wanted) {
+	private CompletableFuture<Page> scan(Family family, String prefix, ScanCursor at, List<Integer> slots, int wanted) {
 		return this.executor.execute(Script.SCAN,
-				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), keys.prefix())) }
+				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), prefix)) }
 						: new byte[0][],
-				new Object[] { at.position(), keys.pattern(), wanted, KEYS_PER_STEP }, keys.prefix() + "*", (reply) -> {
-					Set<Find> finds = new LinkedHashSet<>();
-					for (Object stored : reply.subList(1, reply.size())) {
-						Find find = keys.find(ScriptReplies.text(stored));
-						if (find != null) {
-							finds.add(find);
-						}
-					}
-					return new Page(List.copyOf(finds), at.after(ScriptReplies.text(reply.get(0)), slots));
+				new Object[] { at.position(), pattern(prefix), wanted, KEYS_PER_STEP }, prefix + "*", (reply) -> {
+					List<Find> finds = reply.subList(1, reply.size())
+						.stream()
+						.map((stored) -> find(family, ScriptReplies.text(stored)))
+						.filter(Objects::nonNull)
+						.distinct()
+						.toList();
+					return new Page(finds, at.after(ScriptReplies.text(reply.get(0)), slots));
 				});
+	}
+
+	private String prefix(Family family) {
+		return (family == Family.SEMAPHORES) ? this.options.semaphorePrefix() : this.options.lockPrefix();
+	}
+
+	private static Resource resource(Family family, String key) {
+		return new Resource((family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK, key);
+	}
+
+	/**
+	 * Return the pattern for SCAN. Companions begin with a brace, so the prefix may be
+	 * inside of the key.
+	 * @return a pattern that matches all keys of the family, and perhaps others
+	 */
+	private static String pattern(String prefix) {
+		return "*" + prefix.replaceAll("[*?\\[\\]\\\\]", "\\\\$0") + "*";
+	}
+
+	/**
+	 * Return the resource that a key is a trace of: the reverse of {@link RedisKeys} and
+	 * {@link PermitKeys}.
+	 * @return the find, or {@code null} if it is none of this family
+	 */
+	private @Nullable Find find(Family family, String stored) {
+		if (family == Family.SEMAPHORES) {
+			Find held = beside(family, stored, RedisKeys.HOLDERS, Trace.HOLDERS);
+			Find limited = (held != null) ? held : beside(family, stored, RedisKeys.LIMIT, Trace.LIMIT);
+			return (limited != null) ? limited : beside(family, stored, RedisKeys.QUEUE, Trace.QUEUE);
+		}
+		return RedisKeys.isBesideAnother(stored) ? beside(family, stored, RedisKeys.QUEUE, Trace.QUEUE)
+				: find(family, stored, Trace.HOLDERS);
+	}
+
+	private @Nullable Find beside(Family family, String stored, String companion, Trace trace) {
+		String base = RedisKeys.besideWhat(stored, companion);
+		return (base != null) ? find(family, base, trace) : null;
+	}
+
+	private @Nullable Find find(Family family, String name, Trace trace) {
+		String prefix = prefix(family);
+		if (!name.startsWith(prefix)) {
+			return null;
+		}
+		String key = name.substring(prefix.length());
+		try {
+			this.options.check(resource(family, key));
+		}
+		catch (StoreCommandException ex) {
+			// Its key is as those of the other family are.
+			return null;
+		}
+		return new Find(key, trace);
 	}
 
 	@Override
 	public CompletableFuture<Standing> look(Family family, String key, int most) {
-		Resource resource = new Resource((family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK, key);
+		Resource resource = resource(family, key);
 		CompletableFuture<Standing> answer = this.commands.inspect(resource, most, most,
 				(family == Family.SEMAPHORES) ? (reply) -> StandingReplies.semaphore(resource, reply)
 						: (reply) -> StandingReplies.lock(resource, reply));

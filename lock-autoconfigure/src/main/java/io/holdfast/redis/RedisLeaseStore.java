@@ -121,7 +121,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		ShardedChannels shards = (pingKey == null || options.polling()) ? null
 				: new ShardedChannels(masters, options, pingKey);
 		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
-				this.executor, options.channelPrefix(), pingKey, shards);
+				this.executor, options.channelPrefix(), pingKey, shards, NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
 		this.commands = new ResourceCommands(options, this.cluster, this.executor,

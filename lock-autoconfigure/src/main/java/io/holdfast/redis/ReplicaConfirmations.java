@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -164,7 +165,10 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	private void connect(List<Grant> batch) {
 		this.threads.start(() -> attempt(batch, () -> {
-			Connection open = open();
+			if (this.closed) {
+				throw RedisFailures.closed();
+			}
+			Connection open = this.connector.get();
 			this.connection = open;
 			if (this.closed) {
 				open.close();
@@ -173,24 +177,14 @@ final class ReplicaConfirmations implements AutoCloseable {
 		}), "holdfast-redis-connect");
 	}
 
-	private Connection open() {
-		if (this.closed) {
-			throw RedisFailures.closed();
-		}
-		return this.connector.get();
-	}
-
 	private void send(Connection open, List<Grant> batch) {
 		if (batch.isEmpty()) {
 			proceed();
 			return;
 		}
 		long millis = this.replicas.timeout().toMillis();
-		byte[][] keys = batch.stream().map((grant) -> RedisKeys.bytes(grant.key)).toArray(byte[][]::new);
-		byte[][] args = batch.stream()
-			.flatMap((grant) -> grant.args().stream())
-			.map(RedisKeys::bytes)
-			.toArray(byte[][]::new);
+		byte[][] keys = RedisKeys.bytes(batch.stream().map((grant) -> grant.key).toArray(String[]::new));
+		byte[][] args = RedisKeys.bytes(batch.stream().flatMap(Grant::args).toArray(String[]::new));
 		open.confirm(keys, args, this.replicas.min(), millis)
 			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
 			.whenComplete((answer, error) -> attempt(batch, () -> {
@@ -310,9 +304,9 @@ final class ReplicaConfirmations implements AutoCloseable {
 			this.holder = holder;
 		}
 
-		List<String> args() {
+		Stream<String> args() {
 			long lease = (this.reply != null) ? this.reply.ttlMillis() : 0;
-			return List.of(this.permits ? "P" : "L", this.holder, Long.toString(lease));
+			return Stream.of(this.permits ? "P" : "L", this.holder, Long.toString(lease));
 		}
 
 		@Override

@@ -167,12 +167,8 @@ final class ResourceCommands {
 	 * @param maxWaiters how many waiters to name at most
 	 */
 	<T> CompletableFuture<T> inspect(Resource resource, int maxHolders, int maxWaiters, Function<List<?>, T> reply) {
-		String key = this.options.keyOf(resource);
-		return this.executor.execute(Script.INSPECT, () -> {
-			this.options.check(resource);
-			return isLock(resource) ? RedisKeys.of(key, this.cluster).toBytes()
-					: PermitKeys.of(key, this.cluster).toBytes();
-		}, new Object[] { isLock(resource), maxHolders, maxWaiters }, key, reply);
+		return this.executor.execute(Script.INSPECT, () -> this.names.keys(resource),
+				new Object[] { isLock(resource), maxHolders, maxWaiters }, this.options.keyOf(resource), reply);
 	}
 
 	/**

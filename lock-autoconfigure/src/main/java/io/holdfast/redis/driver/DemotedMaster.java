@@ -22,12 +22,10 @@ final class DemotedMaster {
 	/** For a connection without refusals to be as good as new. */
 	private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-	/** The first refusal of this connection; meaningful if refused. */
+	/** The first refusal of this connection. */
 	private long firstAt;
 
-	private long lastAt;
-
-	private boolean refused;
+	private long lastAt = System.nanoTime() - 2 * QUIET_NANOS;
 
 	/** The time of refusals after which the connection is opened again. */
 	private long patience = SHORTEST_NANOS;
@@ -39,16 +37,11 @@ final class DemotedMaster {
 	 * @return whether the connection is to be opened again
 	 */
 	synchronized boolean onRefused(String reason, long now) {
-		if (this.refused && now - this.lastAt > QUIET_NANOS) {
-			this.refused = false;
+		if (now - this.lastAt > QUIET_NANOS) {
+			this.firstAt = now;
 			this.patience = SHORTEST_NANOS;
 		}
 		this.lastAt = now;
-		if (!this.refused) {
-			this.refused = true;
-			this.firstAt = now;
-			return false;
-		}
 		if (now - this.firstAt < this.patience) {
 			return false;
 		}

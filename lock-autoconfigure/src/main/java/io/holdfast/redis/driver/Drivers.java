@@ -16,7 +16,8 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Knows the driver that the application has chosen. Neither Lettuce nor Jedis needs to be
- * there.
+ * there: the factories are classes of Spring, which the JVM does not link for a question
+ * about their type.
  */
 public final class Drivers {
 
@@ -27,9 +28,6 @@ public final class Drivers {
 			+ " (or, for tests without Redis, set holdfast.backend=memory)";
 
 	private static final boolean LETTUCE = ClassUtils.isPresent("io.lettuce.core.RedisClient",
-			Drivers.class.getClassLoader());
-
-	private static final boolean JEDIS = ClassUtils.isPresent("redis.clients.jedis.Jedis",
 			Drivers.class.getClassLoader());
 
 	private Drivers() {
@@ -71,7 +69,8 @@ public final class Drivers {
 	 */
 	public static boolean isCluster(RedisConnectionFactory factory) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
-		return (LETTUCE && Lettuce.isCluster(unwrapped)) || (JEDIS && Jedis.isCluster(unwrapped));
+		return (unwrapped instanceof LettuceConnectionFactory lettuce) ? lettuce.isClusterAware()
+				: unwrapped instanceof JedisConnectionFactory jedis && jedis.isRedisClusterAware();
 	}
 
 	/**
@@ -81,10 +80,10 @@ public final class Drivers {
 	 */
 	public static Supplier<SessionConnections> watching(RedisConnectionFactory factory, DaemonThreads threads) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
-		if (LETTUCE && Lettuce.isFactory(unwrapped)) {
-			return Lettuce.watching(unwrapped, threads);
+		if (unwrapped instanceof LettuceConnectionFactory lettuce) {
+			return new LettuceWatchConnections(lettuce, threads)::session;
 		}
-		if (JEDIS && Jedis.isFactory(unwrapped)) {
+		if (unwrapped instanceof JedisConnectionFactory) {
 			return () -> new SessionConnections(factory);
 		}
 		throw RedisDriverException.foreign("OptimisticTransactions cannot watch keys on connections of", unwrapped,
@@ -97,40 +96,9 @@ public final class Drivers {
 	 * Jedis, but not with Lettuce.
 	 */
 	public static boolean isAnswer(Throwable error) {
-		return error instanceof InvalidDataAccessApiUsageException || (LETTUCE && Lettuce.isAnswer(error));
-	}
-
-	private static final class Lettuce {
-
-		static boolean isFactory(RedisConnectionFactory factory) {
-			return factory instanceof LettuceConnectionFactory;
-		}
-
-		static boolean isCluster(RedisConnectionFactory factory) {
-			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
-		}
-
-		static Supplier<SessionConnections> watching(RedisConnectionFactory factory, DaemonThreads threads) {
-			return new LettuceWatchConnections((LettuceConnectionFactory) factory, threads)::session;
-		}
-
-		static boolean isAnswer(Throwable error) {
-			return error instanceof RedisCommandExecutionException
-					|| error.getCause() instanceof RedisCommandExecutionException;
-		}
-
-	}
-
-	private static final class Jedis {
-
-		static boolean isFactory(RedisConnectionFactory factory) {
-			return factory instanceof JedisConnectionFactory;
-		}
-
-		static boolean isCluster(RedisConnectionFactory factory) {
-			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisClusterAware();
-		}
-
+		return error instanceof InvalidDataAccessApiUsageException
+				|| LETTUCE && (error instanceof RedisCommandExecutionException
+						|| error.getCause() instanceof RedisCommandExecutionException);
 	}
 
 }

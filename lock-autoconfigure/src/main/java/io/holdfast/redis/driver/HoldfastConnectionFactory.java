@@ -4,7 +4,6 @@ import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.async.DaemonThreads;
@@ -18,6 +17,7 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.lettuce.core.tracing.Tracing;
@@ -69,8 +69,11 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	/** The event loop of the current thread, if it serves connections of Holdfast's. */
 	private static final FastThreadLocal<EventLoop> EVENT_LOOP = new FastThreadLocal<>();
 
-	private static final NettyCustomizer NO_CUSTOMIZER = new NettyCustomizer() {
-	};
+	/**
+	 * Random, so that instances do not come all at once, and never long: Lettuce's
+	 * default grows to half a minute, in which Redis is back and every call fails.
+	 */
+	static final Delay RECONNECT_DELAY = Delay.fullJitter(0, 512, 2, TimeUnit.MILLISECONDS);
 
 	private final ClientResources resources;
 
@@ -143,8 +146,8 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.orElseGet(() -> own(threads));
 		NettyCustomizer application = client.getClientResources()
 			.map(ClientResources::nettyCustomizer)
-			.orElse(NO_CUSTOMIZER);
-		return builder.reconnectDelay(new ReconnectDelay()).nettyCustomizer(new NettyCustomizer() {
+			.orElse(DefaultClientResources.DEFAULT_NETTY_CUSTOMIZER);
+		return builder.reconnectDelay(RECONNECT_DELAY).nettyCustomizer(new NettyCustomizer() {
 
 			@Override
 			public void afterBootstrapInitialized(Bootstrap bootstrap) {
@@ -291,22 +294,6 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		if (this.resources.tracing() instanceof DeferredTracing tracing) {
 			tracing.shutdown();
 		}
-	}
-
-	/**
-	 * Random, so that instances do not come all at once, and never long: Lettuce's own
-	 * grows to half a minute, in which Redis is back and every call fails.
-	 */
-	static final class ReconnectDelay extends Delay {
-
-		private static final int LONGEST_MILLIS = 512;
-
-		@Override
-		public Duration createDelay(long attempt) {
-			long millis = (attempt < 9) ? 1L << attempt : LONGEST_MILLIS;
-			return Duration.ofMillis(millis / 2 + ThreadLocalRandom.current().nextLong(millis / 2 + 1));
-		}
-
 	}
 
 }

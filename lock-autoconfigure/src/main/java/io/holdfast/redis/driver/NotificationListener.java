@@ -49,7 +49,8 @@ public final class NotificationListener implements AutoCloseable {
 	/** The question of another instance, by the name of the answer. */
 	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
 
-	private static final long PING_MILLIS = 15_000;
+	/** The time between two pings of the own channel. */
+	public static final long PING_MILLIS = 15_000;
 
 	/** How often to look for masters that have come, gone, or have other slots. */
 	private static final long FOLLOW_MILLIS = 5_000;
@@ -94,14 +95,8 @@ public final class NotificationListener implements AutoCloseable {
 	 * @param clusterKey in a cluster a key that is not used, of another slot than the
 	 * channel's
 	 * @param shards the channels at the masters of a cluster
+	 * @param pingMillis the time between two pings, as {@link #PING_MILLIS}
 	 */
-	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
-			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
-			@Nullable ShardedChannels shards) {
-		this(connector, executor, channelPrefix, clusterKey, shards, PING_MILLIS);
-	}
-
-	/** Create a listener, which listens once it is started. */
 	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
 			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
 			@Nullable ShardedChannels shards, long pingMillis) {

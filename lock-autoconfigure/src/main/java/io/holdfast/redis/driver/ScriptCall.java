@@ -42,8 +42,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	private final Function<Throwable, ? extends Throwable> failure;
 
-	/** The connection's sender; null until the call is sent. */
-	private @Nullable ScriptSender sender;
+	/** The executor that sends the call; null until then. */
+	private @Nullable ScriptExecutor executor;
 
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
@@ -63,30 +63,26 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	 */
 	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<List<?>, T> reply,
 			Function<Throwable, ? extends Throwable> failure) {
-		this(script, keys, args, new ScriptReply<>(), reply, failure);
-	}
-
-	private ScriptCall(Script script, byte[][] keys, Object[] args, ScriptReply<T> array, Function<List<?>, T> reply,
-			Function<Throwable, ? extends Throwable> failure) {
-		super(new Command<>(CommandType.EVALSHA, array, new ScriptArguments(script.digest(), keys, args)));
+		super(new Command<>(CommandType.EVALSHA, new ScriptReply<>(),
+				new ScriptArguments(script.digest(), keys, args)));
 		this.script = script;
 		this.keys = keys;
 		this.args = args;
-		this.array = array;
+		this.array = (ScriptReply<T>) getOutput();
 		this.reply = reply;
 		this.failure = failure;
 	}
 
-	/** Note the sender, before the command is given to the driver. */
-	void sendBy(ScriptSender sender) {
-		this.sender = sender;
+	/** Note the executor, before the command is given to the driver. */
+	void sendBy(ScriptExecutor executor) {
+		this.executor = executor;
 	}
 
 	/** Write the command, on the event loop; again after a reconnect. */
 	@Override
 	public void encode(ByteBuf buffer) {
-		if (this.sender != null) {
-			this.sender.onWriting();
+		if (this.executor != null) {
+			this.executor.onWriting();
 		}
 		if (isDone()) {
 			// Only to a node of a cluster: there Lettuce writes commands that were given
@@ -122,11 +118,11 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 			return;
 		}
 		RedisCommandExecutionException error = new RedisCommandExecutionException(this.array.getError());
-		if (this.sender != null && !this.late && RedisFailures.isUnknownScript(error)) {
+		if (this.executor != null && !this.late && RedisFailures.isUnknownScript(error)) {
 			this.array.clear();
 			this.written = false;
 			this.late = true;
-			this.sender.send(this);
+			this.executor.execute(this);
 			return;
 		}
 		completeExceptionally(error);
@@ -148,8 +144,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	@Override
 	public boolean completeExceptionally(Throwable error) {
 		boolean first = !isDone() && super.completeExceptionally(this.failure.apply(error));
-		if (first && this.sender != null) {
-			this.sender.onFailure(error);
+		if (first && this.executor != null) {
+			this.executor.onFailure(error);
 		}
 		return first;
 	}

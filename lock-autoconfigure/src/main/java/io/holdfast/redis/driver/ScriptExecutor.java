@@ -7,11 +7,11 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
@@ -22,9 +22,12 @@ import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
+import io.lettuce.core.cluster.PartitionException;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
+import io.netty.channel.EventLoop;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -52,7 +55,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 public final class ScriptExecutor implements AutoCloseable {
 
 	/** How long the end waits for a running attempt to connect. */
-	private static final long ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+	private static final long ENDING_MILLIS = 500;
 
 	private final RedisConnectionFactory factory;
 
@@ -64,19 +67,20 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
-	/** The sender while the connection is open. Calls use it without the lock. */
-	private volatile @Nullable ScriptSender sender;
+	/** Lettuce's shared connection while it is open. Calls use it without the lock. */
+	private volatile @Nullable StatefulConnection<byte[], byte[]> connection;
 
-	/** Signalled when an attempt to connect has ended. */
-	private final Condition attemptEnded = this.lock.newCondition();
+	/** The event loop that has written last; null until a command was written. */
+	private volatile @Nullable EventLoop loop;
 
-	private boolean connecting;
+	/**
+	 * The running attempt to connect, completed at its end; null if none is running. It
+	 * is changed under the lock.
+	 */
+	private volatile @Nullable CompletableFuture<@Nullable Void> attempt;
 
-	/** Until when the attempt is waited for; 0 until that has begun. */
-	private long attemptAwaitedUntil;
-
-	/** The calls to send when the attempt to connect has ended. */
-	private @Nullable Runnable afterAttempt;
+	/** The end of the wait for the attempt; null until there is one. */
+	private @Nullable CompletableFuture<@Nullable Void> attemptAwaited;
 
 	private volatile boolean closed;
 
@@ -217,18 +221,19 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * again with its text.
 	 */
 	public void execute(ScriptCall<?> call) {
-		ScriptSender open = this.sender;
-		if (open != null && open.trySend(call)) {
+		StatefulConnection<byte[], byte[]> open = this.connection;
+		if (open != null && !isClosed(open)) {
+			send(open, call);
 			return;
 		}
 		boolean refused;
 		enter();
 		try {
-			open = this.sender;
+			open = this.connection;
 			refused = this.closed;
-			if (!refused && (open == null || open.isClosed())) {
+			if (!refused && (open == null || isClosed(open))) {
 				open = null;
-				this.sender = null;
+				this.connection = null;
 				// First, as it fails where threads run out.
 				connect();
 				this.backlog.add(call);
@@ -241,7 +246,61 @@ public final class ScriptExecutor implements AutoCloseable {
 			call.completeExceptionally(RedisFailures.closed());
 		}
 		else if (open != null) {
-			open.send(call);
+			send(open, call);
+		}
+	}
+
+	/**
+	 * Return whether the factory was stopped or reset. A connection that is merely down
+	 * is not closed: Lettuce opens it again and sends the commands given to it in
+	 * between.
+	 */
+	private static boolean isClosed(StatefulConnection<?, ?> connection) {
+		return connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
+	}
+
+	/**
+	 * Send a call, unless it was given up. Fails the call where the driver refuses it.
+	 * Waits for nothing.
+	 *
+	 * <p>
+	 * On one connection, commands are written in the order in which they were sent.
+	 * Lettuce queues the commands of other threads for its event loop, but writes the
+	 * commands of the event loop itself at once. So the loop dispatches by a task, behind
+	 * that queue.
+	 */
+	private void send(StatefulConnection<byte[], byte[]> open, ScriptCall<?> call) {
+		call.sendBy(this);
+		EventLoop loop = this.loop;
+		attempt(call, (loop == null || !loop.inEventLoop()) ? () -> open.dispatch(call)
+				: () -> loop.execute(() -> attempt(call, () -> open.dispatch(call))));
+	}
+
+	private static void attempt(ScriptCall<?> call, Runnable action) {
+		try {
+			if (!call.isDone()) {
+				action.run();
+			}
+		}
+		catch (RuntimeException | Error ex) {
+			// Errors, too: the driver would not end the call.
+			call.completeExceptionally(ex);
+		}
+	}
+
+	/** Note that the calling thread, an event loop, writes a command. */
+	void onWriting() {
+		EventLoop last = this.loop;
+		if (last == null || !last.inEventLoop()) {
+			this.loop = HoldfastConnectionFactory.eventLoop();
+		}
+	}
+
+	/** Note that a call has failed. */
+	void onFailure(Throwable error) {
+		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
+			// The driver knows no node for the slot.
+			this.refresh.run();
 		}
 	}
 
@@ -254,60 +313,62 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	private void connect() {
-		if (!this.connecting) {
-			this.threads.start(this::serveBacklog, "holdfast-redis-connect");
+		if (this.attempt == null) {
+			CompletableFuture<@Nullable Void> next = new CompletableFuture<>();
+			this.threads.start(() -> serveBacklog(next), "holdfast-redis-connect");
 			// Not before, as starting fails where threads run out.
-			this.connecting = true;
-			this.attemptAwaitedUntil = 0;
+			this.attempt = next;
+			this.attemptAwaited = null;
 		}
 	}
 
-	private void serveBacklog() {
-		ScriptSender open = null;
+	private void serveBacklog(CompletableFuture<@Nullable Void> end) {
+		StatefulConnection<byte[], byte[]> opened = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
-			open = new ScriptSender(open(), this.refresh);
+			opened = open();
 		}
 		catch (RuntimeException | Error ex) {
 			// A thread that ends here would let calls wait for ever.
 			trouble = ex;
 		}
 		boolean more;
-		Runnable after = null;
 		do {
 			List<ScriptCall<?>> next;
 			enter();
 			try {
 				next = List.copyOf(this.backlog);
 				this.backlog.clear();
-				more = open != null && !this.closed && !next.isEmpty();
+				more = opened != null && !this.closed && !next.isEmpty();
 				if (!more) {
-					this.connecting = false;
-					after = this.afterAttempt;
-					this.attemptEnded.signalAll();
-					this.sender = this.closed ? null : open;
+					this.attempt = null;
+					this.connection = this.closed ? null : opened;
 				}
 			}
 			finally {
 				this.lock.unlock();
 			}
-			Throwable reason = trouble;
-			// New calls wait behind these.
-			next.forEach((open != null && more) ? open::send : (call) -> call.completeExceptionally(reason));
+			for (ScriptCall<?> call : next) {
+				// New calls wait behind these.
+				if (opened != null && more) {
+					send(opened, call);
+				}
+				else {
+					call.completeExceptionally(trouble);
+				}
+			}
 		}
 		while (more);
-		if (after != null) {
-			after.run();
-		}
+		end.complete(null);
 	}
 
 	@SuppressWarnings("unchecked")
 	private StatefulConnection<byte[], byte[]> open() {
 		this.reconnects.incrementAndGet();
 		this.lostAt = 0;
-		RedisConnection connection = this.factory.getConnection();
+		RedisConnection shared = this.factory.getConnection();
 		try {
-			AbstractRedisAsyncCommands<byte[], byte[]> commands = (AbstractRedisAsyncCommands<byte[], byte[]>) connection
+			AbstractRedisAsyncCommands<byte[], byte[]> commands = (AbstractRedisAsyncCommands<byte[], byte[]>) shared
 				.getNativeConnection();
 			StatefulConnection<byte[], byte[]> opened = commands.getConnection();
 			this.composed = opened instanceof StatefulRedisMasterReplicaConnection;
@@ -317,42 +378,34 @@ public final class ScriptExecutor implements AutoCloseable {
 		}
 		finally {
 			// Leaves the shared connection open.
-			connection.close();
-		}
-	}
-
-	/**
-	 * Lettuce would leave a connection behind if its factory were closed while it is
-	 * being opened. One that is silent is waited for once, not with each step of the end.
-	 */
-	private void awaitAttemptEnd() {
-		if (this.attemptAwaitedUntil == 0) {
-			this.attemptAwaitedUntil = System.nanoTime() + ENDING_NANOS;
-		}
-		try {
-			for (long left = this.attemptAwaitedUntil - System.nanoTime(); this.connecting && left > 0;) {
-				left = this.attemptEnded.awaitNanos(left);
-			}
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
+			shared.close();
 		}
 	}
 
 	/**
 	 * Wait shortly for a running attempt to connect, before the factory is stopped: that
-	 * would wait for all of it.
+	 * would wait for all of it, and Lettuce would leave a connection behind if its
+	 * factory were closed while it is being opened. An attempt that is silent is waited
+	 * for once, not with each step of the end.
 	 * @return whether none is running
 	 */
 	public boolean awaitConnectAttempt() {
+		CompletableFuture<@Nullable Void> awaited = null;
 		enter();
 		try {
-			awaitAttemptEnd();
-			return !this.connecting;
+			if (this.attempt != null) {
+				awaited = (this.attemptAwaited != null) ? this.attemptAwaited
+						: this.attempt.copy().completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS);
+				this.attemptAwaited = awaited;
+			}
 		}
 		finally {
 			this.lock.unlock();
 		}
+		if (awaited != null) {
+			BlockingWait.awaitEnd(awaited);
+		}
+		return this.attempt == null;
 	}
 
 	/**
@@ -362,17 +415,13 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	public void close(Runnable action) {
 		close();
-		enter();
-		try {
-			if (this.connecting) {
-				this.afterAttempt = action;
-				return;
-			}
+		CompletableFuture<@Nullable Void> running = this.attempt;
+		if (running != null) {
+			running.thenRun(action);
 		}
-		finally {
-			this.lock.unlock();
+		else {
+			action.run();
 		}
-		action.run();
 	}
 
 	/** Return whether it was closed, so that all calls fail. */
@@ -390,14 +439,14 @@ public final class ScriptExecutor implements AutoCloseable {
 		enter();
 		try {
 			this.closed = true;
-			this.sender = null;
+			this.connection = null;
 			waiting = List.copyOf(this.backlog);
 			this.backlog.clear();
-			awaitAttemptEnd();
 		}
 		finally {
 			this.lock.unlock();
 		}
+		awaitConnectAttempt();
 		waiting.forEach((call) -> call.completeExceptionally(RedisFailures.closed()));
 	}
 

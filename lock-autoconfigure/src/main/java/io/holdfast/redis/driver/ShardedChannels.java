@@ -189,7 +189,7 @@ public final class ShardedChannels {
 		StoreScripts scripts() {
 			StoreScripts made = this.scripts;
 			if (made == null) {
-				made = StoreScripts.ofShard(ShardedChannels.this.options, this.suffix);
+				made = StoreScripts.of(ShardedChannels.this.options, true, this.suffix);
 				this.scripts = made;
 			}
 			return made;

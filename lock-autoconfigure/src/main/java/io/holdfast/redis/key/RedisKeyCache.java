@@ -42,14 +42,24 @@ public final class RedisKeyCache {
 		if (last != null && last.resource.key().equals(resource.key()) && last.resource.kind() == resource.kind()) {
 			return last;
 		}
-		this.options.check(resource);
 		String key = this.options.keyOf(resource);
-		byte[][] keys = (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
-				: PermitKeys.of(key, this.cluster).toBytes();
-		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(key) : 0;
-		Name name = new Name(resource, key, this.options.withServer(keys), slot);
+		byte[][] keys = this.options.withServer(keys(resource));
+		Name name = new Name(resource, key, keys, this.cluster ? ClusterSlotHashUtil.calculateSlot(key) : 0);
 		this.known.set(place, name);
 		return name;
+	}
+
+	/**
+	 * Return the KEYS of a resource: its own key, and those beside it.
+	 * @param resource the resource
+	 * @return its KEYS, without the key of the server
+	 * @throws StoreCommandException if it may not be called so
+	 */
+	public byte[][] keys(Resource resource) {
+		this.options.check(resource);
+		String key = this.options.keyOf(resource);
+		return (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
+				: PermitKeys.of(key, this.cluster).toBytes();
 	}
 
 	/**

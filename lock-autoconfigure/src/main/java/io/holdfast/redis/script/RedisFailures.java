@@ -1,8 +1,9 @@
 package io.holdfast.redis.script;
 
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.StoreCommandException;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -87,13 +88,8 @@ public final class RedisFailures {
 	}
 
 	private static Throwable withoutArguments(Throwable error) {
-		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			String message = cause.getMessage();
-			if (message != null && !withoutArguments(message).equals(message)) {
-				return copyWithoutArguments(error);
-			}
-		}
-		return error;
+		boolean quoted = messages(error).anyMatch((message) -> !withoutArguments(message).equals(message));
+		return quoted ? copyWithoutArguments(error) : error;
 	}
 
 	private static Throwable copyWithoutArguments(Throwable error) {
@@ -156,8 +152,8 @@ public final class RedisFailures {
 			return failure;
 		}
 		// The value is no number that a script has written.
-		return (error instanceof NumberFormatException) ? wrongType(error, what)
-				: failure(withoutArguments(error), what, isAnswer(error));
+		return (error instanceof NumberFormatException) ? wrongType(error, what) : failure(withoutArguments(error),
+				what, chain(error).anyMatch(RedisCommandExecutionException.class::isInstance));
 	}
 
 	private static StoreCommandException wrongType(Throwable error, String what) {
@@ -165,14 +161,6 @@ public final class RedisFailures {
 				"Redis holds something else at '" + what + "' or at one of the keys beside it: use another key, or set"
 						+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
 				false, error);
-	}
-
-	private static boolean isAnswer(Throwable error) {
-		Throwable cause = error;
-		while (cause != null && !(cause instanceof RedisCommandExecutionException)) {
-			cause = cause.getCause();
-		}
-		return cause != null;
 	}
 
 	private static StoreCommandException failure(Throwable error, String what, boolean answer) {
@@ -233,24 +221,24 @@ public final class RedisFailures {
 	}
 
 	private static @Nullable String find(Throwable error, Pattern pattern) {
-		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			String message = cause.getMessage();
-			if (message != null) {
-				Matcher matcher = pattern.matcher(message);
-				if (matcher.find()) {
-					return withoutArguments(message).strip();
-				}
-			}
-		}
-		return null;
+		return messages(error).filter((message) -> pattern.matcher(message).find())
+			.findFirst()
+			.map((message) -> withoutArguments(message).strip())
+			.orElse(null);
+	}
+
+	/** Return an error and its causes. */
+	private static Stream<Throwable> chain(Throwable error) {
+		return Stream.iterate(error, Objects::nonNull, Throwable::getCause);
+	}
+
+	private static Stream<String> messages(Throwable error) {
+		return chain(error).map(Throwable::getMessage).filter(Objects::nonNull);
 	}
 
 	/** Return the cause of an error, in the words of Redis or of the network. */
 	public static String deepest(Throwable error) {
-		Throwable cause = error;
-		while (cause.getCause() != null) {
-			cause = cause.getCause();
-		}
+		Throwable cause = chain(error).reduce(error, (outer, inner) -> inner);
 		if (cause instanceof CancellationException) {
 			return "its connection was closed";
 		}

@@ -34,13 +34,10 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 
 	/**
 	 * Put the scripts of a store together for one master of a cluster.
-	 * @param shard the ending of the channels in a slot of that master
+	 * @param shard the ending of the channels in a slot of that master; {@code null} for
+	 * all masters
 	 */
-	public static StoreScripts ofShard(RedisStoreOptions options, String shard) {
-		return of(options, true, shard);
-	}
-
-	private static StoreScripts of(RedisStoreOptions options, boolean cluster, @Nullable String shard) {
+	public static StoreScripts of(RedisStoreOptions options, boolean cluster, @Nullable String shard) {
 		String settings = settings(options, cluster) + "local shard = " + ((shard != null) ? literal(shard) : "nil")
 				+ "\n" + NO_GRACE;
 		String[] grace = (options.longestLease() != null) ? new String[] { "grace.lua" } : new String[0];

@@ -235,7 +235,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	@ValueSource(longs = { 0, 1, 8, 9, 62, 63, 64, 1000, Long.MAX_VALUE })
 	@DisplayName("However often it failed, connecting is tried again within half a second or so")
 	void reconnectDelay(long attempt) {
-		Duration delay = new HoldfastConnectionFactory.ReconnectDelay().createDelay(attempt);
+		Duration delay = HoldfastConnectionFactory.RECONNECT_DELAY.createDelay(attempt);
 		assertThat(delay).isBetween(Duration.ZERO, Duration.ofMillis(512));
 	}
 
