@@ -30,8 +30,6 @@ final class RedisFleetStore implements FleetStore {
 
 	private final RedisStoreOptions options;
 
-	private final boolean cluster;
-
 	private final ScriptExecutor executor;
 
 	private final ResourceCommands commands;
@@ -42,7 +40,6 @@ final class RedisFleetStore implements FleetStore {
 	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, ResourceCommands commands,
 			@Nullable ClusterMasters masters) {
 		this.options = options;
-		this.cluster = masters != null;
 		this.executor = executor;
 		this.commands = commands;
 		this.masters = masters;
@@ -50,7 +47,7 @@ final class RedisFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
-		ScanCursor.check(cursor, this.cluster ? ClusterMasters.LAST_SLOT : 0);
+		ScanCursor.check(cursor, (this.masters != null) ? ClusterMasters.LAST_SLOT : 0);
 		String prefix = prefix(family);
 		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(prefix)
 				: CompletableFuture.completedFuture(ONE_NODE);
@@ -59,7 +56,7 @@ final class RedisFleetStore implements FleetStore {
 
 	private CompletableFuture<Page> scan(Family family, String prefix, ScanCursor at, List<Integer> slots, int wanted) {
 		return this.executor.execute(Script.SCAN,
-				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), prefix)) }
+				() -> (this.masters != null) ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), prefix)) }
 						: new byte[0][],
 				new Object[] { at.position(), pattern(prefix), wanted, KEYS_PER_STEP }, prefix + "*", (reply) -> {
 					List<Find> finds = reply.subList(1, reply.size())

@@ -1,13 +1,12 @@
 package io.holdfast.redis;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -48,12 +47,14 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	private final DaemonThreads threads;
 
-	private final Queue<Grant> waiting = new ConcurrentLinkedQueue<>();
+	/** Guarded by this. */
+	private final Queue<Grant> waiting = new ArrayDeque<>();
 
 	/**
-	 * The thread that has set it is the only one that sends, until it takes that back.
+	 * Whether a batch is under way: only the thread that has set it sends. Guarded by
+	 * this.
 	 */
-	private final AtomicBoolean sending = new AtomicBoolean();
+	private boolean sending;
 
 	private volatile @Nullable Connection connection;
 
@@ -78,9 +79,19 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * Begin to connect, so that the first grant need not wait for that.
 	 */
 	public void prepare() {
-		if (this.sending.compareAndSet(false, true)) {
+		if (beginToSend(null)) {
 			serve(List.of());
 		}
+	}
+
+	/** Return whether the caller is to send, as no other thread does. */
+	private synchronized boolean beginToSend(@Nullable Grant grant) {
+		if (grant != null) {
+			this.waiting.add(grant);
+		}
+		boolean begun = !this.sending;
+		this.sending = true;
+		return begun;
 	}
 
 	/**
@@ -102,8 +113,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 			}
 			else if (reply instanceof Granted granted) {
 				grant.reply = granted;
-				this.waiting.add(grant);
-				if (this.sending.compareAndSet(false, true)) {
+				if (beginToSend(grant)) {
 					proceed();
 				}
 			}
@@ -116,15 +126,9 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	private void proceed() {
 		List<Grant> batch = take();
-		while (batch.isEmpty()) {
-			this.sending.set(false);
-			// Callers that came before have left it to this one.
-			if (this.waiting.isEmpty() || !this.sending.compareAndSet(false, true)) {
-				return;
-			}
-			batch = take();
+		if (!batch.isEmpty()) {
+			serve(batch);
 		}
-		serve(batch);
 	}
 
 	private void serve(List<Grant> batch) {
@@ -150,7 +154,8 @@ final class ReplicaConfirmations implements AutoCloseable {
 		}
 	}
 
-	private List<Grant> take() {
+	/** Take the next batch; with an empty one, the caller sends no more. */
+	private synchronized List<Grant> take() {
 		List<Grant> batch = new ArrayList<>();
 		Grant next = this.waiting.poll();
 		while (next != null) {
@@ -160,6 +165,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 			}
 			next = (batch.size() < MAX_BATCH) ? this.waiting.poll() : null;
 		}
+		this.sending = !batch.isEmpty();
 		return batch;
 	}
 

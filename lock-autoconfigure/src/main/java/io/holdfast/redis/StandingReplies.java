@@ -36,11 +36,11 @@ final class StandingReplies {
 	}
 
 	static Standing semaphore(Resource resource, List<?> reply) {
-		int named = number(reply, 5);
-		List<TokenState> holders = holders(reply, 6, named, Kind.SEMAPHORE);
-		List<TokenState> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
+		List<TokenState> holders = IntStream.range(0, number(reply, 5))
+			.mapToObj((i) -> place(reply.get(6 + 2 * i), Kind.SEMAPHORE, ScriptReplies.number(reply.get(7 + 2 * i))))
+			.toList();
 		return new Standing(resource, 0, limit(reply), number(reply, 1), number(reply, 2), number(reply, 3), holders,
-				number(reply, 4), queue);
+				number(reply, 4), queue(reply, Kind.SEMAPHORE));
 	}
 
 	static Standing lock(Resource resource, List<?> reply) {
@@ -52,9 +52,8 @@ final class StandingReplies {
 					.stream()
 					.map((reader) -> TokenState.of(reader.token(), Kind.LOCK, 1, reader.ttlMillis()))
 					.toList();
-		List<TokenState> queue = queue(reply, 6 + 2 * number(reply, 5), reply.size(), Kind.LOCK);
 		return new Standing(resource, state.fence(), null, 0, 0, (owner != null) ? 1 : state.readerCount(), holders,
-				state.waiting(), queue);
+				state.waiting(), queue(reply, Kind.LOCK));
 	}
 
 	/** Reads the reply for a lock. */
@@ -85,16 +84,8 @@ final class StandingReplies {
 		return (int) ScriptReplies.number(reply.get(at));
 	}
 
-	private static List<TokenState> holders(List<?> reply, int from, int count, Kind kind) {
-		return IntStream.range(0, count)
-			.map((i) -> from + 2 * i)
-			.boxed()
-			.map((at) -> place(reply.get(at), kind, ScriptReplies.number(reply.get(at + 1))))
-			.toList();
-	}
-
-	private static List<TokenState> queue(List<?> reply, int from, int to, Kind kind) {
-		return reply.subList(from, to)
+	private static List<TokenState> queue(List<?> reply, Kind kind) {
+		return reply.subList(6 + 2 * number(reply, 5), reply.size())
 			.stream()
 			.map((entry) -> place(entry, kind, 0))
 			.filter((place) -> place.instance() != null)

@@ -21,7 +21,7 @@ import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.api.StatefulConnection;
-import io.lettuce.core.api.async.BaseRedisAsyncCommands;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.PartitionException;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.netty.channel.EventLoop;
@@ -88,9 +88,6 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/** Whether it has more connections behind it, of which this is not told. */
 	private volatile boolean composed;
-
-	/** The commands of the open connection, unless it is one of a cluster. */
-	private volatile @Nullable BaseRedisAsyncCommands<?, ?> single;
 
 	private final DemotedMaster demoted = new DemotedMaster();
 
@@ -203,16 +200,16 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * cluster, the driver learns of a fail-over by redirections.
 	 */
 	private void reopenIfDemoted(Throwable error) {
-		BaseRedisAsyncCommands<?, ?> open = this.single;
-		String reason = (open != null) ? RedisFailures.whyNoMaster(error) : null;
-		if (open == null || reason == null || !this.demoted.onRefused(reason, System.nanoTime())) {
+		String reason = this.cluster ? null : RedisFailures.whyNoMaster(error);
+		if (reason == null || !(this.connection instanceof StatefulRedisConnection<?, ?> open)
+				|| !this.demoted.onRefused(reason, System.nanoTime())) {
 			return;
 		}
 		if (this.composed && this.factory instanceof LettuceConnectionFactory lettuce) {
 			this.threads.start(lettuce::resetConnection, "holdfast-redis-connect");
 		}
 		else {
-			open.quit();
+			open.async().quit();
 		}
 	}
 
@@ -373,7 +370,6 @@ public final class ScriptExecutor implements AutoCloseable {
 			StatefulConnection<byte[], byte[]> opened = commands.getConnection();
 			this.composed = opened instanceof StatefulRedisMasterReplicaConnection;
 			opened.addListener(this.disconnects);
-			this.single = this.cluster ? null : commands;
 			return opened;
 		}
 		finally {
