@@ -10,6 +10,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
@@ -71,7 +72,7 @@ final class LatestFindings {
 			left = this.startedAt + this.patienceNanos - now;
 		}
 		try {
-			this.known = examined.get(Math.max(0, left), TimeUnit.NANOSECONDS);
+			this.known = BlockingWait.get(examined, Math.max(0, left));
 			this.trouble = null;
 			return this.known;
 		}

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import io.holdfast.async.BlockingWait;
@@ -98,13 +99,8 @@ final class RedisDiagnostics {
 		Set<String> missing = new LinkedHashSet<>();
 		List<StoreDiagnostic> findings = new ArrayList<>();
 		for (String beginning : beginnings()) {
-			try {
-				missing.addAll(missing(false, beginning, name));
-			}
-			catch (StoreCommandException ex) {
-				rethrowUnlessRefused(ex);
-				findings.add(new StoreDiagnostic(true, String.valueOf(ex.getMessage())));
-			}
+			missing
+				.addAll(missing(false, beginning, name, (refusal) -> findings.add(new StoreDiagnostic(true, refusal))));
 		}
 		if (this.options.replicas() != null && !mayWait()) {
 			missing.add("wait");
@@ -120,13 +116,6 @@ final class RedisDiagnostics {
 		}
 		findings.addAll(rightsToWatch(name));
 		return findings;
-	}
-
-	/** Without an answer there is no finding: an application may end at once. */
-	private void rethrowUnlessRefused(StoreCommandException failure) {
-		if (failure.isTemporary() || this.executor.isClosed()) {
-			throw failure;
-		}
 	}
 
 	private List<String> beginnings() {
@@ -145,19 +134,15 @@ final class RedisDiagnostics {
 
 	/** Look for rights that only the views of the fleet need. */
 	private List<StoreDiagnostic> rightsToWatch(String name) {
-		@Nullable String lack;
-		try {
-			List<String> missing = missing(true, this.options.fleetKey(), name);
-			lack = missing.isEmpty() ? null : "allow it the commands " + String.join(" ", missing);
+		List<String> lacks = new ArrayList<>();
+		List<String> missing = missing(true, this.options.fleetKey(), name, lacks::add);
+		if (!missing.isEmpty()) {
+			lacks.add("allow it the commands " + String.join(" ", missing));
 		}
-		catch (StoreCommandException ex) {
-			rethrowUnlessRefused(ex);
-			lack = ex.getMessage();
-		}
-		return (lack == null) ? List.of()
-				: List.of(new StoreDiagnostic(true, "Redis does not give the application's user"
-						+ " rights that are needed to watch the fleet (locks and semaphores work without them): "
-						+ lack));
+		return lacks.stream()
+			.map((lack) -> new StoreDiagnostic(true, "Redis does not give the application's user"
+					+ " rights that are needed to watch the fleet (locks and semaphores work without them): " + lack))
+			.toList();
 	}
 
 	/** Not to be tried in a script, but harmless: it waits for no replica. */
@@ -166,35 +151,47 @@ final class RedisDiagnostics {
 				connection) -> ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0,
 						1));
 		try {
-			await(Objects.requireNonNull(answer).toCompletableFuture());
+			await(Objects.requireNonNull(answer).toCompletableFuture(), "wait");
 			return true;
 		}
-		catch (ExecutionException ex) {
+		catch (StoreCommandException ex) {
 			if (RedisFailures.isForbidden(ex)) {
 				return false;
 			}
-			throw RedisFailures.of(ex, "wait");
+			throw ex;
 		}
 	}
 
-	private static <T> T await(CompletableFuture<T> answer) throws ExecutionException {
+	private static <T> T await(CompletableFuture<T> answer, String what) {
 		try {
 			return BlockingWait.get(answer, TimeUnit.SECONDS.toNanos(ANSWER_SECONDS));
+		}
+		catch (ExecutionException ex) {
+			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, what);
 		}
 		catch (TimeoutException | InterruptedException ex) {
 			throw new StoreCommandException("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
 		}
 	}
 
-	private List<String> missing(boolean fleet, String beginning, String name) {
+	/**
+	 * Return the commands that the user may not run.
+	 * @param refusals takes the reason if Redis refuses to try them
+	 */
+	private List<String> missing(boolean fleet, String beginning, String name, Consumer<String> refusals) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		try {
 			return await(this.executor.execute(Script.RIGHTS, () -> new byte[][] { RedisKeys.bytes(beginning + name) },
 					new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
-					(reply) -> reply.stream().map(ScriptReplies::text).toList()));
+					(reply) -> reply.stream().map(ScriptReplies::text).toList()), beginning + "*");
 		}
-		catch (ExecutionException ex) {
-			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, beginning + "*");
+		catch (StoreCommandException ex) {
+			// Without an answer there is no finding: an application may end at once.
+			if (ex.isTemporary() || this.executor.isClosed()) {
+				throw ex;
+			}
+			refusals.accept(String.valueOf(ex.getMessage()));
+			return List.of();
 		}
 	}
 

@@ -329,15 +329,14 @@ public final class InstanceRegistration implements Membership {
 	 */
 	@Override
 	public synchronized CompletableFuture<@Nullable Void> leave() {
-		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
 		if (!this.joined) {
-			left.complete(null);
-			return left;
+			return CompletableFuture.completedFuture(null);
 		}
 		this.joined = false;
 		this.comparing = false;
 		this.misfit = null;
 		this.admitted = false;
+		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
 		// It may be another one when this is sent.
 		String id = this.context.instanceId();
 		if (this.timer != null) {

@@ -236,17 +236,15 @@ class ChannelWatch {
 
 	private void confirmIfEchoed(Subscription source) {
 		// A subscription to a replica has its echo too, but no hand-off counts on it.
-		boolean confirmed = this.publishedPing == this.lastPing && this.echoedPing == this.lastPing;
-		if (source != this.subscription || !confirmed) {
+		if (source != this.subscription || this.publishedPing != this.lastPing || this.echoedPing != this.lastPing) {
 			return;
 		}
 		this.failures = 0;
-		if (this.listening) {
-			return;
+		if (!this.listening) {
+			this.listening = true;
+			this.inDoubt = false;
+			onChange();
 		}
-		this.listening = true;
-		this.inDoubt = false;
-		onChange();
 	}
 
 	/**

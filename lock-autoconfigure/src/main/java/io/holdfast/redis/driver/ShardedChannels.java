@@ -96,9 +96,10 @@ public final class ShardedChannels {
 				known.update(master, keySlot);
 			}
 			else {
-				Shard shard = new Shard(master, channelSlot, keySlot, channel, listener);
+				String name = ClusterMasters.keyAt(channelSlot, channel + ":");
+				Shard shard = new Shard(master, channelSlot, keySlot, name.substring(channel.length()), listener);
 				this.shards.put(master.id(), shard);
-				shard.subscribe(shard.channel);
+				shard.subscribe(name);
 			}
 		}
 		before.forEach((id, shard) -> {
@@ -153,8 +154,7 @@ public final class ShardedChannels {
 
 		private final int slot;
 
-		private final String channel;
-
+		/** The ending of the channels in its slot. */
 		private final String suffix;
 
 		private Master master;
@@ -165,13 +165,12 @@ public final class ShardedChannels {
 
 		private boolean refused;
 
-		Shard(Master master, int slot, int keySlot, String channel, NotificationListener listener) {
+		Shard(Master master, int slot, int keySlot, String suffix, NotificationListener listener) {
 			super(listener, true, keyAt(keySlot));
 			this.master = master;
 			this.slot = slot;
 			this.keySlot = keySlot;
-			this.channel = ClusterMasters.keyAt(slot, channel + ":");
-			this.suffix = this.channel.substring(channel.length());
+			this.suffix = suffix;
 		}
 
 		boolean isAt(Master now, int nowSlot) {
