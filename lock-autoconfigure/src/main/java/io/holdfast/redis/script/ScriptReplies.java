@@ -2,11 +2,9 @@ package io.holdfast.redis.script;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.async.SingleLine;
@@ -32,17 +30,8 @@ public final class ScriptReplies {
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
 	private long graceWarnedUntil;
 
-	private final Set<String> keysWithoutExpiry = Collections
-		.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<String, Boolean>() {
-
-			private static final long serialVersionUID = 1L;
-
-			@Override
-			protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
-				return size() > KEYS_WARNED_OF;
-			}
-
-		}));
+	/** The keys that were warned of; the others are forgotten when there are too many. */
+	private final Set<String> keysWithoutExpiry = ConcurrentHashMap.newKeySet();
 
 	/** Create the reader of replies to a store's scripts. */
 	public ScriptReplies(RedisStoreOptions options) {
@@ -105,6 +94,9 @@ public final class ScriptReplies {
 
 	private void warnOfMissingExpiry(String key) {
 		if (this.keysWithoutExpiry.add(key)) {
+			if (this.keysWithoutExpiry.size() > KEYS_WARNED_OF) {
+				this.keysWithoutExpiry.retainAll(Set.of(key));
+			}
 			logger.warn("The lock key '" + SingleLine.of(key)
 					+ "' has no expiry, so it stays locked until it is deleted; set"
 					+ " holdfast.lock.heal-missing-ttl to give such keys one");

@@ -3,7 +3,7 @@ package io.holdfast.redis.script;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.stream.Stream;
+import java.util.function.Function;
 
 import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
@@ -40,14 +40,12 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	public static StoreScripts of(RedisStoreOptions options, boolean cluster, @Nullable String shard) {
 		String settings = settings(options, cluster) + "local shard = " + ((shard != null) ? literal(shard) : "nil")
 				+ "\n" + NO_GRACE;
-		String[] grace = (options.longestLease() != null) ? new String[] { "grace.lua" } : new String[0];
-		return new StoreScripts(of(settings, grace, "lock-acquire.lua"), of(settings, grace, "lock-release.lua"),
-				of(settings, grace, "renew.lua"), of(settings, grace, "permits-acquire.lua"),
-				of(settings, grace, "permits-release.lua"), of(settings, grace, "limit.lua"));
-	}
-
-	private static Script of(String settings, String[] grace, String file) {
-		return Script.of(settings, Stream.concat(Stream.of(grace), Stream.of(file)).toArray(String[]::new));
+		boolean grace = options.longestLease() != null;
+		Function<String, Script> script = (file) -> grace ? Script.of(settings, "grace.lua", file)
+				: Script.of(settings, file);
+		return new StoreScripts(script.apply("lock-acquire.lua"), script.apply("lock-release.lua"),
+				script.apply("renew.lua"), script.apply("permits-acquire.lua"), script.apply("permits-release.lua"),
+				script.apply("limit.lua"));
 	}
 
 	/**
