@@ -42,8 +42,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	private final Function<Throwable, ? extends Throwable> failure;
 
-	/** The executor that sends the call; null until then. */
-	private @Nullable ScriptExecutor executor;
+	/** The executor, noted before the command is given to the driver. */
+	@Nullable ScriptExecutor executor;
 
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
@@ -71,11 +71,6 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		this.array = (ScriptReply<T>) getOutput();
 		this.reply = reply;
 		this.failure = failure;
-	}
-
-	/** Note the executor, before the command is given to the driver. */
-	void sendBy(ScriptExecutor executor) {
-		this.executor = executor;
 	}
 
 	/** Write the command, on the event loop; again after a reconnect. */

@@ -267,7 +267,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * that queue.
 	 */
 	private void send(StatefulConnection<byte[], byte[]> open, ScriptCall<?> call) {
-		call.sendBy(this);
+		call.executor = this;
 		EventLoop loop = this.loop;
 		attempt(call, (loop == null || !loop.inEventLoop()) ? () -> open.dispatch(call)
 				: () -> loop.execute(() -> attempt(call, () -> open.dispatch(call))));

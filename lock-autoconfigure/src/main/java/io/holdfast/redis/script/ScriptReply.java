@@ -32,7 +32,8 @@ public final class ScriptReply<T> extends CommandOutput<byte[], byte[], T> {
 	}
 
 	/**
-	 * Forget the values, as the command is written: perhaps again, to another connection.
+	 * Forget the values, before the command is written again: perhaps to another
+	 * connection.
 	 */
 	public void clear() {
 		this.elements = List.of();
