@@ -98,13 +98,12 @@ class PackageRulesTests {
 	private static final Map<String, List<String>> ROOMS = Map.of( //
 			"io.holdfast.engine", List.of("fleet", "", "store"), //
 			"io.holdfast.redis", List.of("", "driver", "script", "key"), //
-			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"), //
-			"io.holdfast.observation", List.of("", "meter"));
+			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"));
 
 	/** The rooms that other packages may use, beside those without a room. */
 	private static final Set<String> OPEN = Set.of("io.holdfast.autoconfigure", "io.holdfast.engine",
 			"io.holdfast.engine.fleet", "io.holdfast.engine.store", "io.holdfast.observation",
-			"io.holdfast.observation.meter", "io.holdfast.aop", "io.holdfast.redis", "io.holdfast.redis.driver",
+			"io.holdfast.aop", "io.holdfast.redis", "io.holdfast.redis.driver",
 			"io.holdfast.redis.script", "io.holdfast.redis.key");
 
 	static Stream<String> packages() {

@@ -7,7 +7,7 @@ import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;
 import io.holdfast.observation.MethodObservationConvention;
 import io.holdfast.observation.MethodObservations;
-import io.holdfast.observation.meter.LeaseMeters;
+import io.holdfast.observation.LeaseMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 

@@ -238,7 +238,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	private static void tellObservers(PendingAcquisition acquisition, boolean blocking) {
 		RequestObservation observing = acquisition.observation();
 		if (observing != null) {
-			observing.tell(blocking);
+			observing.settled(acquisition.result(), blocking);
 		}
 	}
 

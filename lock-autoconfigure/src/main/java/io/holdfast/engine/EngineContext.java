@@ -62,7 +62,7 @@ public final class EngineContext {
 
 	public final EngineSettings settings;
 
-	final CompositeObserver observers;
+	final EngineObservers observers;
 
 	/** Runs actions of leases that were lost and, behind them, listeners. */
 	private final BoundedExecutor lossActions = new BoundedExecutor(this::execute, LOSS_THREADS);
@@ -114,7 +114,7 @@ public final class EngineContext {
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
 		this.code = code;
-		this.observers = new CompositeObserver(callbacks);
+		this.observers = new EngineObservers(callbacks);
 		this.random = random;
 		this.instanceIds = instanceIds;
 		this.start = start;

@@ -6,35 +6,26 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Is told of events in engines, of which it may observe several. A blocking call tells
- * the outcome of its own request on its own thread. All else is told a little later, on
- * up to 64 threads of each engine: never on the timer, an event loop, or a thread that
- * renews. So the methods have to be thread-safe. While one takes its time, its request
- * waits; renewals and other requests do not. If very many events wait, further ones are
- * left out, and a warning says so. The methods must not use the engine. Their exceptions
- * are logged, the first time as a warning, and change nothing.
+ * Observes requests, renewals and losses in engines, of which it may observe several. A
+ * blocking call notifies of its own request on its own thread. All other events come a
+ * little later, on up to 64 threads of each engine: never on the timer, an event loop, or
+ * a thread that renews. So the methods have to be thread-safe. While one takes its time,
+ * its request waits; renewals and other requests do not. If very many events wait,
+ * further ones are left out, and a warning says so. The methods must not use the engine.
+ * Their exceptions are logged, the first time as a warning, and change nothing.
  *
  * @since 0.1.0
  */
 public interface EngineObserver {
 
 	/**
-	 * A request is about to begin: note the state of its thread. It is the only method
-	 * that is always called on that thread.
-	 * @return the note for {@link #began}, or {@code null}
-	 */
-	default @Nullable Object capture() {
-		return null;
-	}
-
-	/**
-	 * A request has begun. Requests for nested leases do not: they have their lock
-	 * already.
+	 * A request is about to be made. The only method that is always called on the thread
+	 * that asks, which may be an event loop: note the state of the thread, and leave all
+	 * else to {@link RequestObserver#began()}.
 	 * @param request the request
-	 * @param captured the result of {@link #capture()}
-	 * @return the observer of the outcome, or {@code null} for none
+	 * @return the observer of the request, or {@code null} for none
 	 */
-	default @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+	default @Nullable RequestObserver requested(ObservedRequest request) {
 		return null;
 	}
 
@@ -56,14 +47,6 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * A waiter was granted the lock or permits of others.
-	 * @param kind the kind of resource
-	 * @param way how it learned of that
-	 */
-	default void handedOver(Kind kind, HandOver way) {
-	}
-
-	/**
 	 * A command to the store failed, or was not answered in time.
 	 * @param command which
 	 */
@@ -71,10 +54,24 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * Is told the outcome of one request, one method after the other: that it failed; or
-	 * that it was granted and, later, that its lease has ended.
+	 * Observes one request and its lease. The methods are called one after the other, in
+	 * the order of the events.
 	 */
 	interface RequestObserver {
+
+		/**
+		 * The request has begun. Requests for nested leases do not begin: they have their
+		 * lock already, and nothing follows.
+		 */
+		default void began() {
+		}
+
+		/**
+		 * The waiter is about to be granted the lock or permits of others.
+		 * @param way the way in which it learned of that
+		 */
+		default void handedOver(HandOver way) {
+		}
 
 		/**
 		 * Note that the lease is held from now on. Called before its user has it, unless

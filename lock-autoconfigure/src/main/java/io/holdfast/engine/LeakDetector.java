@@ -59,13 +59,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 	}
 
 	@Override
-	public @Nullable Object capture() {
-		return this.threshold.isZero() ? null : new AcquirePlace();
-	}
-
-	@Override
-	public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-		return (captured instanceof AcquirePlace place) ? new WatchedLease(request, place) : null;
+	public @Nullable RequestObserver requested(ObservedRequest request) {
+		return this.threshold.isZero() ? null : new WatchedLease(request);
 	}
 
 	@Override
@@ -78,7 +73,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private final ObservedRequest request;
 
-		private final AcquirePlace place;
+		private final AcquirePlace place = new AcquirePlace();
 
 		private volatile @Nullable Future<?> warning;
 
@@ -86,9 +81,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private final AtomicBoolean callerGone = new AtomicBoolean();
 
-		WatchedLease(ObservedRequest request, AcquirePlace place) {
+		WatchedLease(ObservedRequest request) {
 			this.request = request;
-			this.place = place;
 		}
 
 		@Override

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LeaseEngine implements AutoCloseable, ObservedEngine {
+public final class LeaseEngine implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngine.class);
 
@@ -211,7 +211,11 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 			.thenCombine(written, (findings, known) -> findings);
 	}
 
-	@Override
+	/**
+	 * Ask the store for the permits of a semaphore. Does not block.
+	 * @param key the semaphore
+	 * @return the permits; fails if the store cannot be asked
+	 */
 	public CompletableFuture<PermitState> inspectPermits(String key) {
 		Resource semaphore = new Resource(Kind.SEMAPHORE, key);
 		return this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
@@ -316,7 +320,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		// Their leases end in the store by themselves.
 		this.releases.clear();
 		if (this.ownScheduler != null) {
-			this.context.observers.awaitTold(this.context.settings.commandTimeout());
+			this.context.observers.awaitIdle(this.context.settings.commandTimeout());
 			this.ownScheduler.close();
 		}
 	}
@@ -339,7 +343,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	public CompletableFuture<?> afterEvents() {
 		return this.queues.waiters()
-			.thenRunAsync(() -> this.context.observers.awaitTold(this.context.settings.commandTimeout()),
+			.thenRunAsync(() -> this.context.observers.awaitIdle(this.context.settings.commandTimeout()),
 					this.context::execute);
 	}
 

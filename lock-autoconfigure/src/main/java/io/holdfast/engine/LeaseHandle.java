@@ -367,7 +367,7 @@ abstract class LeaseHandle implements EngineLease {
 	final void tellObservers() {
 		RequestObservation observing = this.hold.observation;
 		if (observing != null) {
-			observing.tell(false);
+			observing.tellHere();
 		}
 	}
 

@@ -169,12 +169,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 			fail(lostWhileWaiting(lost.get().hold));
 		}
 		else if (settle()) {
-			if (this.observation != null) {
-				this.observation.complete(this.result, lease);
-			}
-			else {
-				this.result.complete(lease);
-			}
+			this.result.complete(lease);
 		}
 	}
 
@@ -212,12 +207,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 		if (settle()) {
 			this.leases.forEach(LeaseHandle::discardAsync);
 			current().interrupt(null);
-			if (this.observation != null) {
-				this.observation.completeExceptionally(this.result, why);
-			}
-			else {
-				this.result.completeExceptionally(why);
-			}
+			this.result.completeExceptionally(why);
 		}
 	}
 

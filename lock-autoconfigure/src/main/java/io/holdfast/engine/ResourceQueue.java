@@ -1058,7 +1058,7 @@ final class ResourceQueue extends SerialExecutor {
 		long doubtSince = place.close();
 		Hold hold = new Hold(waiter, place.token(), doubtSince, granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || waiter.metOthers) {
-			this.context.observers.handedOver(this.resource, way, waiter.observation());
+			waiter.tellHandedOver(way);
 		}
 		this.waiters.remove(waiter);
 		left(waiter);
@@ -1199,7 +1199,7 @@ final class ResourceQueue extends SerialExecutor {
 		this.waiters.remove(heir);
 		left(heir);
 		heir.metOthers = true;
-		this.context.observers.handedOver(this.resource, HandOver.LOCAL, heir.observation());
+		heir.tellHandedOver(HandOver.LOCAL);
 		Hold next = new Hold(heir, hold, now);
 		this.holds.add(next);
 		LeaseHandle lease = openLease(heir, next, now);

@@ -9,6 +9,7 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
@@ -164,13 +165,19 @@ final class Waiter implements PendingAcquisition {
 		}
 	}
 
+	/** Tell the observation that it waited for others, before it is granted. */
+	void tellHandedOver(HandOver way) {
+		if (this.observation != null) {
+			this.observation.handedOver(way);
+		}
+	}
+
 	/**
 	 * Complete the result by a lease.
 	 * @return false if the wait had ended
 	 */
 	boolean complete(LeaseHandle lease) {
-		return (this.observation != null && !this.part) ? this.observation.complete(this.result, lease)
-				: this.result.complete(lease);
+		return this.result.complete(lease);
 	}
 
 	/**
@@ -178,8 +185,7 @@ final class Waiter implements PendingAcquisition {
 	 * @return false if the wait had ended
 	 */
 	boolean fail(RuntimeException why) {
-		return (this.observation != null && !this.part) ? this.observation.completeExceptionally(this.result, why)
-				: this.result.completeExceptionally(why);
+		return this.result.completeExceptionally(why);
 	}
 
 	// As a wait

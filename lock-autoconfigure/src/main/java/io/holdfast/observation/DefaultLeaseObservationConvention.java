@@ -5,7 +5,6 @@ import java.util.stream.Collectors;
 
 import io.holdfast.LockMode;
 import io.holdfast.engine.ObservedRequest;
-import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
 import io.micrometer.common.KeyValue;
 import io.micrometer.common.KeyValues;
@@ -68,11 +67,11 @@ public class DefaultLeaseObservationConvention implements LeaseObservationConven
 	@Override
 	public KeyValues getHighCardinalityKeyValues(LeaseObservationContext context) {
 		ObservedRequest request = context.getRequest();
-		KeyValues values = KeyValues.of(SpanTag.KEY.withValue(String.join(",", request.keys())));
+		KeyValues values = KeyValues.of(Tag.KEY.withValue(String.join(",", request.keys())));
 		if (request.mode() == null) {
-			return values.and(SpanTag.PERMITS.withValue(String.valueOf(request.permits())));
+			return values.and(Tag.PERMITS.withValue(String.valueOf(request.permits())));
 		}
-		return context.getFences().isEmpty() ? values : values.and(SpanTag.FENCE
+		return context.getFences().isEmpty() ? values : values.and(Tag.FENCE
 			.withValue(context.getFences().stream().map(String::valueOf).collect(Collectors.joining(","))));
 	}
 

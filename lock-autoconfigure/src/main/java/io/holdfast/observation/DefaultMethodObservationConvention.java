@@ -1,7 +1,7 @@
 package io.holdfast.observation;
 
 import io.holdfast.aop.MethodObserver;
-import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
+import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
 import io.micrometer.common.KeyValues;
 
 /**
@@ -23,9 +23,9 @@ public class DefaultMethodObservationConvention implements MethodObservationConv
 
 	@Override
 	public KeyValues getLowCardinalityKeyValues(MethodObservationContext context) {
-		return KeyValues.of(MethodTag.CLASS.withValue(context.getTargetClass().getName()),
-				MethodTag.METHOD.withValue(MethodObserver.sourceName(context.getMethod())),
-				MethodTag.UNGUARDED.withValue(Boolean.toString(context.isUnguarded())));
+		return KeyValues.of(Tag.CLASS.withValue(context.getTargetClass().getName()),
+				Tag.METHOD.withValue(MethodObserver.sourceName(context.getMethod())),
+				Tag.UNGUARDED.withValue(Boolean.toString(context.isUnguarded())));
 	}
 
 }

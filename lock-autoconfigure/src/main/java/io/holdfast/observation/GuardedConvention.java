@@ -1,5 +1,6 @@
 package io.holdfast.observation;
 
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
@@ -15,43 +16,29 @@ import org.jspecify.annotations.Nullable;
  * A user's convention, in whose place the default answers where it throws: an observation
  * whose convention throws would never end. Thread-safe.
  *
+ * @param convention the user's convention
+ * @param fallback the default
  * @param <T> the contexts that it is for
  */
-final class GuardedConvention<T extends Observation.Context> implements ObservationConvention<T> {
+record GuardedConvention<T extends Observation.Context>(ObservationConvention<T> convention,
+		ObservationConvention<T> fallback) implements ObservationConvention<T> {
 
 	private static final Log logger = LogFactory.getLog(GuardedConvention.class);
 
 	private static final AtomicBoolean warned = new AtomicBoolean();
 
-	private final ObservationConvention<T> convention;
-
-	private final ObservationConvention<T> fallback;
-
-	private GuardedConvention(ObservationConvention<T> convention, ObservationConvention<T> fallback) {
-		this.convention = convention;
-		this.fallback = fallback;
-	}
-
 	/**
-	 * Guard a convention.
-	 * @param convention the convention to ask first, or {@code null} for none
-	 * @param fallback answers where that throws
-	 * @return the guarded convention, or {@code null} if there is nothing to guard
+	 * Find the first that supports a context, and guard it; {@code null} if none does.
 	 */
-	static <T extends Observation.Context> @Nullable ObservationConvention<T> of(
-			@Nullable ObservationConvention<T> convention, ObservationConvention<T> fallback) {
-		return (convention != null) ? new GuardedConvention<>(convention, fallback) : null;
-	}
-
-	/** Return whether it is for a context. One that throws is not. */
-	static boolean supports(ObservationConvention<?> convention, Observation.Context context) {
-		try {
-			return convention.supportsContext(context);
+	static <T extends Observation.Context> @Nullable ObservationConvention<T> find(
+			List<? extends ObservationConvention<T>> conventions, T context, ObservationConvention<T> fallback) {
+		for (ObservationConvention<T> convention : conventions) {
+			GuardedConvention<T> guarded = new GuardedConvention<>(convention, fallback);
+			if (guarded.supportsContext(context)) {
+				return guarded;
+			}
 		}
-		catch (RuntimeException | Error ex) {
-			warn(convention, ex);
-			return false;
-		}
+		return null;
 	}
 
 	private <V extends @Nullable Object> V ask(Function<ObservationConvention<T>, V> question) {
@@ -59,25 +46,21 @@ final class GuardedConvention<T extends Observation.Context> implements Observat
 			return question.apply(this.convention);
 		}
 		catch (RuntimeException | Error ex) {
-			warn(this.convention, ex);
+			String message = "The observation convention " + this.convention.getClass().getName()
+					+ " failed; the default was used instead";
+			if (warned.compareAndSet(false, true)) {
+				logger.warn(message + ". Further failures of conventions are logged as DEBUG", ex);
+			}
+			else {
+				logger.debug(message, ex);
+			}
 			return question.apply(this.fallback);
-		}
-	}
-
-	private static void warn(ObservationConvention<?> convention, Throwable ex) {
-		String message = "The observation convention " + convention.getClass().getName()
-				+ " failed; the default was used instead";
-		if (warned.compareAndSet(false, true)) {
-			logger.warn(message + ". Further failures of conventions are logged as DEBUG", ex);
-		}
-		else {
-			logger.debug(message, ex);
 		}
 	}
 
 	@Override
 	public boolean supportsContext(Observation.Context context) {
-		return supports(this.convention, context);
+		return ask((asked) -> asked != this.fallback && asked.supportsContext(context));
 	}
 
 	@Override
@@ -87,18 +70,18 @@ final class GuardedConvention<T extends Observation.Context> implements Observat
 
 	@Override
 	public @Nullable String getContextualName(T context) {
-		return ask((convention) -> convention.getContextualName(context));
+		return ask((asked) -> asked.getContextualName(context));
 	}
 
 	@Override
 	public KeyValues getLowCardinalityKeyValues(T context) {
-		return ask((convention) -> Objects.requireNonNull(convention.getLowCardinalityKeyValues(context),
+		return ask((asked) -> Objects.requireNonNull(asked.getLowCardinalityKeyValues(context),
 				"No low cardinality key values"));
 	}
 
 	@Override
 	public KeyValues getHighCardinalityKeyValues(T context) {
-		return ask((convention) -> Objects.requireNonNull(convention.getHighCardinalityKeyValues(context),
+		return ask((asked) -> Objects.requireNonNull(asked.getHighCardinalityKeyValues(context),
 				"No high cardinality key values"));
 	}
 

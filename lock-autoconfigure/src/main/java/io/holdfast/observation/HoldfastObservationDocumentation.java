@@ -13,31 +13,31 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 
 	/** From the request for locks until they are granted, or until it fails. */
 	LOCK_ACQUIRE("holdfast.lock.acquire", "lock acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
-			new KeyName[] { SpanTag.KEY, SpanTag.FENCE }),
+			new KeyName[] { Tag.KEY, Tag.FENCE }),
 
 	/** Observation for as long as locks are held. */
 	LOCK_HOLD("holdfast.lock.hold", "lock hold", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
-			new KeyName[] { SpanTag.KEY, SpanTag.FENCE }),
+			new KeyName[] { Tag.KEY, Tag.FENCE }),
 
 	/** From the request for permits until they are granted, or until it fails. */
 	SEMAPHORE_ACQUIRE("holdfast.semaphore.acquire", "semaphore acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME },
-			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS }),
+			new KeyName[] { Tag.KEY, Tag.PERMITS }),
 
 	/** Observation for as long as permits are held. */
 	SEMAPHORE_HOLD("holdfast.semaphore.hold", "semaphore hold", new KeyName[] { Tag.NAME, Tag.OUTCOME },
-			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS }),
+			new KeyName[] { Tag.KEY, Tag.PERMITS }),
 
 	/**
 	 * A call of an annotated method that needs a lock or permits, from before it asks for
 	 * them until they are released, or are left to a transaction.
 	 */
-	METHOD("holdfast.method", "method", MethodTag.values(), new KeyName[0]),
+	METHOD("holdfast.method", "method", new KeyName[] { Tag.CLASS, Tag.METHOD, Tag.UNGUARDED }, new KeyName[0]),
 
 	/**
 	 * The check of a fenced lock by a database, from which on other holders wait. One of
 	 * more than some 10 ms has waited for another holder.
 	 */
-	FENCE_CHECK("holdfast.fence.check", "fence check", FenceTag.values(), new KeyName[0]);
+	FENCE_CHECK("holdfast.fence.check", "fence check", new KeyName[] { Tag.WHEN, Tag.FENCE_OUTCOME }, new KeyName[0]);
 
 	private final String name;
 
@@ -83,7 +83,8 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	}
 
 	/**
-	 * Tags of few values, for meters and spans.
+	 * Tags: of few values, for meters and spans; those that begin with {@code holdfast},
+	 * of many values, for spans only.
 	 */
 	public enum Tag implements KeyName {
 
@@ -98,25 +99,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		OUTCOME("outcome"),
 
 		/** The mode of locks: {@code exclusive}, {@code read}. */
-		MODE("mode");
-
-		private final String key;
-
-		Tag(String key) {
-			this.key = key;
-		}
-
-		@Override
-		public String asString() {
-			return this.key;
-		}
-
-	}
-
-	/**
-	 * Tags of methods.
-	 */
-	public enum MethodTag implements KeyName {
+		MODE("mode"),
 
 		/** The name of the class of the object that is called. */
 		CLASS("class"),
@@ -128,49 +111,13 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		 * Tells whether the method ran without its permits, as the store failed:
 		 * {@code true} or {@code false}.
 		 */
-		UNGUARDED("unguarded");
-
-		private final String key;
-
-		MethodTag(String key) {
-			this.key = key;
-		}
-
-		@Override
-		public String asString() {
-			return this.key;
-		}
-
-	}
-
-	/**
-	 * Tags of fences.
-	 */
-	public enum FenceTag implements KeyName {
+		UNGUARDED("unguarded"),
 
 		/** The occasion of a check: {@code acquisition} or {@code transaction}. */
 		WHEN("when"),
 
 		/** The outcome of a check: {@code passed}, {@code refused} or {@code failed}. */
-		OUTCOME("outcome");
-
-		private final String key;
-
-		FenceTag(String key) {
-			this.key = key;
-		}
-
-		@Override
-		public String asString() {
-			return this.key;
-		}
-
-	}
-
-	/**
-	 * Tags of many values, for spans only.
-	 */
-	public enum SpanTag implements KeyName {
+		FENCE_OUTCOME("outcome"),
 
 		/** The key or, of several together, all of them, separated by commas. */
 		KEY("holdfast.key"),
@@ -183,7 +130,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 
 		private final String key;
 
-		SpanTag(String key) {
+		Tag(String key) {
 			this.key = key;
 		}
 

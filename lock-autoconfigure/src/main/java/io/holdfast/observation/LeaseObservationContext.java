@@ -63,13 +63,9 @@ public final class LeaseObservationContext extends Observation.Context {
 		return this.outcome;
 	}
 
-	void granted(List<Long> fences) {
-		this.fences = fences;
-		this.outcome = LeaseOutcome.GRANTED;
-	}
-
-	void ended(LeaseOutcome outcome) {
+	void settle(LeaseOutcome outcome, List<Long> fences) {
 		this.outcome = outcome;
+		this.fences = fences;
 	}
 
 }

@@ -17,9 +17,7 @@ public final class LeaseObservations implements EngineObserver {
 
 	private final ObservationRegistry registry;
 
-	private final Children children;
-
-	private final List<LeaseObservationConvention> conventions;
+	private final ObservationFactory<LeaseObservationContext> observations;
 
 	/** For each of the observations. */
 	private final LeaseObservationConvention[] defaults;
@@ -32,40 +30,15 @@ public final class LeaseObservations implements EngineObserver {
 	 */
 	public LeaseObservations(ObservationRegistry registry, List<LeaseObservationConvention> conventions) {
 		this.registry = registry;
-		this.children = new Children(registry);
-		this.conventions = List.copyOf(conventions);
+		this.observations = new ObservationFactory<>(registry, conventions);
 		this.defaults = Stream.of(HoldfastObservationDocumentation.values())
 			.map(DefaultLeaseObservationConvention::new)
 			.toArray(LeaseObservationConvention[]::new);
 	}
 
 	@Override
-	public Object capture() {
-		return new Asking(Thread.currentThread().getId(), this.registry.getCurrentObservation());
-	}
-
-	@Override
-	public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-		return this.registry.isNoop() ? null : new ObservedLease(request, (Asking) captured);
-	}
-
-	private Observation start(LeaseObservationContext context, @Nullable Observation parent, boolean own) {
-		LeaseObservationConvention convention = this.conventions.stream()
-			.filter((candidate) -> GuardedConvention.supports(candidate, context))
-			.findFirst()
-			.orElse(null);
-		LeaseObservationConvention fallback = this.defaults[context.getObserved().ordinal()];
-		return this.children.start(parent, own, () -> Observation
-			.createNotStarted(GuardedConvention.of(convention, fallback), fallback, () -> context, this.registry));
-	}
-
-	/**
-	 * A thread that asks for something.
-	 *
-	 * @param thread its id
-	 * @param observation the observation until then
-	 */
-	private record Asking(long thread, @Nullable Observation observation) {
+	public @Nullable RequestObserver requested(ObservedRequest request) {
+		return this.registry.isNoop() ? null : new ObservedLease(request);
 	}
 
 	/**
@@ -75,54 +48,66 @@ public final class LeaseObservations implements EngineObserver {
 
 		private final ObservedRequest request;
 
-		private final @Nullable Observation parent;
+		/** The thread that asks, and its observation until then. */
+		private final long thread = Thread.currentThread().getId();
 
-		private final LeaseObservationContext acquiring;
+		private final @Nullable Observation parent = LeaseObservations.this.registry.getCurrentObservation();
 
-		private final Observation acquire;
+		/** The observation of the request and then, if it is granted, of its lease. */
+		private Observation observation = Observation.NOOP;
 
-		private @Nullable LeaseObservationContext holding;
+		private List<Long> fences = List.of();
 
-		private @Nullable Observation hold;
-
-		ObservedLease(ObservedRequest request, @Nullable Asking asking) {
+		ObservedLease(ObservedRequest request) {
 			this.request = request;
-			this.parent = (asking != null) ? asking.observation() : null;
-			this.acquiring = new LeaseObservationContext(HoldfastObservationDocumentation.acquire(request.kind()),
-					request, List.of());
-			this.acquire = start(this.acquiring, this.parent,
-					asking != null && asking.thread() == Thread.currentThread().getId());
+		}
+
+		private void start(HoldfastObservationDocumentation observed, boolean own) {
+			// That of the request is over, and this one may fail to start.
+			this.observation = Observation.NOOP;
+			this.observation = LeaseObservations.this.observations.start(
+					new LeaseObservationContext(observed, this.request, this.fences),
+					LeaseObservations.this.defaults[observed.ordinal()], this.parent, own);
+		}
+
+		private void settle(LeaseOutcome outcome) {
+			if (this.observation.getContext() instanceof LeaseObservationContext context) {
+				context.settle(outcome, this.fences);
+			}
+		}
+
+		@Override
+		public void began() {
+			start(HoldfastObservationDocumentation.acquire(this.request.kind()),
+					this.thread == Thread.currentThread().getId());
 		}
 
 		@Override
 		public void granted(List<Long> fences) {
-			this.acquiring.granted(fences);
-			this.holding = new LeaseObservationContext(HoldfastObservationDocumentation.hold(this.request.kind()),
-					this.request, fences);
+			this.fences = fences;
+			settle(LeaseOutcome.GRANTED);
 			try {
-				this.acquire.stop();
+				this.observation.stop();
 			}
 			finally {
-				this.hold = start(this.holding, this.parent, false);
+				start(HoldfastObservationDocumentation.hold(this.request.kind()), false);
 			}
 		}
 
 		@Override
 		public void failed(RuntimeException why) {
 			LeaseOutcome outcome = LeaseOutcome.of(why, this.request.optional());
-			this.acquiring.ended(outcome);
+			settle(outcome);
 			if (outcome.isError()) {
-				this.acquire.error(why);
+				this.observation.error(why);
 			}
-			this.acquire.stop();
+			this.observation.stop();
 		}
 
 		@Override
 		public void ended(HoldEnd end) {
-			if (this.holding != null && this.hold != null) {
-				this.holding.ended(LeaseOutcome.of(end));
-				this.hold.stop();
-			}
+			settle(LeaseOutcome.of(end));
+			this.observation.stop();
 		}
 
 	}

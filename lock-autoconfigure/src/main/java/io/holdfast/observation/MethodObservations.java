@@ -1,10 +1,10 @@
 package io.holdfast.observation;
 
 import java.lang.reflect.Method;
+import java.util.List;
 
 import io.holdfast.aop.MethodObserver;
 import io.micrometer.observation.Observation;
-import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
@@ -18,9 +18,7 @@ public final class MethodObservations implements MethodObserver {
 
 	private final ObservationRegistry registry;
 
-	private final Children children;
-
-	private final @Nullable ObservationConvention<MethodObservationContext> convention;
+	private final ObservationFactory<MethodObservationContext> observations;
 
 	/**
 	 * Create the observer.
@@ -29,16 +27,13 @@ public final class MethodObservations implements MethodObserver {
 	 */
 	public MethodObservations(ObservationRegistry registry, @Nullable MethodObservationConvention convention) {
 		this.registry = registry;
-		this.children = new Children(registry);
-		this.convention = GuardedConvention.of(convention, DEFAULT);
+		this.observations = new ObservationFactory<>(registry, (convention != null) ? List.of(convention) : List.of());
 	}
 
 	@Override
 	public Observation start(Method method, Class<?> targetClass, @Nullable Observation parent) {
-		MethodObservationContext context = new MethodObservationContext(method, targetClass);
 		Observation outer = (parent != null) ? parent : this.registry.getCurrentObservation();
-		return this.children.start(outer, true,
-				() -> Observation.createNotStarted(this.convention, DEFAULT, () -> context, this.registry));
+		return this.observations.start(new MethodObservationContext(method, targetClass), DEFAULT, outer, true);
 	}
 
 }

@@ -1,5 +1,5 @@
 /**
- * Observations of engines and annotated methods.
+ * Observations, gauges and counters of engines and annotated methods.
  */
 @NullMarked
 package io.holdfast.observation;

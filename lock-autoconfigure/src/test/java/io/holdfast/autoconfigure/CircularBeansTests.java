@@ -182,7 +182,7 @@ class CircularBeansTests {
 		private final AtomicInteger began = new AtomicInteger();
 
 		@Override
-		public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		public @Nullable RequestObserver requested(ObservedRequest request) {
 			this.began.incrementAndGet();
 			return null;
 		}

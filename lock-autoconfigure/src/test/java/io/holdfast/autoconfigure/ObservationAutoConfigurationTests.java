@@ -10,7 +10,6 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.ObservedEngine;
 import io.holdfast.engine.ObservedRequest;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
@@ -20,7 +19,7 @@ import io.holdfast.observation.HoldfastObservationDocumentation;
 import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;
 import io.holdfast.observation.MethodObservationConvention;
-import io.holdfast.observation.meter.LeaseMeters;
+import io.holdfast.observation.LeaseMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -189,10 +188,10 @@ class ObservationAutoConfigurationTests {
 
 	static final class Noting implements EngineObserver {
 
-		private final List<ObservedEngine> engines = new ArrayList<>();
+		private final List<LeaseEngine> engines = new ArrayList<>();
 
 		@Override
-		public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		public @Nullable RequestObserver requested(ObservedRequest request) {
 			this.engines.add(request.engine());
 			return null;
 		}

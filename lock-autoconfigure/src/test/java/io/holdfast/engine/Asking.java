@@ -132,7 +132,7 @@ final class Asking {
 		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> {
 			RequestObservation observation = acquisition.observation();
 			if (observation != null) {
-				observation.tell(true);
+				observation.settled(acquisition.result(), true);
 			}
 			answer.accept(lease, error);
 		}));

@@ -68,7 +68,7 @@ class EngineObserverTests extends ScriptedEngine {
 		List<ObservedRequest> requests = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {
 			@Override
-			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+			public @Nullable RequestObserver requested(ObservedRequest request) {
 				requests.add(request);
 				return null;
 			}
@@ -85,19 +85,19 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsCapturedIsThatOfTheThreadThatAsks() {
+	void whatIsNotedIsThatOfTheThreadThatAsks() {
 		ThreadLocal<String> place = new ThreadLocal<>();
-		List<Object> captured = new ArrayList<>();
+		List<String> begun = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {
 			@Override
-			public @Nullable Object capture() {
-				return place.get();
-			}
-
-			@Override
-			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object noted) {
-				captured.add(request.keys() + " by " + noted);
-				return null;
+			public RequestObserver requested(ObservedRequest request) {
+				String noted = request.keys() + " by " + place.get();
+				return new RequestObserver() {
+					@Override
+					public void began() {
+						begun.add(noted);
+					}
+				};
 			}
 		});
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
@@ -112,7 +112,7 @@ class EngineObserverTests extends ScriptedEngine {
 		};
 		this.store.elapse(5000);
 		assertThat(first).isNotDone();
-		assertThat(captured).containsExactly("[k] by null", "[k] by the second");
+		assertThat(begun).containsExactly("[k] by null", "[k] by the second");
 	}
 
 	@Test

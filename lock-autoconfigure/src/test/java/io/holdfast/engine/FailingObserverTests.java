@@ -27,7 +27,8 @@ class FailingObserverTests extends ScriptedEngine {
 
 	@Test
 	void leasesComeAndGoAndOthersAreToldAndOneWarningIsLogged(CapturedOutput output) {
-		this.engine.observe(new Failing());
+		this.engine.observe(new Failing(false));
+		this.engine.observe(new Failing(true));
 		this.engine.observe(this.observer);
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);
@@ -49,12 +50,20 @@ class FailingObserverTests extends ScriptedEngine {
 				"k ended RELEASED", "handed over LOCK PASSED_ON", "k granted [20]", "renewal LOCK FAILED",
 				"failed RENEW", "renewal LOCK LOST", "lost LOCK null", "k ended LOST", "k began",
 				"k failed INTERRUPTED");
-		assertThat(this.thrown).as("each event and each capture").isEqualTo(14 + 3);
+		assertThat(this.thrown).as("each event by the first; each request, renewal, loss and failure by the second")
+			.isEqualTo(14 + 8);
 		assertThat(output).containsOnlyOnce("An observer of leases failed").contains("WARN");
 	}
 
 	/** Throws exceptions and errors by turns. */
 	private final class Failing implements EngineObserver {
+
+		/** Whether it throws before it observes a request. */
+		private final boolean atOnce;
+
+		Failing(boolean atOnce) {
+			this.atOnce = atOnce;
+		}
 
 		private RuntimeException failure() {
 			if (FailingObserverTests.this.thrown++ % 2 == 0) {
@@ -64,14 +73,21 @@ class FailingObserverTests extends ScriptedEngine {
 		}
 
 		@Override
-		public @Nullable Object capture() {
-			throw failure();
-		}
-
-		@Override
-		public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-			FailingObserverTests.this.thrown++;
+		public RequestObserver requested(ObservedRequest request) {
+			if (this.atOnce) {
+				throw failure();
+			}
 			return new RequestObserver() {
+
+				@Override
+				public void began() {
+					throw failure();
+				}
+
+				@Override
+				public void handedOver(HandOver way) {
+					throw failure();
+				}
 
 				@Override
 				public void granted(List<Long> fences) {
@@ -98,11 +114,6 @@ class FailingObserverTests extends ScriptedEngine {
 
 		@Override
 		public void renewed(Kind kind, RenewalOutcome outcome) {
-			throw failure();
-		}
-
-		@Override
-		public void handedOver(Kind kind, HandOver way) {
 			throw failure();
 		}
 

@@ -25,17 +25,22 @@ final class OrderlyObserver implements EngineObserver {
 	}
 
 	@Override
-	public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-		this.open++;
+	public RequestObserver requested(ObservedRequest request) {
 		return new RequestObserver() {
 
-			private String state = "begun";
+			private String state = "new";
 
 			private void change(String from, String to) {
 				if (!this.state.equals(from)) {
 					OrderlyObserver.this.problems.add(request.keys() + " is " + this.state + " and now " + to);
 				}
 				this.state = to;
+			}
+
+			@Override
+			public void began() {
+				change("new", "begun");
+				OrderlyObserver.this.open++;
 			}
 
 			@Override

@@ -26,10 +26,19 @@ public class RecordingObserver implements EngineObserver {
 	}
 
 	@Override
-	public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+	public RequestObserver requested(ObservedRequest request) {
 		String what = String.join("+", request.keys());
-		tell(what + " began");
 		return new RequestObserver() {
+
+			@Override
+			public void began() {
+				tell(what + " began");
+			}
+
+			@Override
+			public void handedOver(HandOver way) {
+				tell("handed over " + request.kind() + " " + way);
+			}
 
 			@Override
 			public void granted(List<Long> fences) {
@@ -58,11 +67,6 @@ public class RecordingObserver implements EngineObserver {
 	@Override
 	public void renewed(Kind kind, RenewalOutcome outcome) {
 		tell("renewal " + kind + " " + outcome);
-	}
-
-	@Override
-	public void handedOver(Kind kind, HandOver way) {
-		tell("handed over " + kind + " " + way);
 	}
 
 	@Override

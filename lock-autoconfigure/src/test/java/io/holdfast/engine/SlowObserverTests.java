@@ -74,7 +74,7 @@ class SlowObserverTests {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
-			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+			public @Nullable RequestObserver requested(ObservedRequest request) {
 				return (request.name() == null) ? null : new RequestObserver() {
 
 					@Override
@@ -98,11 +98,15 @@ class SlowObserverTests {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
-			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-				if (request.name() != null) {
-					takeTime();
-				}
-				return null;
+			public @Nullable RequestObserver requested(ObservedRequest request) {
+				return (request.name() == null) ? null : new RequestObserver() {
+
+					@Override
+					public void began() {
+						takeTime();
+					}
+
+				};
 			}
 
 		});
@@ -124,7 +128,7 @@ class SlowObserverTests {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
-			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+			public @Nullable RequestObserver requested(ObservedRequest request) {
 				return (request.name() == null) ? null : new RequestObserver() {
 
 					@Override
@@ -153,9 +157,15 @@ class SlowObserverTests {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
-			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-				takeTime();
-				return null;
+			public @Nullable RequestObserver requested(ObservedRequest request) {
+				return new RequestObserver() {
+
+					@Override
+					public void began() {
+						takeTime();
+					}
+
+				};
 			}
 
 		});
@@ -178,7 +188,7 @@ class SlowObserverTests {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
-			public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+			public RequestObserver requested(ObservedRequest request) {
 				return new Orderly(request.keys() + " ", problems, over);
 			}
 
@@ -211,7 +221,7 @@ class SlowObserverTests {
 
 		private final AtomicInteger over;
 
-		private String state = "begun";
+		private String state = "new";
 
 		Orderly(String name, Queue<String> problems, AtomicInteger over) {
 			this.name = name;
@@ -224,6 +234,11 @@ class SlowObserverTests {
 				this.problems.add(this.name + this.state + " and now " + to);
 			}
 			this.state = to;
+		}
+
+		@Override
+		public void began() {
+			change("new", "begun");
 		}
 
 		@Override

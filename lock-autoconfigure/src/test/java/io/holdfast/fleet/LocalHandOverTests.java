@@ -16,7 +16,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.EngineObserver;
-import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.ObservedRequest;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -121,8 +121,15 @@ class LocalHandOverTests extends FleetTestCase {
 			fleet.engine(instance).observe(new EngineObserver() {
 
 				@Override
-				public void handedOver(Resource.Kind kind, HandOver way) {
-					passedOn.addAndGet((way == HandOver.LOCAL) ? 1 : 0);
+				public RequestObserver requested(ObservedRequest request) {
+					return new RequestObserver() {
+
+						@Override
+						public void handedOver(HandOver way) {
+							passedOn.addAndGet((way == HandOver.LOCAL) ? 1 : 0);
+						}
+
+					};
 				}
 
 			});

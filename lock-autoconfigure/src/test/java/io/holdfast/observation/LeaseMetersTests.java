@@ -11,7 +11,6 @@ import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.memory.MemoryLeases;
-import io.holdfast.observation.meter.LeaseMeters;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -265,9 +265,8 @@ class LeaseObservationsTests {
 	@Test
 	void withoutARegistryNothingIsObserved() {
 		LeaseObservations observations = new LeaseObservations(ObservationRegistry.NOOP, List.of());
-		assertThat(observations.began(
-				new ObservedRequest(this.instance.engine, Kind.LOCK, List.of("k"), LockMode.READ, 0, null, false),
-				null))
+		assertThat(observations.requested(
+				new ObservedRequest(this.instance.engine, Kind.LOCK, List.of("k"), LockMode.READ, 0, null, false)))
 			.isNull();
 	}
 

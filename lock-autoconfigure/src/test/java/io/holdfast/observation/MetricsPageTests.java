@@ -18,11 +18,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.EngineObserver;
-import io.holdfast.observation.HoldfastObservationDocumentation.FenceTag;
-import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
-import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
-import io.holdfast.observation.meter.LeaseMeters;
 import io.holdfast.testing.GeneratedPage;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.core.instrument.Meter;
@@ -52,7 +48,7 @@ class MetricsPageTests {
 		meters();
 		this.page.line("");
 		this.page.line("## Tags");
-		tags(Tag.class, MethodTag.class, FenceTag.class, SpanTag.class);
+		tags();
 		values("`outcome` of requests and holds", LeaseOutcome.class);
 		values("`outcome` of `….renewal`", EngineObserver.RenewalOutcome.class);
 		values("`kind` of `….hand.over`", EngineObserver.HandOver.class);
@@ -116,16 +112,13 @@ class MetricsPageTests {
 		}
 	}
 
-	@SafeVarargs
-	private void tags(Class<? extends Enum<?>>... types) throws IOException {
+	private void tags() throws IOException {
 		this.page.line("");
 		this.page.row("tag", "meaning");
 		this.page.row("---", "---");
-		for (Class<? extends Enum<?>> type : types) {
-			Map<String, String> meanings = javadoc(type);
-			for (Enum<?> tag : type.getEnumConstants()) {
-				this.page.row(code(((KeyName) tag).asString()), meanings.get(tag.name()));
-			}
+		Map<String, String> meanings = javadoc(Tag.class);
+		for (Tag tag : Tag.values()) {
+			this.page.row(code(tag.asString()), meanings.get(tag.name()));
 		}
 	}
 

@@ -12,7 +12,6 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
-import io.holdfast.observation.meter.LeaseMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler.IgnoredMeters;

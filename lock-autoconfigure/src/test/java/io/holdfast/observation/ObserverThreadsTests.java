@@ -344,9 +344,18 @@ class ObserverThreadsTests {
 	private record NotingObserver(Told told) implements EngineObserver {
 
 		@Override
-		public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-			this.told.add("began");
+		public RequestObserver requested(ObservedRequest request) {
 			return new RequestObserver() {
+
+				@Override
+				public void began() {
+					NotingObserver.this.told.add("began");
+				}
+
+				@Override
+				public void handedOver(HandOver way) {
+					NotingObserver.this.told.add("handed over");
+				}
 
 				@Override
 				public void granted(List<Long> fences) {
@@ -374,11 +383,6 @@ class ObserverThreadsTests {
 		@Override
 		public void renewed(Kind kind, RenewalOutcome outcome) {
 			this.told.add("renewed");
-		}
-
-		@Override
-		public void handedOver(Kind kind, HandOver way) {
-			this.told.add("handed over");
 		}
 
 		@Override

@@ -19,7 +19,7 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -170,9 +170,14 @@ class HoldfastClockTests {
 			CountDownLatch goOn = new CountDownLatch(1);
 			context.getBean(LeaseEngine.class).observe(new EngineObserver() {
 				@Override
-				public void handedOver(Kind kind, HandOver way) {
-					busy.countDown();
-					await().until(() -> goOn.getCount() == 0);
+				public RequestObserver requested(ObservedRequest request) {
+					return new RequestObserver() {
+						@Override
+						public void handedOver(HandOver way) {
+							busy.countDown();
+							await().until(() -> goOn.getCount() == 0);
+						}
+					};
 				}
 			});
 			LockLease first = locks.acquire("a");

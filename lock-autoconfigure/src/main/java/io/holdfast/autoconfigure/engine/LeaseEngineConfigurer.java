@@ -23,6 +23,7 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.LeakDetector;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
@@ -219,7 +220,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	private record FirstRequest(Runnable action) implements EngineObserver {
 
 		@Override
-		public @Nullable Object capture() {
+		public @Nullable RequestObserver requested(ObservedRequest request) {
 			this.action.run();
 			return null;
 		}

@@ -79,7 +79,7 @@ class LeaseEngineConfigurerTests {
 		private int observed;
 
 		@Override
-		public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		public @Nullable RequestObserver requested(ObservedRequest request) {
 			this.observed++;
 			return null;
 		}
