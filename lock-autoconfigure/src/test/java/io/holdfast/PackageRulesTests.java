@@ -102,9 +102,8 @@ class PackageRulesTests {
 
 	/** The rooms that other packages may use, beside those without a room. */
 	private static final Set<String> OPEN = Set.of("io.holdfast.autoconfigure", "io.holdfast.engine",
-			"io.holdfast.engine.fleet", "io.holdfast.engine.store", "io.holdfast.observation",
-			"io.holdfast.aop", "io.holdfast.redis", "io.holdfast.redis.driver",
-			"io.holdfast.redis.script", "io.holdfast.redis.key");
+			"io.holdfast.engine.fleet", "io.holdfast.engine.store", "io.holdfast.observation", "io.holdfast.aop",
+			"io.holdfast.redis", "io.holdfast.redis.driver", "io.holdfast.redis.script", "io.holdfast.redis.key");
 
 	static Stream<String> packages() {
 		return ALLOWED.keySet().stream();

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -79,7 +78,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private volatile boolean warned;
 
-		private final AtomicBoolean callerGone = new AtomicBoolean();
+		private volatile boolean callerGone;
 
 		WatchedLease(ObservedRequest request) {
 			this.request = request;
@@ -99,7 +98,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 					describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
 							+ " ms (holdfast.leak-detection-threshold). It was acquired by thread "
 							+ SingleLine.of(this.place.thread) + " at " + this.place.user()
-							+ (this.callerGone.get() ? CALLER_GONE
+							+ (this.callerGone ? CALLER_GONE
 									: ". If its work takes as long as that, raise the threshold; if it, or a lease"
 											+ " nested in it, is never released, use try-with-resources or withLock"),
 					this.place);
@@ -107,7 +106,9 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		@Override
 		public void callerGone() {
-			if (!this.callerGone.getAndSet(true) && this.warned && !LeakDetector.this.timer.isShutdown()) {
+			boolean known = this.callerGone;
+			this.callerGone = true;
+			if (!known && this.warned && !LeakDetector.this.timer.isShutdown()) {
 				// The caller may be an event loop, which logging would block.
 				LeakDetector.this.timer.execute(() -> logger.warn(describe() + " is held for longer than "
 						+ LeakDetector.this.threshold.toMillis() + " ms" + CALLER_GONE));

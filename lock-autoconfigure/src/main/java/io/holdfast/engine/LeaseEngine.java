@@ -230,16 +230,8 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.observe(this, requests);
-		if (observation == null || thread == null) {
-			return acquire(requests, thread, context, observation);
-		}
-		observation.beginCall();
-		try {
-			return acquire(requests, thread, context, observation);
-		}
-		finally {
-			observation.endCall();
-		}
+		return (observation == null || thread == null) ? acquire(requests, thread, context, observation)
+				: observation.call(() -> acquire(requests, thread, context, observation));
 	}
 
 	private PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,

@@ -331,16 +331,7 @@ abstract class LeaseHandle implements EngineLease {
 
 	final <T> CompletableFuture<T> observed(Supplier<CompletableFuture<T>> release) {
 		RequestObservation observing = this.hold.observation;
-		if (observing == null) {
-			return release.get();
-		}
-		observing.beginCall();
-		try {
-			return release.get();
-		}
-		finally {
-			observing.endCall();
-		}
+		return (observing != null) ? observing.call(release) : release.get();
 	}
 
 	/** Wait for the result of a release. */

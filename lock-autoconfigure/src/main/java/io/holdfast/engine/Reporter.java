@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.Tokens;
@@ -40,7 +41,7 @@ public final class Reporter {
 	 * @return the report; its parts are of slightly different moments
 	 */
 	public CompletableFuture<InstanceReport> report(@Nullable String key) {
-		return report(key, OLDEST_FIRST);
+		return report((entry) -> key == null || entry.resource().key().equals(key), OLDEST_FIRST);
 	}
 
 	/**
@@ -51,16 +52,16 @@ public final class Reporter {
 	 */
 	public CompletableFuture<InstanceReport> answer(Predicate<String> wanted) {
 		Comparator<Entry> wantedFirst = Comparator.comparing((entry) -> !wanted.test(entry.resource().key()));
-		return report(null, wantedFirst.thenComparing(OLDEST_FIRST));
+		return report((entry) -> true, wantedFirst.thenComparing(OLDEST_FIRST));
 	}
 
-	private CompletableFuture<InstanceReport> report(@Nullable String key, Comparator<Entry> order) {
+	private CompletableFuture<InstanceReport> report(Predicate<Entry> filter, Comparator<Entry> order) {
 		return this.queues.waiters().thenApply((waiters) -> {
-			List<Entry> holds = entries(key);
+			List<Entry> holds = held().filter(filter).toList();
 			List<Entry> waits = waiters.stream()
 				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
 				.map(this::entry)
-				.filter((wait) -> isOf(key, wait))
+				.filter(filter)
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
 			return new InstanceReport(instance(), first(holds, order), first(waits, order), cut);
@@ -72,25 +73,16 @@ public final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	public InstanceReport holds() {
-		return new InstanceReport(instance(), first(entries(null), OLDEST_FIRST), List.of(), true);
+		return new InstanceReport(instance(), first(held().toList(), OLDEST_FIRST), List.of(), true);
 	}
 
 	private String instance() {
 		return Tokens.shown(this.context.ensureStarted());
 	}
 
-	private static boolean isOf(@Nullable String key, Entry entry) {
-		return key == null || entry.resource().key().equals(key);
-	}
-
-	private List<Entry> entries(@Nullable String key) {
+	private Stream<Entry> held() {
 		long now = this.context.scheduler.nanoTime();
-		return this.renewer.holds()
-			.stream()
-			.filter((hold) -> hold.isHeld(now))
-			.map((hold) -> entry(hold, now))
-			.filter((hold) -> isOf(key, hold))
-			.toList();
+		return this.renewer.holds().stream().filter((hold) -> hold.isHeld(now)).map((hold) -> entry(hold, now));
 	}
 
 	private static List<Entry> first(List<Entry> entries, Comparator<Entry> order) {

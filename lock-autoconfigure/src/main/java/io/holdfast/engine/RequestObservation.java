@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
@@ -48,17 +49,18 @@ final class RequestObservation {
 	}
 
 	/**
-	 * Begin a blocking call of a user on the current thread, which notifies of its events
-	 * by {@link #endCall()}.
+	 * Run a part of a blocking call of a user on the current thread, and notify of its
+	 * events at the end: the thread is about to block or return.
 	 */
-	void beginCall() {
+	<T> T call(Supplier<T> part) {
 		this.caller = Thread.currentThread();
-	}
-
-	/** Notify of the events until now: the current thread is about to block or return. */
-	void endCall() {
-		this.caller = null;
-		runEvents();
+		try {
+			return part.get();
+		}
+		finally {
+			this.caller = null;
+			runEvents();
+		}
 	}
 
 	/** Notify of the events until now on the current thread, which may block. */

@@ -45,23 +45,13 @@ public class DefaultLeaseObservationConvention implements LeaseObservationConven
 
 	@Override
 	public KeyValues getLowCardinalityKeyValues(LeaseObservationContext context) {
+		String requestName = context.getRequest().name();
+		LeaseOutcome reached = context.getOutcome();
 		LockMode mode = context.getRequest().mode();
-		return (mode != null) ? KeyValues.of(name(context), outcome(context), mode(mode))
-				: KeyValues.of(name(context), outcome(context));
-	}
-
-	private static KeyValue name(LeaseObservationContext context) {
-		String name = context.getRequest().name();
-		return (name != null) ? Tag.NAME.withValue(name) : Tag.NAME.withNoneValue();
-	}
-
-	private static KeyValue outcome(LeaseObservationContext context) {
-		LeaseOutcome outcome = context.getOutcome();
-		return (outcome != null) ? Tag.OUTCOME.withValue(outcome.tag()) : Tag.OUTCOME.withNoneValue();
-	}
-
-	private static KeyValue mode(LockMode mode) {
-		return Tag.MODE.withValue(mode.name().toLowerCase(Locale.ROOT));
+		KeyValue name = Tag.NAME.withValue((requestName != null) ? requestName : KeyValue.NONE_VALUE);
+		KeyValue outcome = Tag.OUTCOME.withValue((reached != null) ? reached.tag() : KeyValue.NONE_VALUE);
+		return (mode != null) ? KeyValues.of(name, outcome, Tag.MODE.withValue(mode.name().toLowerCase(Locale.ROOT)))
+				: KeyValues.of(name, outcome);
 	}
 
 	@Override

@@ -4,10 +4,12 @@ import java.util.Locale;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 
 /**
- * The outcome of a request, and of its lease.
+ * The outcome of a request, and of its lease. Each reason for which nothing is granted,
+ * and each end of a hold, has a constant of its name.
  *
  * @since 0.1.0
  */
@@ -57,24 +59,13 @@ public enum LeaseOutcome {
 
 	static LeaseOutcome of(RuntimeException failure, boolean optional) {
 		if (failure instanceof NotAcquiredException ex) {
-			return switch (ex.getReason()) {
-				case TIMED_OUT -> optional ? SKIPPED : TIMED_OUT;
-				case INTERRUPTED -> INTERRUPTED;
-				case SHUTDOWN -> SHUTDOWN;
-				case SELF_BLOCKED -> SELF_BLOCKED;
-				case EXCEEDS_LIMIT -> EXCEEDS_LIMIT;
-				case TOO_MANY_WAITERS -> TOO_MANY_WAITERS;
-			};
+			return (optional && ex.getReason() == Reason.TIMED_OUT) ? SKIPPED : valueOf(ex.getReason().name());
 		}
 		return (failure instanceof LeaseLostException) ? LOST : STORE_FAILURE;
 	}
 
 	static LeaseOutcome of(HoldEnd end) {
-		return switch (end) {
-			case RELEASED -> RELEASED;
-			case LOST -> LOST;
-			case EXPIRED -> EXPIRED;
-		};
+		return valueOf(end.name());
 	}
 
 	/**

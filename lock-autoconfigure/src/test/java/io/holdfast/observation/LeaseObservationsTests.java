@@ -5,12 +5,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.MemoryLeases;
@@ -260,6 +263,12 @@ class LeaseObservationsTests {
 		});
 		this.instance.locks.acquire(STOCK).release();
 		assertThat(begun).isEmpty();
+	}
+
+	@Test
+	void eachReasonAndEachEndIsAnOutcome() {
+		assertThat(Stream.concat(Stream.of(Reason.values()), Stream.of(HoldEnd.values())).map(Enum::name))
+			.isSubsetOf(Stream.of(LeaseOutcome.values()).map(Enum::name).toList());
 	}
 
 	@Test
