@@ -3,8 +3,6 @@ package io.holdfast.engine;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * Sees to it that each request that has begun fails or is granted, and that what was
  * granted ends, each of them once.
