@@ -83,8 +83,8 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	}
 
 	/**
-	 * Tags: of few values, for meters and spans; those that begin with {@code holdfast},
-	 * of many values, for spans only.
+	 * Tags. A key with the prefix {@code holdfast} has many values, and is for spans
+	 * only; the others have few, and are for meters and spans.
 	 */
 	public enum Tag implements KeyName {
 
