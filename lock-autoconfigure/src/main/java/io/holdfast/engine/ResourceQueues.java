@@ -202,7 +202,12 @@ final class ResourceQueues implements StoreNotifications {
 
 	@Override
 	public void ended(String token, long nextFence) {
+		Hold hold = this.renewer.find(token);
 		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
+		if (hold != null && hold.isLost() && hold.doubtSince != Hold.NO_DOUBT) {
+			// A late copy of its ACQUIRE may have been granted again after that.
+			this.releases.release(hold);
+		}
 		ResourceQueue queue = ofPlace(token);
 		if (queue != null) {
 			queue.onForced(token, nextFence, () -> this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED));

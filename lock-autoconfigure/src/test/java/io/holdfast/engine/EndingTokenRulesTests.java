@@ -97,6 +97,25 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("After a forced release the token is released, if an unanswered question may have got it the lock again")
+	void forcedWithDoubt() {
+		this.service.acquireAsync(REQUEST);
+		wakeUp();
+		this.store.sent();
+		this.store.wakeUps.ended(TOKEN, 164);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	@DisplayName("After a forced release nothing is sent for a token whose questions were all answered")
+	void forcedWithoutDoubt() {
+		granted(REQUEST, 100);
+		this.store.sent();
+		this.store.wakeUps.ended(TOKEN, 164);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
 	@DisplayName("A shut-down waits for the second release of a token, too")
 	void secondRelease() {
 		granted(REQUEST, 100).releaseAsync();

@@ -56,7 +56,7 @@ final class SimulatedStore implements LeaseStore {
 
 	private StoreNotifications wakeUps;
 
-	/** Whether others may take its waiters out of the queue, as nobody listens. */
+	/** Whether others may take its waiters out of the queue, as it does not listen. */
 	boolean absent;
 
 	/** As a {@link Mutant} wants it: what it is told of is taken back then. */
