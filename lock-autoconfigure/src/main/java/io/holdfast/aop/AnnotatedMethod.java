@@ -17,10 +17,12 @@ import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.Assert;
 
 /**
@@ -86,9 +88,13 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).isPresent(annotation);
 	}
 
-	/** Return whether its call at the start prepares all of its runs. */
+	/**
+	 * Return whether its call at the start prepares all of its runs. Looked for as by
+	 * Spring, which does not schedule a method for an annotation of an overridden one.
+	 */
 	boolean isScheduled() {
-		return MergedAnnotations.from(this.method, SearchStrategy.TYPE_HIERARCHY).isPresent(Scheduled.class);
+		return !AnnotatedElementUtils.getMergedRepeatableAnnotations(this.method, Scheduled.class, Schedules.class)
+			.isEmpty();
 	}
 
 	/**

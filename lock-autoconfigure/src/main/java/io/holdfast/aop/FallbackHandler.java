@@ -103,6 +103,8 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			}
 			Method method = fitting.get(0);
 			checkResult(method);
+			// Now, as it may fail, rather than at the first refusal.
+			ReflectionUtils.makeAccessible(method);
 			return new FallbackHandler(method, parameters(method).size() > parameters().size());
 		}
 

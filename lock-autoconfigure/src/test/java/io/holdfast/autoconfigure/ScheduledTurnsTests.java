@@ -79,6 +79,13 @@ class ScheduledTurnsTests {
 		assertThat(warnings(output)).isEmpty();
 	}
 
+	@Test
+	@DisplayName("Nothing is warned of if only an overridden method is scheduled: Spring schedules neither")
+	void overridden(CapturedOutput output) {
+		start(this.runner.withBean(OverridingJobs.class));
+		assertThat(warnings(output)).isEmpty();
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "0", "0s" })
 	@DisplayName("Nothing is warned of if the default is not to wait")
@@ -122,6 +129,23 @@ class ScheduledTurnsTests {
 	@Target(ElementType.METHOD)
 	@Retention(RetentionPolicy.RUNTIME)
 	@interface Nightly {
+
+	}
+
+	static class OverriddenJobs {
+
+		@Scheduled(cron = "0 0 3 * * *")
+		public void nightly() {
+		}
+
+	}
+
+	static class OverridingJobs extends OverriddenJobs {
+
+		@Override
+		@DistributedLock
+		public void nightly() {
+		}
 
 	}
 
