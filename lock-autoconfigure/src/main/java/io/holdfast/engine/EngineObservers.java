@@ -109,7 +109,8 @@ final class EngineObservers {
 
 	private void tell(Consumer<EngineObserver> event) {
 		if (!this.observers.isEmpty() && !leaveOut(this.events.waiting())) {
-			this.events.execute(() -> forEach(this.observers, event));
+			// Also if there is no thread for it.
+			attempt(() -> this.events.execute(() -> forEach(this.observers, event)));
 		}
 	}
 
@@ -136,23 +137,31 @@ final class EngineObservers {
 		return answer;
 	}
 
-	/**
-	 * Call observers, each of which may throw: the first failure is logged as a warning.
-	 */
+	/** Call observers, each of which may throw. */
 	<T> void forEach(List<T> observers, Consumer<T> event) {
 		for (T observer : observers) {
-			try {
-				event.accept(observer);
+			attempt(() -> event.accept(observer));
+		}
+	}
+
+	/**
+	 * Call an observer, or a thread for it: the first failure is logged as a warning.
+	 * @return whether it did not fail
+	 */
+	boolean attempt(Runnable call) {
+		try {
+			call.run();
+			return true;
+		}
+		catch (RuntimeException | Error ex) {
+			if (this.warned.compareAndSet(false, true)) {
+				logger.warn("An observer of leases failed; the leases are not affected. "
+						+ "Further failures are logged as DEBUG", ex);
 			}
-			catch (RuntimeException | Error ex) {
-				if (this.warned.compareAndSet(false, true)) {
-					logger.warn("An observer of leases failed; the leases are not affected. "
-							+ "Further failures are logged as DEBUG", ex);
-				}
-				else {
-					logger.debug("An observer of leases failed", ex);
-				}
+			else {
+				logger.debug("An observer of leases failed", ex);
 			}
+			return false;
 		}
 	}
 

@@ -103,7 +103,8 @@ final class RequestObservation {
 	private void tellBegin() {
 		if (!this.begun) {
 			this.begun = true;
-			tell(RequestObserver::began);
+			// One that fails would be told of an end without a begin.
+			this.observers.removeIf((observer) -> !this.all.attempt(observer::began));
 		}
 	}
 

@@ -204,7 +204,8 @@ final class ResourceQueues implements StoreNotifications {
 	public void ended(String token, long nextFence) {
 		Hold hold = this.renewer.find(token);
 		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
-		if (hold != null && hold.isLost() && hold.doubtSince != Hold.NO_DOUBT) {
+		if (hold != null && hold.fence < nextFence && hold.isLost() && hold.doubtSince != Hold.NO_DOUBT
+				&& !this.releases.isLeftToStore(hold)) {
 			// A late copy of its ACQUIRE may have been granted again after that.
 			this.releases.release(hold);
 		}

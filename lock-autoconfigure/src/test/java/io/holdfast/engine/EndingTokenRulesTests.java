@@ -116,6 +116,19 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("The message of an older forced release does not free the key within the loss margin")
+	void forcedBeforeTheGrant() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.lossMargin(Duration.ofSeconds(1)));
+		this.store.wakeUps.granted(lock("k"), TOKEN, 100, 9_000);
+		LockLease lease = answer.join();
+		this.store.elapse(8_000);
+		assertThat(lease.isHeld()).isFalse();
+		this.store.sent();
+		this.store.wakeUps.ended(TOKEN, 64);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
 	@DisplayName("A shut-down waits for the second release of a token, too")
 	void secondRelease() {
 		granted(REQUEST, 100).releaseAsync();

@@ -153,6 +153,27 @@ class EngineRobustnessTests {
 	}
 
 	@Test
+	@DisplayName("A loss is noticed although there is no thread for observers")
+	void noThreadForObservers() {
+		boolean[] rejecting = new boolean[1];
+		LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
+			if (rejecting[0]) {
+				throw new RejectedExecutionException();
+			}
+			action.run();
+		}, () -> ID, () -> 1.0);
+		CompletableFuture<LockLease> answer = new DefaultLockService(engine).acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		LockLease lease = answer.join();
+		engine.observe(new EngineObserver() {
+		});
+		rejecting[0] = true;
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(lease.isHeld()).isFalse();
+	}
+
+	@Test
 	@DisplayName("If the executor rejects it, the caller has the lease all the same, or it is given back")
 	void rejected() {
 		boolean[] rejecting = new boolean[1];

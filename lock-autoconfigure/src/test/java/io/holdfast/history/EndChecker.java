@@ -36,7 +36,7 @@ final class EndChecker {
 			}
 		}
 		for (Cut cut : this.history.cutting(request.group())
-			.filter((event) -> this.history.isTakenBy(event, request))
+			.filter((event) -> this.history.isTakenBy(event, request) && !mayBeGrantedAgainUnheard(event, request))
 			.map(Cut::of)
 			.toList()) {
 			long most = cut.until() + request.root.longestLease;
@@ -64,6 +64,16 @@ final class EndChecker {
 				this.history.violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
 			}
 		}
+	}
+
+	/**
+	 * Whether a late command may get back what was released by force, without a message
+	 * of that release.
+	 */
+	private boolean mayBeGrantedAgainUnheard(Event cutting, Request request) {
+		String by = request.asked.by();
+		return cutting.type() == Type.FORCED && Stream.of(Type.DEAF, Type.TROUBLE)
+			.allMatch((type) -> this.history.troubles().happened(type, by, cutting.at(), cutting.at()));
 	}
 
 	/**
