@@ -13,6 +13,7 @@ import io.holdfast.testing.ChildProcess;
 import io.holdfast.testing.ClockAgent;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -78,9 +79,16 @@ final class Worker implements AutoCloseable {
 		return this;
 	}
 
-	/** Wait until it did not start, and return what it printed. */
+	/**
+	 * Wait until it is refused, and return what it printed. It does not start then; but
+	 * on a slow machine its start is over before the versions are compared.
+	 */
 	String awaitRefusal() {
-		assertThat(this.process.awaitExit(ChildProcess.PATIENCE)).isNotZero();
+		this.process.awaitLine((line) -> line.contains("cannot share locks"), ChildProcess.PATIENCE);
+		Awaitility.await().atMost(ChildProcess.PATIENCE).until(() -> isReady() || !this.process.isAlive());
+		if (!isReady()) {
+			assertThat(this.process.awaitExit(ChildProcess.PATIENCE)).isNotZero();
+		}
 		return String.join("\n", this.process.lines());
 	}
 
