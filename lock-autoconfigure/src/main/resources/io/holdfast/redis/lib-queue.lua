@@ -308,7 +308,6 @@ else
 
   function lengthen(token, time)
     redis.call('ZADD', holdersKey, integer(millis + time), token .. ':' .. permitsOf(token))
-    first = nil
     keepUntil(millis + time)
   end
 
@@ -316,10 +315,9 @@ else
     if permits ~= '1' then
       note(token, permits)
     end
-    local before = first
     lengthen(token, time)
     -- One that ends later is not the first.
-    first = before and tonumber(before[2]) <= millis + time and before or nil
+    first = first and tonumber(first[2]) <= millis + time and first or nil
     keyIsNew = keyIsNew or holders == 0
     holders, used = holders + 1, used + permits
     advanceFence()
