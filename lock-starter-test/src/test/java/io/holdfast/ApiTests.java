@@ -60,8 +60,8 @@ class ApiTests {
 	private static final Pattern NOT_COMPARED = Pattern.compile("<exclude>(io\\.holdfast[A-Za-z.]*)</exclude>");
 
 	/**
-	 * What Holdfast and Actuator call themselves: types of the API, and what they need
-	 * for it.
+	 * Types of the API that have methods for Holdfast and Actuator, and the internal
+	 * types of these methods.
 	 */
 	private static final Map<String, Set<String>> INTERNAL = Map.of(
 			"actuate.LocksEndpoint", Set.of("actuate.ResourceDescriptor", "actuate.UsageDescriptor",

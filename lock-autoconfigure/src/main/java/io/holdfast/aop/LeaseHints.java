@@ -69,7 +69,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	}
 
 	/**
-	 * Register what calls of a method need.
+	 * Register the needs of a method's calls.
 	 * @param beans resolves placeholders, and knows other beans
 	 */
 	private static void register(AnnotatedMethod annotatedMethod, ConfigurableBeanFactory beans,

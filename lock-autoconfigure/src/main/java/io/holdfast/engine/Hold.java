@@ -128,7 +128,7 @@ final class Hold {
 		this.renewAt = now + this.queue.context().shortenRandomly(third - now);
 	}
 
-	/** Go on with what another one has released here, without telling the store. */
+	/** Continue a hold that was released here, without telling the store. */
 	Hold(Waiter requester, Hold before, long now) {
 		// Fences of permits have no stride, and reach no user.
 		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,

@@ -60,7 +60,7 @@ final class HoldLosses {
 			}
 		}
 		finally {
-			// Whatever an appender throws.
+			// Also if an appender throws.
 			actions.forEach(this.context::callOnLoss);
 			hold.queue.execute(() -> {
 				hold.tellEnded(end);

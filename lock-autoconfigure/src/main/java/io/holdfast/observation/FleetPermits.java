@@ -9,8 +9,8 @@ import io.micrometer.core.instrument.Clock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All permits of a semaphore, and those that the whole fleet uses, by the last answer of
- * the store. Each question for a number asks the store again, without waiting for the
+ * All permits of a semaphore, and the ones in use by the whole fleet, by the last answer
+ * of the store. Each question for a number asks the store again, without waiting for the
  * answer, which is for the next question. Thread-safe.
  */
 final class FleetPermits {

@@ -30,7 +30,7 @@ public abstract class ScriptedEngine {
 
 	protected final ScriptedStore store = new ScriptedStore();
 
-	/** What happens, once, while a number is drawn at random. */
+	/** An action that runs once, while a number is drawn at random. */
 	protected Runnable whileDrawing = () -> {
 	};
 

@@ -295,7 +295,8 @@ final class SimulatedConnection {
 	private <T> @Nullable T repeat(int number, String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command) {
 		if (this.reconnects > 0 || resource == null || this.instance.store.absent) {
-			// What asks may come after what ends it; a copy of that ends it then. And the
+			// An ACQUIRE may come after the end of its token; a copy of that ends it
+			// then. And the
 			// look in between takes an absent waiter out of the queue.
 			return done(command.get());
 		}

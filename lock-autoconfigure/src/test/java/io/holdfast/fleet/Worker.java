@@ -80,8 +80,8 @@ final class Worker implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until it is refused, and return what it printed. It does not start then; but
-	 * on a slow machine its start is over before the versions are compared.
+	 * Wait until it is refused, and return its output. It does not start then; but on a
+	 * slow machine its start is over before the versions are compared.
 	 */
 	String awaitRefusal() {
 		this.process.awaitLine((line) -> line.contains("cannot share locks"), ChildProcess.PATIENCE);

@@ -67,8 +67,8 @@ final class EndChecker {
 	}
 
 	/**
-	 * Whether a late command may get back what was released by force, without a message
-	 * of that release.
+	 * Whether a late command may get a lock back that was released by force, without a
+	 * message of that release.
 	 */
 	private boolean mayBeGrantedAgainUnheard(Event cutting, Request request) {
 		String by = request.asked.by();
