@@ -215,8 +215,8 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Renew the holds that are due, and those that soon will be. Looks at all holds: to
-	 * keep them sorted would cost more at each acquire and release.
+	 * Renew the holds that are due, with the ones that soon will be. Looks at all holds:
+	 * to keep them sorted would cost more at each acquire and release.
 	 * @return when the next one is due
 	 */
 	private long renewDue(long now) {

@@ -152,16 +152,21 @@ class EngineRobustnessTests {
 			.withMessageContaining("a test says so");
 	}
 
-	@Test
-	@DisplayName("A loss is noticed although there is no thread for observers")
-	void noThreadForObservers() {
-		boolean[] rejecting = new boolean[1];
-		LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
+	/** Return an engine whose executor rejects all from some time on. */
+	private LeaseEngine rejecting(boolean[] rejecting) {
+		return new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
 			if (rejecting[0]) {
 				throw new RejectedExecutionException();
 			}
 			action.run();
 		}, () -> ID, () -> 1.0);
+	}
+
+	@Test
+	@DisplayName("A loss is noticed although there is no thread for observers")
+	void noThreadForObservers() {
+		boolean[] rejecting = new boolean[1];
+		LeaseEngine engine = rejecting(rejecting);
 		CompletableFuture<LockLease> answer = new DefaultLockService(engine).acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
 		LockLease lease = answer.join();
@@ -177,12 +182,7 @@ class EngineRobustnessTests {
 	@DisplayName("If the executor rejects it, the caller has the lease all the same, or it is given back")
 	void rejected() {
 		boolean[] rejecting = new boolean[1];
-		LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
-			if (rejecting[0]) {
-				throw new RejectedExecutionException();
-			}
-			action.run();
-		}, () -> ID, () -> 1.0);
+		LeaseEngine engine = rejecting(rejecting);
 		DefaultLockService service = new DefaultLockService(engine);
 		CompletableFuture<LockLease> answer = service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> several = service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));

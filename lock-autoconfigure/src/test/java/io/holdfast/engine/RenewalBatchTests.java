@@ -31,6 +31,18 @@ class RenewalBatchTests extends ScriptedEngine {
 		}
 	}
 
+	/** Hold leases without renewal, and return the ones that have ended, from now on. */
+	private List<String> ended(int... leaseMillis) {
+		List<String> ended = new ArrayList<>();
+		for (int millis : leaseMillis) {
+			CompletableFuture<LockLease> lease = this.service
+				.acquireAsync(LockRequest.of("end" + millis).leaseTime(Duration.ofMillis(millis)).autoRenew(false));
+			this.store.last("acquire").granted(100, millis);
+			lease.join().onLost(() -> ended.add("end" + millis));
+		}
+		return ended;
+	}
+
 	private List<Integer> renewed() {
 		return this.store.sent()
 			.stream()
@@ -120,21 +132,15 @@ class RenewalBatchTests extends ScriptedEngine {
 
 	@Test
 	void whatEndsWithinAFewMillisecondsEndsAtItsTimeEach() {
-		List<String> ended = new ArrayList<>();
-		for (int millis : new int[] { 1002, 1001, 1000 }) {
-			CompletableFuture<LockLease> lease = this.service
-				.acquireAsync(LockRequest.of("k" + millis).leaseTime(Duration.ofMillis(millis)).autoRenew(false));
-			this.store.last("acquire").granted(100, millis);
-			lease.join().onLost(() -> ended.add("k" + millis));
-		}
+		List<String> ended = ended(1002, 1001, 1000);
 		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)) - 1);
 		assertThat(ended).isEmpty();
 		this.store.elapse(1);
-		assertThat(ended).containsExactly("k1000");
+		assertThat(ended).containsExactly("end1000");
 		this.store.elapse(1);
-		assertThat(ended).containsExactly("k1000", "k1001");
+		assertThat(ended).containsExactly("end1000", "end1001");
 		this.store.elapse(1);
-		assertThat(ended).containsExactly("k1000", "k1001", "k1002");
+		assertThat(ended).containsExactly("end1000", "end1001", "end1002");
 	}
 
 	@Test
@@ -152,13 +158,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	@Test
 	void amongThousandsNotEachEndIsLookedFor() {
 		hold(3000);
-		List<String> ended = new ArrayList<>();
-		for (int millis : new int[] { 1000, 1001, 1002 }) {
-			CompletableFuture<LockLease> lease = this.service
-				.acquireAsync(LockRequest.of("end" + millis).leaseTime(Duration.ofMillis(millis)).autoRenew(false));
-			this.store.last("acquire").granted(100, millis);
-			lease.join().onLost(() -> ended.add("end" + millis));
-		}
+		List<String> ended = ended(1000, 1001, 1002);
 		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)));
 		assertThat(ended).containsExactly("end1000");
 		this.store.elapse(2);
