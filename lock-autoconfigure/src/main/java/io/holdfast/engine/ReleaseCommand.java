@@ -5,6 +5,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
@@ -97,7 +98,7 @@ final class ReleaseCommand {
 
 	/** Return why the first command failed; it has to have failed. */
 	Throwable failure() {
-		return this.outcome.<Throwable>handle((reply, error) -> error).join();
+		return BlockingWait.join(this.outcome.<Throwable>handle((reply, error) -> error));
 	}
 
 	private synchronized void send(@Nullable AcquireCommand next) {
