@@ -34,15 +34,13 @@ abstract class LeaseHandle implements EngineLease {
 
 	final Hold hold;
 
-	private final long number;
-
-	/** What its release came to, once it has begun; {@code null} before. */
+	/** Result of the release; {@code null} until it begins. */
 	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
 
 	/** Whether the thread of the hold asked for it. */
 	private final boolean own;
 
-	/** What it was asked for by: its terms may be others than those of its hold. */
+	/** The request. Its terms may differ from those of the hold. */
 	private final ResolvedRequest request;
 
 	/**
@@ -74,7 +72,6 @@ abstract class LeaseHandle implements EngineLease {
 		this.context = hold.queue.context();
 		this.renewer = renewer;
 		this.hold = hold;
-		this.number = ++hold.opened;
 		this.own = requester.thread != null && requester.thread == hold.thread;
 		this.request = requester.request;
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
@@ -95,7 +92,7 @@ abstract class LeaseHandle implements EngineLease {
 	/** Note that no other keys are waited for any more: the time of its user begins. */
 	final void endWaitForOthers(long now) {
 		if (this.partial) {
-			this.hold.leases.change(this, () -> {
+			this.hold.leases.change(() -> {
 				this.openedAt = now;
 				this.partial = false;
 				this.renewedNanos = ownRenewedNanos();
@@ -121,16 +118,6 @@ abstract class LeaseHandle implements EngineLease {
 	 */
 	final long renewedNanos() {
 		return this.renewedNanos;
-	}
-
-	/** Return the end of that time. */
-	final long renewedUntil() {
-		return this.openedAt + this.renewedNanos;
-	}
-
-	/** Return its number among the leases of its hold. */
-	final long number() {
-		return this.number;
 	}
 
 	private long ownRenewedNanos() {
