@@ -14,6 +14,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
+import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
@@ -169,7 +170,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	/** Return where grants to the instance of a token go, if it is this one. */
 	private @Nullable StoreNotifications wakeUpsOf(String token) {
-		return token.startsWith(this.instanceId + ":") ? this.notifications : null;
+		return Tokens.isOf(token, this.instanceId) ? this.notifications : null;
 	}
 
 	@Override

@@ -9,7 +9,6 @@ import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptReply;
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
@@ -29,6 +28,10 @@ import org.jspecify.annotations.Nullable;
  * @param <T> the type of the result
  */
 public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
+
+	private static final byte[] NO_SCRIPT = {};
+
+	private static final byte[][] NOTHING = {};
 
 	private final Script script;
 
@@ -63,14 +66,19 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	 */
 	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<List<?>, T> reply,
 			Function<Throwable, ? extends Throwable> failure) {
-		super(new Command<>(CommandType.EVALSHA, new ScriptReply<>(),
-				new ScriptArguments(script.digest(), keys, args)));
+		super(new Command<>(CommandType.EVALSHA, new ScriptReply<>(), null));
 		this.script = script;
 		this.keys = keys;
 		this.args = args;
 		this.array = (ScriptReply<T>) getOutput();
 		this.reply = reply;
 		this.failure = failure;
+	}
+
+	/** Return the arguments, by which the driver finds a node, and tells of a command. */
+	@Override
+	public CommandArgs<byte[], byte[]> getArgs() {
+		return new ScriptArguments(this.script.digest(), this.keys, this.args);
 	}
 
 	/** Write the command, on the event loop; again after a reconnect. */
@@ -82,7 +90,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		if (isDone()) {
 			// Only to a node of a cluster: there Lettuce writes commands that were given
 			// up. Redis does nothing for this.
-			write(CommandType.EVALSHA, new CommandArgs<>(ByteArrayCodec.INSTANCE).add("").add(0), buffer);
+			ScriptArguments.writeCommand("EVALSHA", NO_SCRIPT, NOTHING, NOTHING, buffer);
 			return;
 		}
 		if (this.written) {
@@ -90,16 +98,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 			this.array.clear();
 		}
 		this.written = true;
-		if (this.late) {
-			write(CommandType.EVAL, new ScriptArguments(this.script.text(), this.keys, this.args), buffer);
-		}
-		else {
-			super.encode(buffer);
-		}
-	}
-
-	private static void write(CommandType type, CommandArgs<byte[], byte[]> arguments, ByteBuf buffer) {
-		new Command<byte[], byte[], @Nullable Object>(type, null, arguments).encode(buffer);
+		ScriptArguments.writeCommand(this.late ? "EVAL" : "EVALSHA",
+				this.late ? this.script.text() : this.script.digest(), this.keys, this.args, buffer);
 	}
 
 	/** Take the answer of Redis. */

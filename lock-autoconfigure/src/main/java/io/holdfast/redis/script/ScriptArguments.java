@@ -47,15 +47,34 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		return 2 + this.keys.length + this.args.length;
 	}
 
-	/** Write the arguments. The driver would need an object for each. */
 	@Override
 	public void encode(ByteBuf buffer) {
-		write(this.script, buffer);
-		write(this.keys.length, buffer);
-		for (byte[] key : this.keys) {
+		write(this.script, this.keys, this.args, buffer);
+	}
+
+	/**
+	 * Write a command. The driver would need an object for each argument, and one for all
+	 * of them.
+	 * @param command the name of the command
+	 * @param script the script's text, or its digest
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 */
+	public static void writeCommand(String command, byte[] script, byte[][] keys, Object[] args, ByteBuf buffer) {
+		buffer.writeByte('*');
+		writeDigits(3 + keys.length + args.length, buffer);
+		buffer.writeBytes(CRLF);
+		write(command, buffer);
+		write(script, keys, args, buffer);
+	}
+
+	private static void write(byte[] script, byte[][] keys, Object[] args, ByteBuf buffer) {
+		write(script, buffer);
+		write(keys.length, buffer);
+		for (byte[] key : keys) {
 			write(key, buffer);
 		}
-		for (Object arg : this.args) {
+		for (Object arg : args) {
 			if (arg instanceof byte[] bytes) {
 				write(bytes, buffer);
 			}
