@@ -14,7 +14,6 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
@@ -60,7 +59,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final @Nullable NotificationListener listener;
 
-	private volatile String instanceId = "";
+	/** The beginning of the tokens of this instance. */
+	private volatile String tokenPrefix = "";
 
 	private volatile @Nullable StoreNotifications notifications;
 
@@ -161,7 +161,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
-		this.instanceId = instanceId;
+		this.tokenPrefix = instanceId + ":";
 		this.notifications = (this.confirmations != null) ? new UnconfirmedNotifications(notifications) : notifications;
 		if (this.listener != null) {
 			this.listener.start(instanceId, this.notifications);
@@ -170,7 +170,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	/** Return where grants to the instance of a token go, if it is this one. */
 	private @Nullable StoreNotifications wakeUpsOf(String token) {
-		return Tokens.isOf(token, this.instanceId) ? this.notifications : null;
+		return token.startsWith(this.tokenPrefix) ? this.notifications : null;
 	}
 
 	@Override
