@@ -219,7 +219,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return the namespace of what is requested.
+	 * Return the namespace of the keys.
 	 * @return the namespace, empty for none, or {@code null} for the application's, which
 	 * the keys do not have yet
 	 */

@@ -33,7 +33,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	 * @param key the key as its user named it
 	 * @param reason why the lock was not acquired
 	 * @param waited how long the caller waited
-	 * @param cause what interrupted the wait, or {@code null}
+	 * @param cause the interrupt, or {@code null}
 	 * @param heldBy the holder for the message of a wait that timed out, such as
 	 * {@code application 'shop'}
 	 * @param holder the exclusive holder, or {@code null} if it is not known

@@ -245,8 +245,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param waitTime How long to wait for permits; 0 tries once, -1 waits without limit
 	 * @param leaseTime How long permits outlive their holder if that dies, 100ms at
 	 * least; while the holder lives, they are renewed
-	 * @param fair Whether requests for permits are served in their order; if not, one
-	 * that fits may pass those that wait
+	 * @param fair Whether requests for permits are served in their order; if not, a
+	 * request that fits may pass waiting ones
 	 * @param localHandOver How long a permit stays within one instance
 	 * @param onStoreFailure Outcome of calls of annotated methods whose permits cannot be
 	 * asked for: throw, fallback for methods that have one which takes it, or proceed

@@ -142,8 +142,8 @@ public final class EngineContext {
 
 	/**
 	 * Become another instance, by a new id: the process may be a copy of another one.
-	 * @param listener what the store is to tell from now on of what others do for this
-	 * instance, or want of it; {@code null} if nothing
+	 * @param listener told by the store, from now on, of actions of others for this
+	 * instance and of their requests; {@code null} to be told nothing
 	 */
 	void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
@@ -265,8 +265,8 @@ public final class EngineContext {
 
 	/**
 	 * Return why no leases are granted, as far as is known.
-	 * @return the words of the store, or what other instances do not fit; {@code null} if
-	 * nothing is known
+	 * @return the words of the store, or the other instances that do not fit;
+	 * {@code null} if nothing is known
 	 */
 	@Nullable String refusal() {
 		Membership current = this.membership;
@@ -367,7 +367,7 @@ public final class EngineContext {
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
-	/** Wait for the answer to a command of a user that changes what is stored. */
+	/** Wait for the answer to a command of a user that changes the store. */
 	<T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
 		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.changeTrouble(resource, what, error));
@@ -418,7 +418,7 @@ public final class EngineContext {
 		}
 	}
 
-	/** Run an action on a thread that may block, and log what it throws. */
+	/** Run an action on a thread that may block, and log its exception. */
 	public void call(Runnable action) {
 		execute(() -> run(action));
 	}

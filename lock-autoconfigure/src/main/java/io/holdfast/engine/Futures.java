@@ -9,7 +9,7 @@ import java.util.function.Function;
 import io.holdfast.engine.store.StoreCommandException;
 
 /**
- * Blocking until the store answers, for what must not be given up half done.
+ * Blocking until the store answers, for work that must not be given up half done.
  */
 public final class Futures {
 
@@ -19,7 +19,7 @@ public final class Futures {
 	/**
 	 * Wait for an answer. Interrupts do not end the wait; the thread's flag is kept.
 	 * @param time by whose clock
-	 * @param answer what to wait for
+	 * @param answer the answer
 	 * @param patience how long
 	 * @param trouble makes the exception to throw if it fails or does not come
 	 * @return the answer

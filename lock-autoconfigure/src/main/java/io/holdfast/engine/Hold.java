@@ -20,10 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * It owns its validity, by the monotonic clock and counted from before the request was
- * sent; the leases that are open on it, of which nested ones share it; and what is to run
- * on its loss. The queue of the resource opens, closes and releases it in its events, the
- * {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
- * thread-safe.
+ * sent; the leases that are open on it, of which nested ones share it; and the actions on
+ * its loss. The queue of the resource opens, closes and releases it in its events, the
+ * {@link LeaseRenewer} extends it and finds it lost. Its questions are thread-safe.
  */
 final class Hold {
 
@@ -225,9 +224,9 @@ final class Hold {
 	}
 
 	/**
-	 * Open a lease on it, which reaches its user later. What was granted for less than
-	 * this one is to last, or has less time left than its loss margin, is renewed at
-	 * once.
+	 * Open a lease on it, which reaches its user later. If the grant is shorter than this
+	 * lease is to last, or has less time left than its loss margin, the hold is renewed
+	 * at once.
 	 */
 	synchronized void open(LeaseHandle lease, long now) {
 		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
@@ -240,7 +239,7 @@ final class Hold {
 	}
 
 	/**
-	 * Close a lease. What others are left for may have been renewed by its terms only.
+	 * Close a lease. The time for other ones may have been renewed by its terms only.
 	 */
 	synchronized void close(LeaseHandle lease, boolean used, long now) {
 		this.leases.remove(lease);
@@ -329,8 +328,8 @@ final class Hold {
 	}
 
 	/**
-	 * Return whether its time is over as a lease's without renewal may be meant to be,
-	 * whatever had ended it before.
+	 * Return whether its time is over as that of a lease without renewal may be meant to
+	 * be, even if a loss had ended it before.
 	 */
 	boolean hasRunOut(long now) {
 		return !isRenewed() && validUntil() - now <= 0;
@@ -529,7 +528,7 @@ final class Hold {
 	/**
 	 * End by loss.
 	 * @param why in words
-	 * @return what is to run because of that, or {@code null} if it had ended before
+	 * @return the actions of users to run, or {@code null} if it had ended before
 	 */
 	synchronized @Nullable List<Runnable> lose(String why) {
 		if (this.state != HoldState.HELD) {
@@ -541,7 +540,7 @@ final class Hold {
 	/**
 	 * End by loss, also if it was released: the store did not have it any more.
 	 * @param why in words
-	 * @return what is to run because of that
+	 * @return the actions of users to run
 	 */
 	synchronized List<Runnable> markLost(String why) {
 		this.loss = why;
@@ -575,7 +574,7 @@ final class Hold {
 	}
 
 	/**
-	 * Note what is to run on loss, unless the lease is released before.
+	 * Note an action to run on loss, unless the lease is released before.
 	 * @return {@code false} if it is lost already, so that the caller has to run it
 	 */
 	synchronized boolean onLost(LeaseHandle lease, Runnable action) {

@@ -42,7 +42,7 @@ final class HoldLosses {
 	 * @param hold the hold
 	 * @param why the reason, in words
 	 * @param consequence the meaning for others, in words
-	 * @param actions what users want to be run
+	 * @param actions the actions of users
 	 */
 	void reportLost(Hold hold, String why, String consequence, List<Runnable> actions) {
 		long now = this.context.scheduler.nanoTime();
@@ -70,9 +70,9 @@ final class HoldLosses {
 	}
 
 	/**
-	 * Judge what a release found, by the store's answer to it. That the token held
-	 * nothing is a loss which was not noticed before; unless its time may have been over
-	 * when the command ran, or the answer may be that to a copy of the command.
+	 * Return the result of a release by the store's answer. A token that held nothing is
+	 * a loss which was not noticed before; unless its time may have been over when the
+	 * command ran, or the answer may be that to a copy of the command.
 	 */
 	ReleaseResult judgeRelease(Hold hold, ReleaseReply reply) {
 		long now = this.context.scheduler.nanoTime();

@@ -341,7 +341,7 @@ abstract class LeaseHandle implements EngineLease {
 		return end.whenCompleteAsync((result, error) -> tellObservers(), this.context::executeCode);
 	}
 
-	/** Tell the observers what has happened, on the current thread, which may block. */
+	/** Tell the observers of their events on the current thread, which may block. */
 	final void tellObservers() {
 		RequestObservation observing = this.hold.observation;
 		if (observing != null) {

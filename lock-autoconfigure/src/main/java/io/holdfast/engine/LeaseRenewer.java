@@ -18,8 +18,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews what this instance holds, in batches, at about a third of each lease, and
- * notices what was lost. One of the seven concepts of the engine.
+ * Renews the holds of this instance, in batches, at about a third of each lease, and
+ * notices losses. One of the seven concepts of the engine.
  *
  * <p>
  * It owns the register of all holds of the instance, and one timer in all, for the
@@ -272,7 +272,7 @@ final class LeaseRenewer {
 		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
 	}
 
-	/** Return what may be renewed by one command each. */
+	/** Return holds in lists that one command each may renew. */
 	private List<List<Hold>> batches(List<Hold> holds) {
 		if (holds.size() == 1) {
 			return List.of(holds);
@@ -300,7 +300,7 @@ final class LeaseRenewer {
 
 	/**
 	 * Renew by hand those of some holds that are held.
-	 * @param holds what to renew
+	 * @param holds the holds
 	 * @param millis for how long
 	 * @return completed when all was answered; fails if the store did
 	 */

@@ -142,8 +142,8 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	}
 
 	/**
-	 * Renew what was acquired first, as it has aged by now. Where nothing renews it from
-	 * now on, this does; but if the store does not, what is left has to do.
+	 * Renew the parts that were acquired first, as they have aged by now: also parts
+	 * without renewal. If the store does not, the rest of their leases has to do.
 	 */
 	private void complete() {
 		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);

@@ -85,13 +85,15 @@ final class ReleaseCommand {
 	}
 
 	/**
-	 * Return what completes when the first command is answered, or will not be in time.
+	 * Return a future that completes when the first command is answered, or is late.
 	 */
 	CompletableFuture<ReleaseReply> outcome() {
 		return this.outcome;
 	}
 
-	/** Return what completes when any command is answered, or no more are sent. */
+	/**
+	 * Return a future that completes when any command is answered, or no more are sent.
+	 */
 	CompletableFuture<@Nullable Void> over() {
 		return this.over;
 	}

@@ -214,7 +214,7 @@ final class ResourceQueue extends SerialExecutor {
 		return this.context;
 	}
 
-	/** Run an event, which changes data. It ends with a settling, whatever it throws. */
+	/** Run an event, which changes data. It ends with a settling, also if it throws. */
 	private void event(Runnable change) {
 		execute(() -> {
 			try {
@@ -370,9 +370,9 @@ final class ResourceQueue extends SerialExecutor {
 	 * <p>
 	 * Exclusive requests have one place, and none while this instance holds the lock
 	 * exclusively. Of permits that are handed over here there are as many places as could
-	 * be granted together by what is held here, but one at least: the limit may be
-	 * raised. What a RELEASE gives back is not counted for the waiter that it brings in;
-	 * it takes the place of the one that is let in by that.
+	 * be granted together with the holds here, but one at least: the limit may be raised.
+	 * Permits that a RELEASE gives back are not counted for the waiter that it brings in,
+	 * which takes the place of the waiter that they let in.
 	 * @param released number of permits that are about to be released, with the waiter
 	 */
 	private boolean fits(Waiter waiter, List<Waiter> missing, int released) {
@@ -517,8 +517,8 @@ final class ResourceQueue extends SerialExecutor {
 
 	/**
 	 * Send ACQUIRE, or have the versions of the fleet compared first. Earlier questions
-	 * without an answer are not given up: whichever is answered first counts, or a store
-	 * that is slower than the time between two would never be heard.
+	 * without an answer are not given up: the first answer counts, or a store that is
+	 * slower than the time between two questions would never be heard.
 	 */
 	private void ask(Place place, long now) {
 		boolean kept = place.isAnyOpen() && !this.context.isReached();
@@ -829,7 +829,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		place.answered(question);
 		if (place.comparing) {
-			// All in their order, whichever learns of it first.
+			// All in their order, not in that of their answers.
 			long now = this.context.scheduler.nanoTime();
 			this.places.stream().filter((other) -> other.comparing).forEach((other) -> {
 				other.comparing = false;

@@ -19,7 +19,7 @@ public interface Scheduler {
 
 	/**
 	 * Run an action once, later. It runs on a thread that it must not block.
-	 * @param action what to run
+	 * @param action the action
 	 * @param delayNanos after how many nanoseconds; zero or less for as soon as possible
 	 * @return to cancel it before it begins; may tell nothing else
 	 */
@@ -27,10 +27,10 @@ public interface Scheduler {
 
 	/**
 	 * Keep the current thread waiting. It does nothing else in that time.
-	 * @param <T> what it waits for
-	 * @param future where that comes
+	 * @param <T> the type of the result
+	 * @param future the result to wait for
 	 * @param until the end of the wait, by {@link #nanoTime()}
-	 * @return what has come
+	 * @return the result
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
 	 * @throws ExecutionException if it failed
 	 * @throws TimeoutException if it did not come in time

@@ -12,7 +12,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs events one after the other, each to its end, on whichever thread brings one while
+ * Runs events one after the other, each to its end, on the thread that brings one while
  * none runs. Thread-safe.
  */
 class SerialExecutor {
@@ -38,7 +38,7 @@ class SerialExecutor {
 	/** 1 while an event runs. */
 	private volatile int running;
 
-	/** What the event that runs has put off. */
+	/** Work that the running event has put off. */
 	private @Nullable Runnable later;
 
 	/**
@@ -51,7 +51,7 @@ class SerialExecutor {
 		this.others = others;
 	}
 
-	/** Run an event now, or after those that run or wait. May be called by any thread. */
+	/** Run an event now, or after the running and waiting ones. For any thread. */
 	final void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
 		if (isEmpty() && RUNNING.compareAndSet(this, 0, 1)) {
@@ -85,7 +85,7 @@ class SerialExecutor {
 	}
 
 	/**
-	 * Run some events. What comes in as fast as it is done must not keep this thread,
+	 * Run some events. A stream of them that does not end must not keep this thread,
 	 * which may be the driver's or that of a call with a deadline: so another one goes on
 	 * after a while.
 	 */
@@ -112,7 +112,7 @@ class SerialExecutor {
 	/**
 	 * Have something done when the event that runs is over, by the same thread, while
 	 * others may run already. Called by events only.
-	 * @param action what takes longer than an event should, and needs no protection
+	 * @param action work that takes longer than an event should, and needs no protection
 	 */
 	protected final void later(Runnable action) {
 		Runnable before = this.later;
@@ -124,7 +124,7 @@ class SerialExecutor {
 		}
 	}
 
-	/** Let other threads run events, and run what was put off by those that ran. */
+	/** Let other threads run events, and run the work that was put off. */
 	private void endTurn() {
 		Runnable after = this.later;
 		this.later = null;

@@ -59,14 +59,14 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 				(task, pool) -> threads.create(task, "holdfast-callback-late").start());
 	}
 
-	/** Return what runs listeners, and the engine's own work that may block. */
+	/** Return the executor of listeners, and of the engine's own work that may block. */
 	public Executor callbacks() {
 		return this.callbacks;
 	}
 
 	/**
-	 * Return what runs continuations of users. They may compute for long, and keep from
-	 * others the few threads that virtual ones run on.
+	 * Return the executor of continuations of users. They may compute for long, and keep
+	 * from others the few threads that virtual ones run on.
 	 */
 	public Executor code() {
 		return this.code;

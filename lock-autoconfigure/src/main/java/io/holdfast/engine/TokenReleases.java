@@ -46,7 +46,7 @@ final class TokenReleases {
 
 	/**
 	 * Create the releases of an instance.
-	 * @param losses reports what a release found to be lost
+	 * @param losses reports losses that a release found
 	 * @param inUse tells whether a token of this instance contends or holds
 	 */
 	TokenReleases(EngineContext context, HoldLosses losses, Predicate<String> inUse) {
@@ -57,10 +57,10 @@ final class TokenReleases {
 
 	/**
 	 * Release a token.
-	 * @param ended the token, by what was asked with it
+	 * @param ended the token, with the terms of its request
 	 * @param doubtSince since which reconnect a command that named the token may run
 	 * late, or {@link Hold#NO_DOUBT}
-	 * @param next what the same command asks for, or {@code null}
+	 * @param next the request in the same command, or {@code null}
 	 * @return completed by the answer to the first command; fails if that fails or is
 	 * late, after which the release is repeated
 	 */
@@ -143,7 +143,7 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Keep others out of what its holder has released, for a while.
+	 * Keep others out for a while after the release of a hold.
 	 * @param result completed by the store's answer; fails if that fails or is late
 	 */
 	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
@@ -204,7 +204,7 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Wait for the releases that are on their way; for those that are repeated after a
+	 * Wait for the releases that are on their way; for releases that are repeated after a
 	 * temporary failure, as long as a command may take. Does not block.
 	 * @return completed by the last of them, whether or not they succeeded
 	 */

@@ -36,8 +36,8 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Has the transaction managers of a context check the fenced leases of their threads, and
- * knows the fenced {@link DataSource}s: that of the primary manager, or those that the
- * settings name. Applications use {@link Fences}. Thread-safe.
+ * knows the fenced {@link DataSource}s: that of the primary manager, or the ones named in
+ * the settings. Applications use {@link Fences}. Thread-safe.
  *
  * @since 0.1.0
  */

@@ -26,7 +26,7 @@ import reactor.core.publisher.Mono;
  * context has such a lease.
  *
  * <p>
- * Errors are those that {@link LockService#acquire(LockRequest)} throws:
+ * Errors are the exceptions of {@link LockService#acquire(LockRequest)}:
  * {@link LockNotAcquiredException} and {@link LeaseStoreException}, or
  * {@link LeaseLostException} if the lease to nest in was lost.
  *

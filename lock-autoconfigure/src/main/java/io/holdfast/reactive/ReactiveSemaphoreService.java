@@ -21,7 +21,7 @@ import reactor.core.publisher.Mono;
  * by {@link ReactiveLeaseContext#current()}. Permits are not re-entrant.
  *
  * <p>
- * Errors are those that {@link SemaphoreService#acquire(SemaphoreRequest)} throws:
+ * Errors are the exceptions of {@link SemaphoreService#acquire(SemaphoreRequest)}:
  * {@link PermitNotAcquiredException} and {@link LeaseStoreException}.
  *
  * @since 0.1.0

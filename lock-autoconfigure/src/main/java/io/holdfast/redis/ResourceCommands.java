@@ -173,7 +173,7 @@ final class ResourceCommands {
 
 	/**
 	 * Renew leases, either all of locks or all of permits.
-	 * @param what what is renewed, for messages
+	 * @param what the renewed leases, for messages
 	 */
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		boolean permits = !renewals.isEmpty() && !isLock(renewals.get(0).resource());

@@ -49,7 +49,7 @@ class ChannelWatch {
 	/** How long the end lets a running attempt to connect end by itself. */
 	private static final long ENDING_MILLIS = 500;
 
-	/** What Redis refuses, it refuses until its users or its version are changed. */
+	/** A refusal lasts until the users or the version of Redis are changed. */
 	private static final long REFUSAL_MILLIS = 300_000;
 
 	final NotificationListener listener;
@@ -273,7 +273,7 @@ class ChannelWatch {
 
 	// Called in the thread:
 
-	/** Return what opens the connection of the next subscription; blocks. */
+	/** Return the supplier of the connection for the next subscription; it blocks. */
 	Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
 		return this.listener.connector;
 	}

@@ -85,7 +85,7 @@ public final class ClusterMasters {
 	/**
 	 * Return the masters that may have keys with a prefix, each by its first slot: a
 	 * script with a key of that slot runs there. Does not block.
-	 * @param prefix what the keys begin with
+	 * @param prefix the beginning of the keys
 	 * @return the slots in their order, at least one
 	 */
 	public CompletableFuture<List<Integer>> firstSlots(String prefix) {
@@ -95,7 +95,7 @@ public final class ClusterMasters {
 		return CompletableFuture.supplyAsync(() -> {
 			try {
 				List<Integer> slots = masters().stream().map(Master::firstSlot).toList();
-				// Redis says what is wrong if that is not served.
+				// Redis names the fault if that is not served.
 				return slots.isEmpty() ? List.of(0) : slots;
 			}
 			catch (RuntimeException ex) {
@@ -107,7 +107,7 @@ public final class ClusterMasters {
 	/**
 	 * Return a key that a node would have.
 	 * @param slot one of its slots
-	 * @param prefix what the key is to begin with, for the rights of the user
+	 * @param prefix the beginning of the key, for the rights of the user
 	 * @return the key, which nothing is ever stored at
 	 * @throws IllegalArgumentException if there is no such slot
 	 */

@@ -177,7 +177,7 @@ public final class NotificationListener implements AutoCloseable {
 		return this.thread.isShutdown();
 	}
 
-	/** Return what an error means that concerns a channel. */
+	/** Return the failure for a driver's error that concerns a channel. */
 	StoreCommandException failure(Throwable error) {
 		return RedisFailures.of(error, this.channelPrefix + "*");
 	}

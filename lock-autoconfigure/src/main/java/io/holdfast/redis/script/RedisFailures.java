@@ -29,7 +29,7 @@ public final class RedisFailures {
 	/** Until all keys of a script have moved with their slot, or the node knows that. */
 	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
 
-	/** All commands of the scripts, and those that run them. */
+	/** All commands in the scripts, and the commands that run scripts. */
 	private static final String COMMANDS = "eval evalsha get mget set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
 
