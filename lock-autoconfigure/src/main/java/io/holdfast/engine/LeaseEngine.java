@@ -106,7 +106,7 @@ public final class LeaseEngine implements AutoCloseable {
 		this.renewer = new LeaseRenewer(this.context, this.losses);
 		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
 		this.queues = new ResourceQueues(this.context, this.losses, this.renewer, this.releases);
-		this.refusals = new RefusalLog(this.context, this.renewer);
+		this.refusals = new RefusalLog(this.context);
 		this.reporter = new Reporter(this.context, this.renewer, this.queues);
 		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues);
 		this.ownScheduler = ownScheduler;
