@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -37,8 +36,6 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private final ForcedRelease forced;
 
-	private volatile @Nullable SemaphoreLimitComparison comparison;
-
 	private volatile @Nullable KeyNamespace namespace;
 
 	/**
@@ -50,16 +47,6 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		this.context = engine.context;
 		this.acquirer = BlockingAcquirer.ofPermits(engine.context, engine::acquire);
 		this.forced = new ForcedRelease(engine.context, engine.renewer, engine.releases);
-	}
-
-	/**
-	 * Warn once of each semaphore that other instances ask for with another limit than
-	 * this one.
-	 * @param delay how long after a request the limit that was asked for last is looked
-	 * at
-	 */
-	public void compareLimits(Duration delay) {
-		this.comparison = new SemaphoreLimitComparison(this.engine, delay);
 	}
 
 	/**
@@ -79,33 +66,24 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		return named(SemaphoreRequest.of(key, 1)).key();
 	}
 
-	private SemaphoreRequest compared(SemaphoreRequest asked) {
-		SemaphoreRequest request = named(asked);
-		SemaphoreLimitComparison comparison = this.comparison;
-		if (comparison != null && request.limit() > 0) {
-			comparison.asked(request.key(), request.limit());
-		}
-		return request;
-	}
-
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
-		return this.acquirer.acquire(compared(request));
+		return this.acquirer.acquire(named(request));
 	}
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(compared(request));
+		return this.acquirer.tryAcquire(named(request));
 	}
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		return this.acquirer.acquireAsync(compared(request));
+		return this.acquirer.acquireAsync(named(request));
 	}
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(compared(request));
+		return this.acquirer.tryAcquireAsync(named(request));
 	}
 
 	@Override

@@ -2,7 +2,6 @@ package io.holdfast.autoconfigure.engine;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
@@ -52,9 +51,6 @@ import org.springframework.core.env.Environment;
 public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
-
-	/** Long enough for others to ask, and for short programs to be over. */
-	private static final Duration COMPARISON_DELAY = Duration.ofSeconds(10);
 
 	/** How long name services may take. */
 	private static final long NAME_MILLIS = 300;
@@ -134,9 +130,6 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 				observe(engine);
 			}
 			Fleet.of(engine).introduce(this::info);
-		}
-		else if (bean instanceof DefaultSemaphoreService semaphores) {
-			semaphores.compareLimits(COMPARISON_DELAY);
 		}
 		return bean;
 	}
