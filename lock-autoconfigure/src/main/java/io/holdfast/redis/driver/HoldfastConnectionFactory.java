@@ -142,7 +142,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence,
 			DaemonThreads threads) {
 		ClientResources.Builder builder = client.getClientResources()
-			.map((application) -> sharing(application, threads))
+			.map((application) -> sharing(application))
 			.orElseGet(() -> own(threads));
 		NettyCustomizer application = client.getClientResources()
 			.map(ClientResources::nettyCustomizer)
@@ -177,10 +177,11 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	/**
 	 * Return a builder that shares resources, which are not shut down with its clients.
 	 */
-	private static ClientResources.Builder sharing(ClientResources application, DaemonThreads threads) {
-		Tracing tracing = application.tracing();
+	private static ClientResources.Builder sharing(ClientResources application) {
 		return application.mutate()
-			.tracing(tracing.isEnabled() ? new DeferredTracing(tracing, threads) : tracing)
+			// Holdfast has spans of its own. A slow handler of the application would hold
+			// up all commands, as Lettuce calls it on the event loop.
+			.tracing(Tracing.disabled())
 			.eventLoopGroupProvider(application.eventLoopGroupProvider())
 			.eventExecutorGroup(application.eventExecutorGroup())
 			.timer(application.timer())
@@ -291,9 +292,6 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		super.destroy();
 		this.resources.shutdown(getClientConfiguration().getShutdownQuietPeriod().toMillis(),
 				getClientConfiguration().getShutdownTimeout().toMillis(), TimeUnit.MILLISECONDS);
-		if (this.resources.tracing() instanceof DeferredTracing tracing) {
-			tracing.shutdown();
-		}
 	}
 
 }
