@@ -369,6 +369,8 @@ class RefusalHealthTests extends RedisTestCase {
 				catch (IOException ex) {
 					throw new AssertionError(ex);
 				}
+				// Without it, a failed save is no reason to refuse writes.
+				connection.serverCommands().setConfig("save", "3600 1");
 				save(connection, "err");
 			}
 
@@ -382,6 +384,7 @@ class RefusalHealthTests extends RedisTestCase {
 					throw new AssertionError(ex);
 				}
 				save(connection, "ok");
+				connection.serverCommands().setConfig("save", "");
 			}
 
 			private Path file(RedisConnection connection) {
