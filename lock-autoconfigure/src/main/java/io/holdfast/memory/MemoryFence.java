@@ -17,13 +17,6 @@ final class MemoryFence {
 		this.forgotten = nowMicros - 1;
 	}
 
-	/** Return the same, of which each goes its own way. */
-	MemoryFence copy() {
-		MemoryFence copy = new MemoryFence(this.stride, this.forgotten + 1);
-		copy.last = this.last;
-		return copy;
-	}
-
 	/** Return the next fence, without taking it. */
 	long next(long nowMicros) {
 		return Math.max(this.last + this.stride, nowMicros);

@@ -31,9 +31,9 @@ public final class MemoryLeases {
 
 	private final MemoryServer server;
 
-	private final Map<String, MemoryLock> locks = new HashMap<>();
+	final Map<String, MemoryLock> locks = new HashMap<>();
 
-	private final Map<String, MemoryPermits> semaphores = new HashMap<>();
+	final Map<String, MemoryPermits> semaphores = new HashMap<>();
 
 	private final MemoryInstances instances = new MemoryInstances();
 
@@ -75,7 +75,7 @@ public final class MemoryLeases {
 		String key = resource.key();
 		return run(() -> {
 			MemoryPermits permits = this.semaphores.computeIfAbsent(key,
-					(k) -> new MemoryPermits(this.server, resource, new MemoryFence(1, this.server.now())));
+					(k) -> new MemoryPermits(this.server, resource));
 			permits.expire();
 			T reply = command.apply(permits);
 			if (permits.isDispensable(this.server.now())) {
@@ -124,34 +124,6 @@ public final class MemoryLeases {
 	 */
 	public boolean takeIfFree(String key, String owner, long ttlMillis) {
 		return lock(key, (lock) -> lock.takeIfFree(owner, ttlMillis));
-	}
-
-	/**
-	 * Return a copy of the state, as a server's replica would have it.
-	 * @return a copy
-	 */
-	public synchronized Replica replica() {
-		Map<String, MemoryLock> locks = new HashMap<>();
-		this.locks.forEach((key, lock) -> locks.put(key, lock.copy()));
-		Map<String, MemoryPermits> semaphores = new HashMap<>();
-		this.semaphores.forEach((key, permits) -> semaphores.put(key, permits.copy()));
-		return new Replica(locks, semaphores);
-	}
-
-	/**
-	 * Go on with the state of a replica, as Redis does after a fail-over.
-	 * @param replica the new state; not to be used again
-	 * @param longestLease for how long nothing new is granted, while holders that renew
-	 * their leases have them again; 0, to do without
-	 */
-	public synchronized void failOver(Replica replica, Duration longestLease) {
-		this.locks.clear();
-		this.locks.putAll(replica.locks);
-		this.semaphores.clear();
-		this.semaphores.putAll(replica.semaphores);
-		if (!longestLease.isZero()) {
-			this.server.beginGrace(longestLease);
-		}
 	}
 
 	/**
@@ -222,22 +194,6 @@ public final class MemoryLeases {
 
 	MemoryInstances instances() {
 		return this.instances;
-	}
-
-	/**
-	 * A copy of the state.
-	 */
-	public static final class Replica {
-
-		private final Map<String, MemoryLock> locks;
-
-		private final Map<String, MemoryPermits> semaphores;
-
-		private Replica(Map<String, MemoryLock> locks, Map<String, MemoryPermits> semaphores) {
-			this.locks = locks;
-			this.semaphores = semaphores;
-		}
-
 	}
 
 }

@@ -50,26 +50,9 @@ final class MemoryLock {
 	private long seenAt;
 
 	MemoryLock(MemoryServer server, String key) {
-		this(server, key, new MemoryFence(HandOverLimits.STRIDE, server.now()));
-	}
-
-	private MemoryLock(MemoryServer server, String key, MemoryFence fence) {
 		this.server = server;
 		this.resource = new Resource(Kind.LOCK, key);
-		this.fence = fence;
-	}
-
-	/** Return the same, of which each goes its own way. */
-	MemoryLock copy() {
-		MemoryLock copy = new MemoryLock(this.server, this.resource.key(), this.fence.copy());
-		copy.readers.take(this.readers);
-		copy.queue.addAll(this.queue);
-		copy.owner = this.owner;
-		copy.expiresAt = this.expiresAt;
-		copy.queueExpiresAt = this.queueExpiresAt;
-		copy.seen = this.seen;
-		copy.seenAt = this.seenAt;
-		return copy;
+		this.fence = new MemoryFence(HandOverLimits.STRIDE, server.now());
 	}
 
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {

@@ -45,26 +45,10 @@ final class MemoryPermits {
 	/** When all that still wait have asked again. */
 	private long until;
 
-	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence) {
+	MemoryPermits(MemoryServer server, Resource resource) {
 		this.server = server;
 		this.resource = resource;
-		this.fence = fence;
-	}
-
-	/** Copy others, which do not change with these. */
-	void take(MemoryPermits others) {
-		this.holders.take(others.holders);
-		this.queue.putAll(others.queue);
-		this.asked = others.asked;
-		this.limit = others.limit;
-		this.until = others.until;
-	}
-
-	/** Return the same semaphore, of which each goes its own way. */
-	MemoryPermits copy() {
-		MemoryPermits copy = new MemoryPermits(this.server, this.resource, this.fence.copy());
-		copy.take(this);
-		return copy;
+		this.fence = new MemoryFence(1, server.now());
 	}
 
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {

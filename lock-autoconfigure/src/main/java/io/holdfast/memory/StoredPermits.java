@@ -24,12 +24,6 @@ final class StoredPermits {
 	/** When the last lease has ended of all that ever were. */
 	private long until;
 
-	/** Copy others, which do not change with these. */
-	void take(StoredPermits others) {
-		others.holders.values().forEach(this::put);
-		this.until = others.until;
-	}
-
 	@Nullable StoredHolder find(String token) {
 		return this.holders.get(token);
 	}

@@ -48,6 +48,7 @@ import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+import io.holdfast.memory.MemoryReplica;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -254,7 +255,7 @@ final class Simulation {
 		else if (step instanceof FailOver over) {
 			SimulatedReplicas all = this.replicas;
 			this.time.at((over.at() - over.lag()) * MILLI, () -> {
-				MemoryLeases.Replica replica = this.world.replica();
+				MemoryReplica replica = new MemoryReplica(this.world);
 				if (all != null) {
 					all.miss(over.lag() * MILLI);
 				}
@@ -263,7 +264,7 @@ final class Simulation {
 						all.failedOver();
 					}
 					record(Event.of(now(), Type.FAILED_OVER, "").until(now() + over.grace() * MILLI));
-					this.world.failOver(replica, Duration.ofMillis(over.grace()));
+					replica.takeOver(this.world, Duration.ofMillis(over.grace()));
 				});
 			});
 		}

@@ -19,9 +19,9 @@ class MemoryFailOverGraceTests extends FailOverGraceContract {
 
 	@Override
 	protected void failOver(Runnable lost) {
-		MemoryLeases.Replica replica = this.stores.leases.replica();
+		MemoryReplica replica = new MemoryReplica(this.stores.leases);
 		lost.run();
-		this.stores.leases.failOver(replica, Duration.ofMillis(GRACE));
+		replica.takeOver(this.stores.leases, Duration.ofMillis(GRACE));
 	}
 
 }

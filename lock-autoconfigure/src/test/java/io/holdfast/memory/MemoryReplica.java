@@ -1,0 +1,75 @@
+package io.holdfast.memory;
+
+import java.lang.reflect.Modifier;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.objenesis.SpringObjenesis;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * A copy of the state of {@link MemoryLeases}, as a replica of a server has it.
+ */
+public final class MemoryReplica {
+
+	private final Map<String, MemoryLock> locks = new LinkedHashMap<>();
+
+	private final Map<String, MemoryPermits> semaphores = new LinkedHashMap<>();
+
+	/** Copy the present state. */
+	public MemoryReplica(MemoryLeases leases) {
+		synchronized (leases) {
+			leases.locks.forEach((key, lock) -> this.locks.put(key, copyOfFields(lock)));
+			leases.semaphores.forEach((key, permits) -> this.semaphores.put(key, copyOfFields(permits)));
+		}
+	}
+
+	/**
+	 * Go on with this state, as Redis does after a fail-over. Not to be used again.
+	 * @param longestLease for how long nothing new is granted, while holders that renew
+	 * their leases have them again; 0, to do without
+	 */
+	public void takeOver(MemoryLeases leases, Duration longestLease) {
+		synchronized (leases) {
+			leases.locks.clear();
+			leases.locks.putAll(this.locks);
+			leases.semaphores.clear();
+			leases.semaphores.putAll(this.semaphores);
+			if (!longestLease.isZero()) {
+				leases.server().beginGrace(longestLease);
+			}
+		}
+	}
+
+	/** Return the same, of which each goes its own way. */
+	private static @Nullable Object copy(@Nullable Object value) {
+		if (value instanceof List<?> list) {
+			return new ArrayList<>(list);
+		}
+		if (value instanceof SortedSet<?> sorted) {
+			return new TreeSet<>(sorted);
+		}
+		if (value instanceof Map<?, ?> map) {
+			return new LinkedHashMap<>(map);
+		}
+		return (value instanceof MemoryFence || value instanceof StoredPermits) ? copyOfFields(value) : value;
+	}
+
+	@SuppressWarnings("unchecked")
+	private static <T> T copyOfFields(T source) {
+		T target = (T) new SpringObjenesis().newInstance(source.getClass(), false);
+		ReflectionUtils.doWithFields(source.getClass(), (field) -> {
+			field.setAccessible(true);
+			field.set(target, copy(field.get(source)));
+		}, (field) -> !Modifier.isStatic(field.getModifiers()));
+		return target;
+	}
+
+}
