@@ -121,7 +121,7 @@ public class LocksEndpoint {
 		if (result.released()) {
 			Endpoints.log("Released lock '" + key + "' by force" + owner(result, look, reports), by);
 		}
-		else if (fencingToken != null && result.held() && result.fence() != fencingToken) {
+		else if (fencingToken != null && result.held() && !result.isGrantOf(fencingToken)) {
 			problem = "Lock '" + key + "' was not released: its fencing token is not " + fencingToken
 					+ " any more, but " + ((result.fence() > 0)
 							? result.fence() + ", so it was granted again since then" : "its owner has none");

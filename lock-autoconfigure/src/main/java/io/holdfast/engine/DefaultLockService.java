@@ -217,7 +217,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		Resource lock = lock(request(key).key());
 		KeyState state = answer(inspect(lock), lock);
 		ForcedResult found = find(state);
-		if (!found.held() || fencingToken != null && found.fence() != fencingToken) {
+		if (!found.held() || fencingToken != null && !found.isGrantOf(fencingToken)) {
 			return found;
 		}
 		boolean released = (state.owner() != null) ? releaseExclusive(lock, state.owner(), found)

@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.HandOverLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,18 @@ import org.jspecify.annotations.Nullable;
  */
 public record ForcedResult(boolean held, boolean released, long fence, @Nullable TokenState owner,
 		@Nullable String thread) {
+
+	/**
+	 * Return whether a fencing token is of this grant. An instance counts up when it
+	 * passes an exclusive lock on, which the store does not learn.
+	 * @param fencingToken the fencing token that was seen
+	 * @return whether it is that of the owner, of one before within the same instance, or
+	 * of the last reader
+	 */
+	public boolean isGrantOf(long fencingToken) {
+		long passedOn = (this.owner != null) ? HandOverLimits.STRIDE - 1 : 0;
+		return fencingToken >= this.fence && fencingToken - this.fence <= passedOn;
+	}
 
 	/**
 	 * Return the same with its end.

@@ -18,6 +18,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.InstanceInfo;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
@@ -266,6 +267,37 @@ class LocksEndpointTests {
 			.isEqualTo(new ReleaseDescriptor(true, null));
 		assertThat(this.endpoint.release("a", next.fencingToken(), SecurityContext.NONE))
 			.isEqualTo(new ReleaseDescriptor(false, null));
+	}
+
+	@Test
+	@DisplayName("a lock is released by the fencing token of its holder, also if that was passed on within an instance")
+	void releasesAfterLocalHandOver() {
+		LockLease passedOn = passedOn("a");
+		assertThat(locks().held()).extracting(Request::fencingToken).containsExactly(passedOn.fencingToken());
+		LocksEndpoint otherEndpoint = new LocksEndpoint(this.other);
+		assertThat(otherEndpoint.release("a", passedOn.fencingToken() + HandOverLimits.STRIDE, SecurityContext.NONE))
+			.isInstanceOf(WebEndpointResponse.class);
+		assertThat(otherEndpoint.release("a", passedOn.fencingToken(), SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(true, null));
+		assertThat(this.ownLocks.tryAcquire("a")).isPresent();
+	}
+
+	/**
+	 * Return a lease that another one was passed on to, whose token the store does not
+	 * know.
+	 */
+	private LockLease passedOn(String key) {
+		while (true) {
+			LockLease first = this.ownLocks.acquire(key);
+			CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of(key));
+			first.close();
+			LockLease next = waiting.join();
+			// Otherwise the machine took longer than the time for that.
+			if (next.fencingToken() == first.fencingToken() + 1) {
+				return next;
+			}
+			next.release();
+		}
 	}
 
 	@ParameterizedTest
