@@ -88,7 +88,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 */
 	private static @Nullable Instant granted(Standing standing, Told told) {
 		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
-		return held ? granted(Math.min(standing.fence(), told.since())) : null;
+		return held ? granted(told.heldSince(standing.fence())) : null;
 	}
 
 	private static @Nullable Instant granted(long micros) {

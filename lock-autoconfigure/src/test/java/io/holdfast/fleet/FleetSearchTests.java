@@ -1,9 +1,12 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -168,6 +171,21 @@ class FleetSearchTests {
 			assertThat(search(null, null, null, null, 1).fleet().locks())
 				.allSatisfy((lock) -> assertThat(lock.holderCount()).isZero());
 		});
+	}
+
+	@Test
+	@DisplayName("a lock that is held for longer than its fencing token is remembered is found by its age, as its holder tells it")
+	void findsLongestHeld() throws InterruptedException {
+		this.locks.acquire(LockRequest.of("leader"));
+		this.locks.acquire(LockRequest.of("read").mode(LockMode.READ));
+		// As at the end of the retention, which renewals do not lengthen.
+		assertThat(this.redis.delete(List.of("{lock:leader}:fence", "{lock:read}:fence"))).isEqualTo(2);
+		TimeUnit.MILLISECONDS.sleep(1_100);
+		UsageDescriptor found = search(null, null, Duration.ofSeconds(1), null, null);
+		assertThat(keys(found)).containsExactly("leader", "read");
+		assertThat(found.fleet().locks())
+			.allSatisfy((lock) -> assertThat(lock.granted()).isBefore(Instant.now().minusSeconds(1)));
+		assertThat(keys(search(null, null, Duration.ofMinutes(1), null, null))).isEmpty();
 	}
 
 	@Test

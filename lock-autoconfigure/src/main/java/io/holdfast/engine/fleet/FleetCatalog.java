@@ -253,7 +253,7 @@ final class FleetCatalog {
 
 		private Line with(@Nullable Told told) {
 			return (told == null) ? this
-					: new Line(this.key, this.fence, Math.min(this.fence, told.since()), this.foreign,
+					: new Line(this.key, this.fence, this.foreign ? 0 : told.heldSince(this.fence), this.foreign,
 							Math.max(this.waiting, told.waits()), this.holder, this.ttlMillis, this.longestMillis);
 		}
 

@@ -69,11 +69,13 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	public Map<String, Told> told(Family family, long now) {
 		Map<String, Told> told = new HashMap<>();
 		waits().filter((wait) -> isOf(family, wait))
-			.forEach((wait) -> told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE), Told::and));
-		// Of an exclusive lock the store knows better, and an old one is lost.
-		holds().filter((hold) -> isOf(family, hold) && hold.mode() == LockMode.READ)
-			.forEach((hold) -> told.merge(hold.resource().key(),
-					new Told(0, now - TimeUnit.MILLISECONDS.toMicros(hold.millis())), Told::and));
+			.forEach((wait) -> told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE, 0), Told::and));
+		holds().filter((hold) -> isOf(family, hold) && hold.mode() != null).forEach((hold) -> {
+			long since = now - TimeUnit.MILLISECONDS.toMicros(hold.millis());
+			told.merge(hold.resource().key(),
+					(hold.mode() == LockMode.READ) ? new Told(0, since, 0) : new Told(0, Long.MAX_VALUE, since),
+					Told::and);
+		});
 		return told;
 	}
 
@@ -104,14 +106,32 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param waits how many wait, in the queue or inside of their instances, at least
 	 * @param since since when it is held by its oldest reader, in microseconds since
 	 * 1970; {@link Long#MAX_VALUE} if that is not known
+	 * @param exclusiveSince since when it is held exclusively, by the newest report, as
+	 * an older hold is lost; 0 if that is not known
 	 */
-	public record Told(int waits, long since) {
+	public record Told(int waits, long since, long exclusiveSince) {
 
 		/** Of a key of which nothing was reported. */
-		public static final Told NOTHING = new Told(0, Long.MAX_VALUE);
+		public static final Told NOTHING = new Told(0, Long.MAX_VALUE, 0);
 
 		private Told and(Told other) {
-			return new Told(this.waits + other.waits, Math.min(this.since, other.since));
+			return new Told(this.waits + other.waits, Math.min(this.since, other.since),
+					Math.max(this.exclusiveSince, other.exclusiveSince));
+		}
+
+		/**
+		 * Return since when the key is held.
+		 * @param fence its fencing token, the time of the last grant, which the store
+		 * knows better than the holder of an exclusive lock; 0 if it is not remembered,
+		 * as after a long hold
+		 * @return the time in microseconds since 1970, 0 if it is not known
+		 */
+		public long heldSince(long fence) {
+			long granted = (fence > 0) ? fence : this.exclusiveSince;
+			if (this.since == Long.MAX_VALUE) {
+				return granted;
+			}
+			return (granted > 0) ? Math.min(granted, this.since) : this.since;
 		}
 
 	}
