@@ -7,9 +7,11 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.NotAcquiredException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -94,8 +96,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 				fitting = fitting(named);
 			}
 			if (fitting.isEmpty()) {
-				throw this.attributes.invalid("fallback", named.isEmpty() ? "is no method of the class" + butItself()
-						: "has other parameters: " + describe(parameters(named.iterator().next())), cure());
+				throw named.isEmpty() ? unknown() : unfitting(parameters(named.iterator().next()));
 			}
 			if (fitting.size() > 1) {
 				throw this.attributes.invalid("fallback", "is ambiguous: " + fitting.size() + " methods fit",
@@ -154,7 +155,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
 			if (!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual))) {
 				throw this.attributes.invalid("fallback", "returns " + actual + ", but the method returns " + expected,
-						"Have both return the same");
+						"Have " + describe(parameters(method)) + " return " + expected);
 			}
 			if (Nullness.forMethodReturnType(method) == Nullness.NULLABLE
 					&& Nullness.forMethodReturnType(annotatedMethod().method()) == Nullness.NON_NULL) {
@@ -180,14 +181,47 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 				.toList();
 		}
 
-		private String butItself() {
-			return this.name.equals(AnnotatedMethod.sourceName(annotatedMethod().method())) ? " but itself" : "";
+		private InvalidDeclarationException unknown() {
+			if (!this.name.chars().allMatch(Character::isJavaIdentifierPart)) {
+				return this.attributes.invalid("fallback", "is no name of a method",
+						"Write the name of a method of the class, without class, brackets or signs");
+			}
+			boolean itself = this.name.equals(AnnotatedMethod.sourceName(annotatedMethod().method()));
+			return this.attributes.invalid("fallback", "is no method of the class" + (itself ? " but itself" : ""),
+					cure());
+		}
+
+		private InvalidDeclarationException unfitting(List<Class<?>> candidate) {
+			Class<?> last = candidate.isEmpty() ? Object.class : candidate.get(candidate.size() - 1);
+			String reason = "";
+			if (this.failure == HoldfastException.class) {
+				reason = "; with onStoreFailure = FALLBACK it serves failures of Redis, too";
+			}
+			else if (NotAcquiredException.class.isAssignableFrom(last) && !last.isAssignableFrom(this.failure)) {
+				reason = "; a NotAcquiredException serves locks and permits";
+			}
+			return this.attributes.invalid("fallback",
+					"has other parameters: " + this.name
+							+ candidate.stream()
+								.map((type) -> isNamesake(type) ? type.getTypeName() : type.getSimpleName())
+								.collect(Collectors.joining(", ", "(", ")")),
+					cure() + reason);
+		}
+
+		/** Return whether another type with this simple name is expected. */
+		private boolean isNamesake(Class<?> type) {
+			return withException().stream()
+				.anyMatch((expected) -> expected != type && expected.getSimpleName().equals(type.getSimpleName()));
 		}
 
 		private String cure() {
-			List<Class<?>> withException = new ArrayList<>(parameters());
-			withException.add(this.failure);
-			return "Write a method " + describe(parameters()) + " or " + describe(withException) + " into the class";
+			return "Write a method " + describe(parameters()) + " or " + describe(withException()) + " into the class";
+		}
+
+		private List<Class<?>> withException() {
+			List<Class<?>> types = new ArrayList<>(parameters());
+			types.add(this.failure);
+			return types;
 		}
 
 		private String describe(List<Class<?>> types) {

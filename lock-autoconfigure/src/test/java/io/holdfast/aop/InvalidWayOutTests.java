@@ -37,7 +37,8 @@ class InvalidWayOutTests {
 				fallback(lock(String.class).other(String.class), "has other parameters: other()",
 						"Write a method other(String)"),
 				fallback(lock(String.class).other(String.class, String.class, PermitNotAcquiredException.class),
-						"has other parameters: other(String, PermitNotAcquiredException)", "LockNotAcquiredException)"),
+						"has other parameters: other(String, PermitNotAcquiredException)",
+						"other(String, LockNotAcquiredException) into the class; a NotAcquiredException serves locks and permits"),
 				fallback(lock(String.class).other(String.class, String.class, Object.class),
 						"has other parameters: other(String, Object)", "LockNotAcquiredException)"),
 				fallback(lock(String.class).other(String.class, LockNotAcquiredException.class, String.class),
@@ -50,16 +51,13 @@ class InvalidWayOutTests {
 				Arguments.of(DeclaredType.selling(String.class, DistributedLock.class, "fallback", "sell").make(),
 						"fallback = \"sell\"", "is no method of the class but itself",
 						"sell(String, LockNotAcquiredException)"),
-				otherResult(String.class, Integer.class,
-						"returns java.lang.Integer, but the method returns java.lang.String"),
-				otherResult(String.class, Object.class,
-						"returns java.lang.Object, but the method returns java.lang.String"),
-				otherResult(String.class, void.class, "returns void, but the method returns java.lang.String"),
-				otherResult(void.class, String.class, "returns java.lang.String, but the method returns void"),
-				otherResult(int.class, Integer.class, "returns java.lang.Integer, but the method returns int"),
-				otherResult(long.class, int.class, "returns int, but the method returns long"),
-				otherResult(strings, integers,
-						"returns java.util.List<java.lang.Integer>, but the method returns java.util.List<java.lang.String>"),
+				otherResult(String.class, Integer.class, "java.lang.Integer", "java.lang.String"),
+				otherResult(String.class, Object.class, "java.lang.Object", "java.lang.String"),
+				otherResult(String.class, void.class, "void", "java.lang.String"),
+				otherResult(void.class, String.class, "java.lang.String", "void"),
+				otherResult(int.class, Integer.class, "java.lang.Integer", "int"),
+				otherResult(long.class, int.class, "int", "long"),
+				otherResult(strings, integers, "java.util.List<java.lang.Integer>", "java.util.List<java.lang.String>"),
 				fallback(lock(void.class, "onTimeout", OnTimeout.SKIP).other(void.class, String.class),
 						"and onTimeout = SKIP are both given", "Leave one of them out"),
 				refused(DistributedLock.class, "fallback", " ", "is blank", "leave the attribute out"),
@@ -86,7 +84,13 @@ class InvalidWayOutTests {
 						lock(void.class, "onStoreFailure", OnStoreFailure.FALLBACK).other(void.class, String.class,
 								LockNotAcquiredException.class),
 						"has other parameters: other(String, LockNotAcquiredException)",
-						"Write a method other(String) or other(String, HoldfastException)"));
+						"Write a method other(String) or other(String, HoldfastException) into the class; "
+								+ "with onStoreFailure = FALLBACK it serves failures of Redis, too"),
+				refused(DistributedLock.class, "fallback", "other()", "is no name of a method",
+						"Write the name of a method of the class, without class, brackets or signs"),
+				fallback(lock(String.class).other(String.class, Namesakes.String.class),
+						"has other parameters: other(" + Namesakes.String.class.getName() + ")",
+						"Write a method other(String)"));
 	}
 
 	private static DeclaredType lock(Type result) {
@@ -109,12 +113,22 @@ class InvalidWayOutTests {
 		return Arguments.of(type.make(), "fallback = \"other\"", problem, cure);
 	}
 
-	private static Arguments otherResult(Type result, Type other, String problem) {
-		return fallback(lock(result).other(other, String.class), problem, "Have both return the same");
+	private static Arguments otherResult(Type result, Type other, String returned, String expected) {
+		return fallback(lock(result).other(other, String.class),
+				"returns " + returned + ", but the method returns " + expected,
+				"Have other(String) return " + expected);
 	}
 
 	private static Arguments skipped(DeclaredType type, String problem, String cure) {
 		return Arguments.of(type.make(), "onTimeout = SKIP", problem, cure);
+	}
+
+	static class Namesakes {
+
+		static class String {
+
+		}
+
 	}
 
 	@ParameterizedTest
