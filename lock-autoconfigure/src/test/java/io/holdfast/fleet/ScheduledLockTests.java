@@ -6,7 +6,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
+import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ScheduledLock;
+import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -27,6 +29,11 @@ import static org.awaitility.Awaitility.await;
  */
 @WithRedis
 class ScheduledLockTests {
+
+	private static final Duration PERIOD = Duration.ofSeconds(2);
+
+	/** Redis counts milliseconds of another clock. */
+	private static final Duration CLOCK = Duration.ofMillis(20);
 
 	private final TestRedis redis;
 
@@ -79,6 +86,22 @@ class ScheduledLockTests {
 	}
 
 	@Test
+	@DisplayName("With a permit in its place, a run that fails keeps the others out for minHold, also if its instance stops")
+	void failedOnce() {
+		long start = System.nanoTime();
+		assertThatIllegalStateException().isThrownBy(() -> jobs(this.first).once(() -> {
+			throw new IllegalStateException("no paper");
+		}));
+		this.first.close();
+		await("the next period").until(() -> {
+			jobs(this.second).once(() -> {
+			});
+			return jobs(this.second).runs() == 1;
+		});
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(PERIOD.minus(CLOCK));
+	}
+
+	@Test
 	@DisplayName("Without a name the lock is called by class and method")
 	void unnamed() {
 		jobs(this.first).cleanUp(() -> assertThat(isLocked(Jobs.class.getName() + ".cleanUp")).isTrue());
@@ -118,6 +141,12 @@ class ScheduledLockTests {
 
 		@ScheduledLock(name = "report", minHold = "1m")
 		void report(Runnable body) {
+			run(body);
+		}
+
+		@Semaphore(name = "once", limit = 1, waitTime = "0", minHold = "2s", leaseTime = "2s",
+				onTimeout = OnTimeout.SKIP)
+		void once(Runnable body) {
 			run(body);
 		}
 
