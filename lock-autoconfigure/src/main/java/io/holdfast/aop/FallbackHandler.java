@@ -7,7 +7,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.holdfast.HoldfastException;
@@ -200,28 +199,13 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			else if (NotAcquiredException.class.isAssignableFrom(last) && !last.isAssignableFrom(this.failure)) {
 				reason = "; a NotAcquiredException serves locks and permits";
 			}
-			return this.attributes.invalid("fallback",
-					"has other parameters: " + this.name
-							+ candidate.stream()
-								.map((type) -> isNamesake(type) ? type.getTypeName() : type.getSimpleName())
-								.collect(Collectors.joining(", ", "(", ")")),
-					cure() + reason);
-		}
-
-		/** Return whether another type with this simple name is expected. */
-		private boolean isNamesake(Class<?> type) {
-			return withException().stream()
-				.anyMatch((expected) -> expected != type && expected.getSimpleName().equals(type.getSimpleName()));
+			return this.attributes.invalid("fallback", "has other parameters: " + describe(candidate), cure() + reason);
 		}
 
 		private String cure() {
-			return "Write a method " + describe(parameters()) + " or " + describe(withException()) + " into the class";
-		}
-
-		private List<Class<?>> withException() {
-			List<Class<?>> types = new ArrayList<>(parameters());
-			types.add(this.failure);
-			return types;
+			List<Class<?>> withException = new ArrayList<>(parameters());
+			withException.add(this.failure);
+			return "Write a method " + describe(parameters()) + " or " + describe(withException) + " into the class";
 		}
 
 		private String describe(List<Class<?>> types) {
