@@ -122,9 +122,7 @@ public class LocksEndpoint {
 			Endpoints.log("Released lock '" + key + "' by force" + owner(result, look, reports), by);
 		}
 		else if (fencingToken != null && result.held() && !result.isGrantOf(fencingToken)) {
-			problem = "Lock '" + key + "' was not released: its fencing token is not " + fencingToken
-					+ " any more, but " + ((result.fence() > 0)
-							? result.fence() + ", so it was granted again since then" : "its owner has none");
+			problem = "Lock '" + key + "' was not released: " + whyOther(result, fencingToken);
 			Endpoints.log(problem, by);
 		}
 		else {
@@ -132,6 +130,16 @@ public class LocksEndpoint {
 		}
 		ReleaseDescriptor answer = new ReleaseDescriptor(result.released(), problem);
 		return (problem != null) ? new WebEndpointResponse<>(answer, CONFLICT) : answer;
+	}
+
+	private static String whyOther(ForcedResult found, long fencingToken) {
+		if (found.fence() > 0) {
+			return "its fencing token is not " + fencingToken + " any more, but " + found.fence()
+					+ ", so it was granted again since then";
+		}
+		return (found.owner() == null) ? "its owner has no fencing token"
+				: "Redis does not remember its fencing token any more (holdfast.lock.fence-retention). "
+						+ "Release it without a token";
 	}
 
 	/** Tell whose lock it was; its thread if its instance has reported it before. */

@@ -200,7 +200,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param healMissingTtl Expiry to give to a lock key that another client left without
 	 * one, 100ms at least; by default such keys are left alone
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
-	 * its use, 1s at least
+	 * its grant, 1s at least
 	 * @param localHandOver How long a lock stays within one instance
 	 * @param onStoreFailure Outcome of calls of annotated methods whose lock cannot be
 	 * asked for: throw, or fallback for methods that have one which takes it

@@ -3,7 +3,6 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -12,6 +11,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.actuate.FleetDescriptor.Counts;
 import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.ReleaseDescriptor;
 import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.actuate.UsageDescriptor;
@@ -33,6 +33,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
@@ -175,17 +177,22 @@ class FleetSearchTests {
 
 	@Test
 	@DisplayName("a lock that is held for longer than its fencing token is remembered is found by its age, as its holder tells it")
-	void findsLongestHeld() throws InterruptedException {
-		this.locks.acquire(LockRequest.of("leader"));
+	void findsLongestHeld() {
+		LockLease leader = this.locks.acquire(LockRequest.of("leader"));
 		this.locks.acquire(LockRequest.of("read").mode(LockMode.READ));
 		// As at the end of the retention, which renewals do not lengthen.
 		assertThat(this.redis.delete(List.of("{lock:leader}:fence", "{lock:read}:fence"))).isEqualTo(2);
-		TimeUnit.MILLISECONDS.sleep(1_100);
+		await("a second").until(() -> keys(search(null, null, Duration.ofSeconds(1), null, null)).size() == 2);
 		UsageDescriptor found = search(null, null, Duration.ofSeconds(1), null, null);
 		assertThat(keys(found)).containsExactly("leader", "read");
 		assertThat(found.fleet().locks())
 			.allSatisfy((lock) -> assertThat(lock.granted()).isBefore(Instant.now().minusSeconds(1)));
 		assertThat(keys(search(null, null, Duration.ofMinutes(1), null, null))).isEmpty();
+		assertThat(this.endpoint.release("leader", leader.fencingToken(), SecurityContext.NONE)).isInstanceOfSatisfying(
+				WebEndpointResponse.class,
+				(answer) -> assertThat(answer.getBody()).isEqualTo(new ReleaseDescriptor(false,
+						"Lock 'leader' was not released: Redis does not remember its fencing token any more"
+								+ " (holdfast.lock.fence-retention). Release it without a token")));
 	}
 
 	@Test
