@@ -57,6 +57,9 @@ final class Hold {
 	/** Number of hand-overs since then, from hold to hold within this instance. */
 	final int handOvers;
 
+	/** Number of leases that were opened on it. Confined to the queue. */
+	long opened;
+
 	/** Whether a lease on it reached its user. Changed by the queue only. */
 	private volatile boolean used;
 

@@ -34,6 +34,8 @@ abstract class LeaseHandle implements EngineLease {
 
 	final Hold hold;
 
+	private final long number;
+
 	/** Result of the release; {@code null} until it begins. */
 	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
 
@@ -72,6 +74,7 @@ abstract class LeaseHandle implements EngineLease {
 		this.context = hold.queue.context();
 		this.renewer = renewer;
 		this.hold = hold;
+		this.number = ++hold.opened;
 		this.own = requester.thread != null && requester.thread == hold.thread;
 		this.request = requester.request;
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
@@ -92,7 +95,7 @@ abstract class LeaseHandle implements EngineLease {
 	/** Note that no other keys are waited for any more: the time of its user begins. */
 	final void endWaitForOthers(long now) {
 		if (this.partial) {
-			this.hold.leases.change(() -> {
+			this.hold.leases.change(this, () -> {
 				this.openedAt = now;
 				this.partial = false;
 				this.renewedNanos = ownRenewedNanos();
@@ -118,6 +121,16 @@ abstract class LeaseHandle implements EngineLease {
 	 */
 	final long renewedNanos() {
 		return this.renewedNanos;
+	}
+
+	/** Return the end of that time. */
+	final long renewedUntil() {
+		return this.openedAt + this.renewedNanos;
+	}
+
+	/** Return its number among the leases of its hold. */
+	final long number() {
+		return this.number;
 	}
 
 	private long ownRenewedNanos() {

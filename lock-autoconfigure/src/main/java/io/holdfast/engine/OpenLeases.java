@@ -1,24 +1,56 @@
 package io.holdfast.engine;
 
-import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * The leases that are open on a hold, whose longest terms count; the last of them also
- * once it is closed. Mostly there is one. Each change and each question looks at all of
- * them. Changed by the queue, and at the end of a wait for several keys. Thread-safe.
+ * once it is closed. They are sorted: a transaction with thousands of calls keeps a lease
+ * of each, with terms of its own. Changed by the queue, and at the end of a wait for
+ * several keys. Thread-safe.
  */
 final class OpenLeases {
 
 	/** Mark of leases whose renewal depends on the time. */
 	private static final long DEPENDS = -1;
 
-	/** In the order of their opening. Guarded by this. */
-	private final List<LeaseHandle> leases = new ArrayList<>(1);
+	private static final Comparator<LeaseHandle> BY_NUMBER = Comparator.comparingLong(LeaseHandle::number);
+
+	/** As differences count, of times that may overflow. */
+	private static final Comparator<LeaseHandle> BY_LEASE_TIME = Comparator.comparingLong(LeaseHandle::leaseMillis)
+		.thenComparing((left, right) -> Long.signum(left.renewedUntil() - right.renewedUntil()))
+		.thenComparing(BY_NUMBER);
+
+	private static final Comparator<LeaseHandle> BY_END = ((Comparator<LeaseHandle>) (left, right) -> Long
+		.signum(left.validIfGranted() - right.validIfGranted())).thenComparing(BY_NUMBER);
+
+	/** Mostly there are only leases that are renewed. Never added to. */
+	private static final SortedSet<LeaseHandle> NONE = new TreeSet<>(BY_NUMBER);
+
+	/**
+	 * Renewed leases, by lease time and then by the end of their renewal. Guarded by
+	 * this.
+	 */
+	private final SortedSet<LeaseHandle> renewed = new TreeSet<>(BY_LEASE_TIME);
+
+	/** Leases whose maxHold is over, as far as that was noticed. Guarded by this. */
+	private SortedSet<LeaseHandle> over = NONE;
+
+	/** Leases without renewal, by their end. Guarded by this. */
+	private SortedSet<LeaseHandle> fixed = NONE;
 
 	/** Number of open leases. Confined to the queue. */
 	private int count;
+
+	/** Number of open leases of the hold's own thread. Guarded by this. */
+	private int own;
+
+	/** Number of open leases with an end to their renewal. Guarded by this. */
+	private int limited;
 
 	/**
 	 * The longest lease time if all are renewed at any time, or {@link #DEPENDS}. Noted
@@ -34,39 +66,67 @@ final class OpenLeases {
 
 	synchronized void add(LeaseHandle lease) {
 		if (this.count == 0) {
-			this.leases.clear();
+			this.renewed.clear();
+			this.over = NONE;
+			this.fixed = NONE;
+			this.own = 0;
+			this.limited = 0;
 		}
 		this.count++;
-		this.leases.add(lease);
-		noteLongest();
+		put(lease);
 	}
 
 	synchronized void remove(LeaseHandle lease) {
 		this.count--;
 		if (this.count > 0) {
-			this.leases.remove(lease);
-			noteLongest();
+			take(lease);
 		}
 	}
 
-	/** Change the terms of a lease. */
-	synchronized void change(Runnable change) {
+	/** Change the terms of a lease, unless it is closed. */
+	synchronized void change(LeaseHandle lease, Runnable change) {
+		boolean open = take(lease);
 		change.run();
-		noteLongest();
+		if (open) {
+			put(lease);
+		}
 	}
 
-	private void noteLongest() {
-		long longest = 0;
-		for (LeaseHandle lease : this.leases) {
-			longest = (longest == DEPENDS || lease.renewedNanos() != ResolvedRequest.FOREVER) ? DEPENDS
-					: Math.max(longest, lease.leaseMillis());
+	private void put(LeaseHandle lease) {
+		if (lease.isRenewed()) {
+			this.renewed.add(lease);
 		}
-		this.longestRenewed = longest;
+		else {
+			this.fixed = (this.fixed == NONE) ? new TreeSet<>(BY_END) : this.fixed;
+			this.fixed.add(lease);
+		}
+		count(lease, 1);
+	}
+
+	private boolean take(LeaseHandle lease) {
+		boolean open = this.renewed.remove(lease) || this.over.remove(lease) || this.fixed.remove(lease);
+		if (open) {
+			count(lease, -1);
+		}
+		return open;
+	}
+
+	private void count(LeaseHandle lease, int more) {
+		this.own += lease.isOwn() ? more : 0;
+		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? more : 0;
+		if (this.limited > 0 && this.over == NONE) {
+			this.over = new TreeSet<>(BY_NUMBER);
+		}
+		this.longestRenewed = (this.limited > 0) ? DEPENDS : this.renewed.isEmpty() ? 0 : longest(this.renewed);
+	}
+
+	private static long longest(SortedSet<LeaseHandle> leases) {
+		return leases.last().leaseMillis();
 	}
 
 	/** Return whether any is to be renewed, or was until its maxHold. */
-	boolean isRenewed() {
-		return isAny(LeaseHandle::isRenewed);
+	synchronized boolean isRenewed() {
+		return !(this.renewed.isEmpty() && this.over.isEmpty());
 	}
 
 	/** Return the longest lease time of the renewed leases, 0 without any. */
@@ -76,20 +136,20 @@ final class OpenLeases {
 	}
 
 	private synchronized long findLongestRenewed(long now) {
-		long longest = 0;
-		for (LeaseHandle lease : this.leases) {
-			longest = lease.isRenewed(now) ? Math.max(longest, lease.leaseMillis()) : longest;
+		while (!this.renewed.isEmpty()) {
+			LeaseHandle longest = this.renewed.last();
+			if (longest.isRenewed(now)) {
+				return longest.leaseMillis();
+			}
+			this.renewed.remove(longest);
+			this.over.add(longest);
 		}
-		return longest;
+		return 0;
 	}
 
 	/** Return the longest rest of the leases without renewal, 0 without any. */
 	synchronized long longestLeft(long now) {
-		long longest = 0;
-		for (LeaseHandle lease : this.leases) {
-			longest = lease.isRenewed() ? longest : Math.max(longest, lease.leftMillis(now));
-		}
-		return longest;
+		return this.fixed.isEmpty() ? 0 : Math.max(0, this.fixed.last().leftMillis(now));
 	}
 
 	/**
@@ -98,12 +158,15 @@ final class OpenLeases {
 	 * @param grantedUntil the end of the hold's grant
 	 */
 	boolean isAnyCutShort(long grantedUntil, long now) {
-		if (this.longestRenewed != DEPENDS) {
+		return this.longestRenewed == DEPENDS && isAnyLonger(longestRenewed(now), grantedUntil);
+	}
+
+	private synchronized boolean isAnyLonger(long longest, long grantedUntil) {
+		if (this.fixed.isEmpty()) {
 			return false;
 		}
-		long longest = findLongestRenewed(now);
-		return isAny((lease) -> !lease.isRenewed() && lease.leaseMillis() > longest
-				&& grantedUntil - lease.validIfGranted() < 0);
+		LeaseHandle last = this.fixed.last();
+		return last.leaseMillis() > longest && grantedUntil - last.validIfGranted() < 0;
 	}
 
 	/** Return whether code runs under one whose release has not begun. */
@@ -121,19 +184,27 @@ final class OpenLeases {
 	 * by a context. One whose release has begun does not count, though the queue may not
 	 * know of it.
 	 */
-	boolean isAnyOwn() {
-		return isAny((lease) -> lease.isOwn() && !lease.isReleased());
+	synchronized boolean isAnyOwn() {
+		return this.own > 0 && isAny((lease) -> lease.isOwn() && !lease.isReleased());
 	}
 
 	/**
 	 * Return and forget the actions for a loss of the hold, in the order of the leases.
 	 */
 	synchronized List<Runnable> takeLossActions() {
-		return this.leases.stream().flatMap((lease) -> lease.takeLossActions().stream()).toList();
+		return Stream.of(this.renewed, this.over, this.fixed)
+			.flatMap(SortedSet::stream)
+			.sorted(BY_NUMBER)
+			.flatMap((lease) -> lease.takeLossActions().stream())
+			.toList();
 	}
 
 	private synchronized boolean isAny(Predicate<LeaseHandle> condition) {
-		for (LeaseHandle lease : this.leases) {
+		return isAny(this.renewed, condition) || isAny(this.over, condition) || isAny(this.fixed, condition);
+	}
+
+	private static boolean isAny(SortedSet<LeaseHandle> leases, Predicate<LeaseHandle> condition) {
+		for (LeaseHandle lease : leases) {
 			if (condition.test(lease)) {
 				return true;
 			}
