@@ -44,6 +44,10 @@ class GuideTests {
 
 	private static final int GUIDES = 20;
 
+	private static final int INTERNAL_WORDS = 10_000;
+
+	private static final int REPORT_WORDS = 3_000;
+
 	/** Clauses in place of nouns, per 100 words of pages or comments. */
 	private static final double CLAUSES = 0.4;
 
@@ -91,15 +95,21 @@ class GuideTests {
 	}
 
 	@Test
-	@DisplayName("README is one page, and the guides together can be read in an hour")
+	@DisplayName("README is one page; guides, internals and reports have a limit of words each")
 	void size() {
 		assertThat(ProjectFiles.text(README).lines().count()).as("lines of README.md")
 			.isLessThanOrEqualTo(README_LINES);
 		assertThat(ProjectFiles.in(DOCS, 1, ".md")).as("docs/*.md").hasSizeLessThanOrEqualTo(GUIDES);
-		assertThat(ProjectFiles.in(DOCS, 1, ".md")
+		assertWords("docs/*.md", DOCS, GUIDE_WORDS);
+		assertWords("docs/internals", DOCS.resolve("internals"), INTERNAL_WORDS);
+		assertWords("docs/reports", DOCS.resolve("reports"), REPORT_WORDS);
+	}
+
+	private static void assertWords(String pages, Path folder, int most) {
+		assertThat(ProjectFiles.in(folder, 1, ".md")
 			.filter(GuideTests::isWritten)
 			.mapToLong((file) -> words(prose(file)))
-			.sum()).as("words of docs/*.md without blocks of code").isLessThanOrEqualTo(GUIDE_WORDS);
+			.sum()).as("words of " + pages + " without blocks of code").isLessThanOrEqualTo(most);
 	}
 
 	@Test
