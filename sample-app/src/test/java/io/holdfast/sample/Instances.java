@@ -21,6 +21,15 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class Instances implements AutoCloseable {
 
+	private static final int RANGES = 40;
+
+	private static final int PORTS = 100;
+
+	/** Tells other JVMs that the range is taken, of which it has the first port. */
+	private static final ServerSocket RANGE = takeRange();
+
+	private static int given;
+
 	private final int redisPort = freePort();
 
 	private final int databasePort = freePort();
@@ -50,19 +59,36 @@ class Instances implements AutoCloseable {
 
 	/**
 	 * Finds a port below those of outgoing connections, which could take it first, and
-	 * above those of the other modules' tests.
+	 * above those of the other modules' tests. No other JVM of these tests has the same.
 	 */
-	static int freePort() {
-		for (int i = 0; i < 100; i++) {
-			int port = ThreadLocalRandom.current().nextInt(28_000, 32_000);
-			try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+	static synchronized int freePort() {
+		for (int i = 1; i < PORTS; i++) {
+			given = given % (PORTS - 1) + 1;
+			try (ServerSocket socket = listen(RANGE.getLocalPort() + given)) {
 				return socket.getLocalPort();
 			}
 			catch (IOException ex) {
 				// In use: try another one.
 			}
 		}
-		throw new IllegalStateException("No free port found from 28000 to 31999");
+		throw new IllegalStateException("No free port found above " + RANGE.getLocalPort());
+	}
+
+	private static ServerSocket takeRange() {
+		int random = ThreadLocalRandom.current().nextInt(RANGES);
+		for (int i = 0; i < RANGES; i++) {
+			try {
+				return listen(28_000 + (random + i) % RANGES * PORTS);
+			}
+			catch (IOException ex) {
+				// Of another JVM.
+			}
+		}
+		throw new IllegalStateException("No free range of ports found from 28000 to 31999");
+	}
+
+	private static ServerSocket listen(int port) throws IOException {
+		return new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"));
 	}
 
 	record Instance(ConfigurableApplicationContext context, String port) {
