@@ -101,6 +101,8 @@ class Browser implements AutoCloseable {
 	/** Opens the page of the shop. */
 	void openShop(String port) {
 		this.driver.get("http://localhost:" + port + "/");
+		// Before it is drawn, the browser drops keys.
+		asyncScript("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))");
 	}
 
 	/** Opens the console, and waits until it shows something. */
