@@ -173,12 +173,12 @@ final class ResourceCommands {
 
 	/**
 	 * Renew leases, either all of locks or all of permits.
-	 * @param what the renewed leases, for messages
+	 * @param subject the renewed leases, for messages
 	 */
-	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
+	<T> CompletableFuture<T> renew(List<Renewal> renewals, String subject, Function<List<?>, T> reply) {
 		boolean permits = !renewals.isEmpty() && !isLock(renewals.get(0).resource());
 		return this.executor.execute(this.scripts.renew(), () -> keys(renewals),
-				ScriptArguments.ofRenewals(renewals, permits), what, reply);
+				ScriptArguments.ofRenewals(renewals, permits), subject, reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {

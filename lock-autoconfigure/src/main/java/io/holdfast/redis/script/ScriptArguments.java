@@ -153,7 +153,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		return args;
 	}
 
-	/** Return the text for logs and traces: without ARGV, where the tokens are. */
+	/** Return the text for logs: without ARGV, where the tokens are. */
 	@Override
 	public String toCommandString() {
 		return String.join(" ", Arrays.stream(this.keys).map(ScriptReplies::text).toList());
