@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(value = 1, unit = TimeUnit.DAYS)
 class EngineSimulationTests {
 
-	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 100_000);
+	private static final int QUICK = 15_000;
 
 	private static final Logger LOGGER = (Logger) LoggerFactory.getLogger("io.holdfast.engine");
 
@@ -82,22 +82,32 @@ class EngineSimulationTests {
 			judge(Plan.of(seed));
 			return;
 		}
+		histories(Long.getLong("holdfast.test.first", 0), Integer.getInteger("holdfast.test.histories", QUICK));
+	}
+
+	@Slow
+	@Test
+	@DisplayName("The same in many more histories")
+	void moreHistories() {
+		histories(QUICK, 100_000 - QUICK);
+	}
+
+	private static void histories(long first, int count) {
 		long[] counts = new long[3];
 		Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
-		long first = Long.getLong("holdfast.test.first", 0);
-		LongStream.range(first, first + HISTORIES).forEach((each) -> {
+		LongStream.range(first, first + count).forEach((each) -> {
 			Outcome outcome = judge(Plan.of(each));
 			counts[0] += outcome.granted();
 			counts[1] += outcome.refused();
 			counts[2] += outcome.lost();
-			outcome.passedOn().forEach((kind, count) -> passedOn.merge(kind, count, Integer::sum));
+			outcome.passedOn().forEach((kind, times) -> passedOn.merge(kind, times, Integer::sum));
 		});
 		// They are worth something only if all of it happens in them.
-		assertThat(counts[0]).as("grants").isGreaterThan(2L * HISTORIES);
-		assertThat(counts[1]).as("refusals").isGreaterThan(HISTORIES);
-		assertThat(counts[2]).as("losses").isGreaterThan(HISTORIES / 10);
+		assertThat(counts[0]).as("grants").isGreaterThan(2L * count);
+		assertThat(counts[1]).as("refusals").isGreaterThan(count);
+		assertThat(counts[2]).as("losses").isGreaterThan(count / 10);
 		assertThat(passedOn.keySet()).as("what is passed on").containsExactly(Kind.values());
-		assertThat(passedOn.values()).as("how often").allMatch((count) -> count > HISTORIES / 100);
+		assertThat(passedOn.values()).as("how often").allMatch((times) -> times > count / 100);
 	}
 
 	private static Outcome judge(Plan plan) {
