@@ -12,8 +12,19 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.expression.BeanResolver;
+import org.springframework.expression.ConstructorResolver;
+import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
+import org.springframework.expression.IndexAccessor;
+import org.springframework.expression.MethodResolver;
+import org.springframework.expression.OperatorOverloader;
 import org.springframework.expression.ParseException;
+import org.springframework.expression.PropertyAccessor;
+import org.springframework.expression.TypeComparator;
+import org.springframework.expression.TypeConverter;
+import org.springframework.expression.TypeLocator;
+import org.springframework.expression.TypedValue;
 import org.springframework.expression.spel.SpelCompilerMode;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelParserConfiguration;
@@ -271,34 +282,87 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Looks arguments up by name. {@code MethodBasedEvaluationContext} would copy all of
-	 * them, and knows the names of one method only.
+	 * Looks arguments up by name, and shares all else with other calls.
+	 * {@code MethodBasedEvaluationContext} would copy all arguments, and knows the names
+	 * of one method only; {@code StandardEvaluationContext} has a map for each call.
 	 */
-	private static final class Context extends StandardEvaluationContext {
+	private static final class Context implements EvaluationContext {
 
-		private final Map<String, Integer> parameters;
+		private final CallExpression callExpression;
 
 		private final @Nullable Object[] arguments;
 
+		private final TypedValue root;
+
 		Context(CallExpression callExpression, @Nullable Object target, @Nullable Object[] arguments) {
-			super(new Root(callExpression.annotatedMethod, target, arguments));
-			this.parameters = callExpression.parameters;
+			this.callExpression = callExpression;
 			this.arguments = arguments;
-			// Shared: applyDelegatesTo would copy their lists.
-			StandardEvaluationContext delegates = callExpression.delegates;
-			setPropertyAccessors(delegates.getPropertyAccessors());
-			setIndexAccessors(delegates.getIndexAccessors());
-			setConstructorResolvers(delegates.getConstructorResolvers());
-			setMethodResolvers(delegates.getMethodResolvers());
-			setBeanResolver(delegates.getBeanResolver());
-			setTypeLocator(delegates.getTypeLocator());
-			setTypeConverter(delegates.getTypeConverter());
+			this.root = new TypedValue(new Root(callExpression.annotatedMethod, target, arguments));
+		}
+
+		@Override
+		public TypedValue getRootObject() {
+			return this.root;
 		}
 
 		@Override
 		public @Nullable Object lookupVariable(String name) {
-			Integer position = this.parameters.get(name);
+			Integer position = this.callExpression.parameters.get(name);
 			return (position != null) ? this.arguments[position] : null;
+		}
+
+		@Override
+		public void setVariable(String name, @Nullable Object value) {
+			throw new UnsupportedOperationException("An expression that assigns is refused when it is parsed");
+		}
+
+		@Override
+		public List<PropertyAccessor> getPropertyAccessors() {
+			return shared().getPropertyAccessors();
+		}
+
+		@Override
+		public List<IndexAccessor> getIndexAccessors() {
+			return shared().getIndexAccessors();
+		}
+
+		@Override
+		public List<ConstructorResolver> getConstructorResolvers() {
+			return shared().getConstructorResolvers();
+		}
+
+		@Override
+		public List<MethodResolver> getMethodResolvers() {
+			return shared().getMethodResolvers();
+		}
+
+		@Override
+		public @Nullable BeanResolver getBeanResolver() {
+			return shared().getBeanResolver();
+		}
+
+		@Override
+		public TypeLocator getTypeLocator() {
+			return shared().getTypeLocator();
+		}
+
+		@Override
+		public TypeConverter getTypeConverter() {
+			return shared().getTypeConverter();
+		}
+
+		@Override
+		public TypeComparator getTypeComparator() {
+			return shared().getTypeComparator();
+		}
+
+		@Override
+		public OperatorOverloader getOperatorOverloader() {
+			return shared().getOperatorOverloader();
+		}
+
+		private StandardEvaluationContext shared() {
+			return this.callExpression.delegates;
 		}
 
 	}
