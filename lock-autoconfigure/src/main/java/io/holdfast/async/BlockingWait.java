@@ -1,12 +1,12 @@
 package io.holdfast.async;
 
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The wait of one thread for a future, during which the thread does nothing else. A
@@ -18,16 +18,18 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
 	private static final long UNLIMITED = Long.MAX_VALUE;
 
-	private final CountDownLatch done = new CountDownLatch(1);
+	private final CompletableFuture<?> future;
 
 	private final boolean limited;
 
 	private final long until;
 
 	private BlockingWait(CompletableFuture<?> future, long nanos) {
+		this.future = future;
 		this.limited = nanos != UNLIMITED;
 		this.until = System.nanoTime() + nanos;
-		future.whenComplete((value, failure) -> this.done.countDown());
+		Thread waiting = Thread.currentThread();
+		future.whenComplete((value, failure) -> LockSupport.unpark(waiting));
 	}
 
 	/**
@@ -97,18 +99,25 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
 	@Override
 	public boolean block() throws InterruptedException {
-		if (this.limited) {
-			this.done.await(this.until - System.nanoTime(), TimeUnit.NANOSECONDS);
-		}
-		else {
-			this.done.await();
+		long left = this.until - System.nanoTime();
+		while (!this.future.isDone() && (left > 0 || !this.limited)) {
+			if (Thread.interrupted()) {
+				throw new InterruptedException();
+			}
+			if (this.limited) {
+				LockSupport.parkNanos(this, left);
+			}
+			else {
+				LockSupport.park(this);
+			}
+			left = this.until - System.nanoTime();
 		}
 		return true;
 	}
 
 	@Override
 	public boolean isReleasable() {
-		return this.done.getCount() == 0;
+		return this.future.isDone();
 	}
 
 }
