@@ -1,9 +1,11 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.StoreCommandException;
@@ -124,6 +126,23 @@ final class Place {
 	void answered(Question question) {
 		this.questions.removeIf((open) -> open == question);
 		this.trouble = null;
+	}
+
+	/**
+	 * Fail the questions that have been without an answer for too long. Those fail by
+	 * events of their own, after the present one.
+	 * @param longest the longest time without an answer
+	 * @return whether any failed by this
+	 */
+	boolean failSilent(long now, long longest) {
+		boolean failed = false;
+		for (Question question : this.questions) {
+			if (now - question.sentAt >= longest) {
+				failed |= question.answer.completeExceptionally(
+						StoreCommandException.silence(Duration.ofNanos(longest), new TimeoutException()));
+			}
+		}
+		return failed;
 	}
 
 	/** Note that a question failed, which may have been executed all the same. */

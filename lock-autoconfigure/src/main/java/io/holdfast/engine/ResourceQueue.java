@@ -509,9 +509,12 @@ final class ResourceQueue extends SerialExecutor {
 			});
 	}
 
-	/** Note a question, after which the next one is due within half a claim. */
+	/**
+	 * Note a question, after which the next one is due within half a claim, or its
+	 * answer.
+	 */
 	private Question asked(Place place, CompletableFuture<?> answer, long now) {
-		place.askAt = now + this.context.shortenRandomly(place.halfClaim);
+		place.askAt = now + Math.min(this.context.shortenRandomly(place.halfClaim), this.context.store.answerNanos());
 		return place.ask(answer, now, ++this.lastAsked);
 	}
 
@@ -522,7 +525,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private void ask(Place place, long now) {
 		boolean kept = place.isAnyOpen() && !this.context.isReached();
-		if (kept || place.comparing) {
+		if (kept || place.comparing || place.failSilent(now, this.context.store.answerNanos())) {
 			// The store keeps the last command for its next connection.
 			place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 			return;

@@ -213,6 +213,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public long answerNanos() {
+		return this.connections.answerNanos();
+	}
+
+	@Override
 	public long reconnects() {
 		return this.executor.reconnects();
 	}

@@ -53,6 +53,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	public long reconnects;
 
+	public long answerNanos = Long.MAX_VALUE;
+
 	/** When the connection was lost, if it is. */
 	private @Nullable Long lostAt;
 
@@ -146,6 +148,11 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	@Override
 	public long unreachedNanos() {
 		return (this.lostAt != null) ? Math.max(1, this.now - this.lostAt) : 0;
+	}
+
+	@Override
+	public long answerNanos() {
+		return this.answerNanos;
 	}
 
 	public void loseConnection() {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
@@ -427,6 +428,43 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		slow.fail(true);
 		this.store.elapse(1);
 		assertThat(answer).isCompletedWithValue(Optional.empty());
+	}
+
+	@Test
+	void aQuestionWithoutAnAnswerForTheTimeOfTheStoreHasFailed() {
+		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(1900);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.sent();
+		this.store.elapse(1899);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		assertThat(answer).isNotDone();
+		this.store.elapse(1900);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("the store (Redis) did not answer within 1900 ms");
+	}
+
+	@Test
+	void theQuestionAfterASilenceMayBeAnsweredInTime() {
+		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(1900);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(2900);
+		this.store.last("acquire 1").granted(7, 30_000);
+		assertThat(answer).isCompletedWithValueMatching((lease) -> lease.fencingToken() == 7);
+	}
+
+	@Test
+	void aHolderIsWaitedForThoughLaterQuestionsHaveNoAnswer() {
+		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(1900);
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(9000);
+		assertThat(answer).isNotDone();
+		this.store.elapse(2000);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
 	}
 
 }

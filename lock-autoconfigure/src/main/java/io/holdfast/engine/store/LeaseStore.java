@@ -113,6 +113,15 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
+	 * Return the time after which ACQUIRE without an answer counts as failed. The store
+	 * itself need not end it.
+	 * @return the time in nanoseconds
+	 */
+	default long answerNanos() {
+		return Long.MAX_VALUE;
+	}
+
+	/**
 	 * Grant the request if the resource is free and no waiter is before this token. A
 	 * free lock, or free permits, go to the waiters before it.
 	 * @param resource the resource

@@ -11,10 +11,13 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.TimeoutOptions.TimeoutSource;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
+import io.lettuce.core.protocol.CommandWrapper;
+import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
@@ -79,11 +82,18 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	private final String address;
 
+	private final long answerNanos;
+
 	private HoldfastConnectionFactory(RedisConfiguration configuration, LettuceClientConfiguration client,
 			ClientResources resources) {
 		super(configuration, configure(configuration, client, resources));
 		this.resources = resources;
 		this.address = RedisAddress.describe(configuration);
+		boolean timed = client.getClientOptions()
+			.map((options) -> options.getTimeoutOptions().isTimeoutCommands())
+			.orElse(true);
+		this.answerNanos = (timed && !client.getCommandTimeout().isZero()) ? client.getCommandTimeout().toNanos()
+				: Long.MAX_VALUE;
 		afterPropertiesSet();
 	}
 
@@ -220,9 +230,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		SocketOptions socket = options.getSocketOptions();
 		TimeoutOptions timeouts = options.getTimeoutOptions();
 		ClientOptions.Builder changed = options.mutate()
-			// Commands wait for a connection for as long as the application's do.
-			.timeoutOptions((timeouts.isTimeoutCommands() && timeouts.isApplyConnectionTimeout())
-					? TimeoutOptions.enabled(client.getCommandTimeout()) : timeouts)
+			.timeoutOptions(timeouts.isTimeoutCommands() ? timeouts(timeouts, client.getCommandTimeout()) : timeouts)
 			// Holdfast does not open broken connections again itself.
 			.autoReconnect(true)
 			.socketOptions(
@@ -235,6 +243,29 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				.build());
 		}
 		return changed.build();
+	}
+
+	/**
+	 * Return timeouts as the application's, also during a wait for a connection, but for
+	 * commands with a deadline of the engine.
+	 */
+	private static TimeoutOptions timeouts(TimeoutOptions application, Duration timeout) {
+		TimeoutSource source = application.isApplyConnectionTimeout() ? TimeoutOptions.enabled(timeout).getSource()
+				: application.getSource();
+		return TimeoutOptions.builder().timeoutSource(new TimeoutSource() {
+
+			@Override
+			public long getTimeout(RedisCommand<?, ?, ?> command) {
+				ScriptCall<?> call = CommandWrapper.unwrap(command, ScriptCall.class);
+				return (call != null && call.isTimedByCaller()) ? 0 : source.getTimeout(command);
+			}
+
+			@Override
+			public TimeUnit getTimeUnit() {
+				return source.getTimeUnit();
+			}
+
+		}).build();
 	}
 
 	private static boolean isRefreshed(@Nullable ClusterTopologyRefreshOptions refresh) {
@@ -252,6 +283,13 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 */
 	public String address() {
 		return this.address;
+	}
+
+	/**
+	 * Return how long the application's commands wait for an answer, in nanoseconds.
+	 */
+	public long answerNanos() {
+		return this.answerNanos;
 	}
 
 	@Override

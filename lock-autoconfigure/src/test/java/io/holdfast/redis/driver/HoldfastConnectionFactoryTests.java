@@ -3,11 +3,11 @@ package io.holdfast.redis.driver;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-import javax.net.ssl.SSLSocketFactory;
-
 import io.holdfast.async.DaemonThreads;
+import io.holdfast.redis.script.Script;
 import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -15,9 +15,17 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ReadFrom;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.TimeoutOptions.TimeoutSource;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.CommandWrapper;
+import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
+import javax.net.ssl.SSLSocketFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -157,10 +165,61 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	private static Duration commandTimeout(ClientOptions options) {
-		return Duration.ofNanos(options.getTimeoutOptions()
-			.getSource()
-			.getTimeUnit()
-			.toNanos(options.getTimeoutOptions().getSource().getTimeout(null)));
+		return timeout(options, new Command<>(CommandType.PING, null));
+	}
+
+	private static Duration timeout(ClientOptions options, RedisCommand<?, ?, ?> command) {
+		TimeoutSource source = options.getTimeoutOptions().getSource();
+		return Duration.ofNanos(source.getTimeUnit().toNanos(source.getTimeout(command)));
+	}
+
+	@Test
+	@DisplayName("The driver has no timer for commands with a deadline of the engine; others have the application's")
+	void timeouts() {
+		TimeoutSource source = new TimeoutSource() {
+
+			@Override
+			public long getTimeout(RedisCommand<?, ?, ?> command) {
+				return 4;
+			}
+
+			@Override
+			public TimeUnit getTimeUnit() {
+				return TimeUnit.SECONDS;
+			}
+
+		};
+		checkTimeouts(TimeoutOptions.enabled(), Duration.ofSeconds(7), TimeUnit.SECONDS.toNanos(7));
+		checkTimeouts(TimeoutOptions.builder().timeoutSource(source).build(), Duration.ofSeconds(4),
+				TimeUnit.SECONDS.toNanos(7));
+		checkTimeouts(TimeoutOptions.create(), null, Long.MAX_VALUE);
+	}
+
+	private static void checkTimeouts(TimeoutOptions timeouts, @Nullable Duration others, long answerNanos) {
+		HoldfastConnectionFactory own = own(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
+				LettuceClientConfiguration.builder()
+					.clientOptions(ClientOptions.builder().timeoutOptions(timeouts).build())
+					.commandTimeout(Duration.ofSeconds(7))
+					.build()));
+		try {
+			assertThat(own.answerNanos()).isEqualTo(answerNanos);
+			ClientOptions used = own.getClientConfiguration().getClientOptions().orElseThrow();
+			assertThat(used.getTimeoutOptions().isTimeoutCommands()).isEqualTo(others != null);
+			if (others != null) {
+				assertThat(commandTimeout(used)).isEqualTo(others);
+				assertThat(timeout(used, call())).isEqualTo(others);
+				assertThat(timeout(used, call().timedByCaller())).isZero();
+				// As in a cluster.
+				assertThat(timeout(used, new CommandWrapper<>(call().timedByCaller()))).isZero();
+			}
+		}
+		finally {
+			own.destroy();
+		}
+	}
+
+	private static ScriptCall<String> call() {
+		return new ScriptCall<>(Script.PING, new byte[0][], new Object[0], (reply) -> "", (error) -> error);
 	}
 
 	@Test
