@@ -3,8 +3,7 @@ package io.holdfast.actuate;
 import java.time.Instant;
 import java.util.List;
 
-import io.holdfast.engine.fleet.ThreadWait;
-import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
+import io.holdfast.engine.fleet.Deadlock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,45 +35,6 @@ public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List
 	 * @param counted when it was counted, by the clock of the instance that answers
 	 */
 	public record Counts(int matching, int total, int held, long waiting, boolean complete, Instant counted) {
-	}
-
-	/**
-	 * Threads that wait for each other in a circle: none of them goes on before one of
-	 * them gives up.
-	 *
-	 * @param waits the waits, each for the holder that is the waiter of the next one, and
-	 * the last for the first
-	 */
-	public record Deadlock(List<DeadlockWait> waits) {
-
-		static Deadlock of(List<ThreadWait> cycle) {
-			return new Deadlock(cycle.stream().map((wait) -> {
-				WaitingThread holder = wait.holder();
-				return new DeadlockWait(wait.actor().instance(), wait.actor().thread(), wait.key(),
-						new Actor(holder.instance(), holder.thread()));
-			}).toList());
-		}
-
-	}
-
-	/**
-	 * One wait of a deadlock.
-	 *
-	 * @param instance whose thread waits
-	 * @param thread the thread that waits
-	 * @param key the lock that it waits for
-	 * @param holder the holder of that lock
-	 */
-	public record DeadlockWait(String instance, String thread, String key, Actor holder) {
-	}
-
-	/**
-	 * A thread of an instance.
-	 *
-	 * @param instance the instance
-	 * @param thread the thread
-	 */
-	public record Actor(String instance, String thread) {
 	}
 
 }

@@ -14,6 +14,7 @@ import io.holdfast.actuate.UsageDescriptor.Request;
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Deadlock;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
@@ -124,7 +125,7 @@ final class FleetLook {
 		List<InstanceDescriptor> members = members();
 		FleetReport reports = (asked != null || !locks && page.standings().isEmpty()) ? asked : reports(key);
 		Map<String, Told> told = told(reports);
-		List<FleetDescriptor.Deadlock> cycles = (locks && reports != null) ? part(() -> cycles(reports)) : null;
+		List<Deadlock> cycles = (locks && reports != null) ? part(() -> this.fleet.cycles(reports)) : null;
 		List<ResourceDescriptor> shown = page.standings().stream().map((standing) -> {
 			boolean late = locks && search != null && search.late().contains(standing.resource().key());
 			return (key != null) ? ResourceDescriptor.of(standing, reports, this.fleet::named, told, late, now)
@@ -153,10 +154,6 @@ final class FleetLook {
 
 	private Map<String, Told> told(@Nullable FleetReport reports) {
 		return (reports != null) ? reports.told(this.family, Endpoints.micros(Instant.now())) : Map.of();
-	}
-
-	private List<FleetDescriptor.Deadlock> cycles(FleetReport reports) {
-		return this.fleet.cycles(reports).stream().map(FleetDescriptor.Deadlock::of).toList();
 	}
 
 	private static FleetDescriptor.@Nullable Counts found(@Nullable Found search) {

@@ -10,10 +10,12 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.actuate.FleetDescriptor;
-import io.holdfast.actuate.FleetDescriptor.Deadlock;
 import io.holdfast.actuate.InstanceDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
+import io.holdfast.engine.fleet.Deadlock;
+import io.holdfast.engine.fleet.Deadlock.Actor;
+import io.holdfast.engine.fleet.Deadlock.ThreadWait;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -94,10 +96,8 @@ class WhoWaitsForWhomTests {
 		assertThat(seen().cycles()).singleElement()
 			.extracting(Deadlock::waits)
 			.satisfies((waits) -> assertThat(waits).containsExactlyInAnyOrder(
-					new FleetDescriptor.DeadlockWait(this.own, "buyer", "stock:2",
-							new FleetDescriptor.Actor(other, "seller")),
-					new FleetDescriptor.DeadlockWait(other, "seller", "stock:1",
-							new FleetDescriptor.Actor(this.own, "buyer"))));
+					new ThreadWait(this.own, "buyer", "stock:2", new Actor(other, "seller")),
+					new ThreadWait(other, "seller", "stock:1", new Actor(this.own, "buyer"))));
 		buyer.interrupt();
 		buyer.join();
 		worker.awaitUsed("seller");

@@ -14,7 +14,8 @@ import java.util.Objects;
 import java.util.Set;
 
 import io.holdfast.engine.InstanceReport.Entry;
-import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
+import io.holdfast.engine.fleet.Deadlock.Actor;
+import io.holdfast.engine.fleet.Deadlock.ThreadWait;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
@@ -36,13 +37,24 @@ final class DeadlockFinder {
 	/** The same from the other end. */
 	private final Map<Object, Set<Object>> reversed = new HashMap<>();
 
+	/**
+	 * The threads with their names, which may change at any time and are not compared.
+	 */
+	private final Map<Object, Actor> actors = new HashMap<>();
+
 	private DeadlockFinder(FleetReport report) {
-		report.waits().filter(DeadlockFinder::counts).forEach((wait) -> way(actor(wait), wait.resource().key()));
-		report.holds().filter(DeadlockFinder::counts).forEach((hold) -> way(hold.resource().key(), actor(hold)));
+		report.waits().filter(DeadlockFinder::counts).forEach((wait) -> way(thread(wait), wait.resource().key()));
+		report.holds().filter(DeadlockFinder::counts).forEach((hold) -> way(hold.resource().key(), thread(hold)));
 	}
 
 	private static boolean counts(Entry entry) {
 		return entry.threadId() != 0 && entry.resource().kind() != Kind.SEMAPHORE;
+	}
+
+	private ThreadNode thread(Entry entry) {
+		ThreadNode thread = new ThreadNode(entry.instance(), entry.threadId());
+		this.actors.put(thread, new Actor(entry.instance(), String.valueOf(entry.thread())));
+		return thread;
 	}
 
 	private void way(Object from, Object to) {
@@ -55,20 +67,17 @@ final class DeadlockFinder {
 	 * @param report of all instances
 	 * @return cycles, of which no two have a thread or a key in common
 	 */
-	static List<List<ThreadWait>> find(FleetReport report) {
+	static List<Deadlock> find(FleetReport report) {
 		return new DeadlockFinder(report).find();
 	}
 
-	private List<List<ThreadWait>> find() {
-		List<List<ThreadWait>> cycles = new ArrayList<>();
+	private List<Deadlock> find() {
+		List<Deadlock> cycles = new ArrayList<>();
 		remove(this.reversed.keySet().stream().filter((node) -> !this.ways.containsKey(node)).toList());
 		while (!this.ways.isEmpty() && cycles.size() < MOST) {
-			List<ThreadWait> cycle = shortestOf(threadOfCycle());
-			cycles.add(cycle);
-			remove(cycle.stream().<Object>mapMulti((wait, nodes) -> {
-				nodes.accept(wait.actor());
-				nodes.accept(wait.key());
-			}).toList());
+			List<Object> cycle = shortestOf(threadOfCycle());
+			cycles.add(deadlock(cycle));
+			remove(cycle);
 		}
 		return cycles;
 	}
@@ -97,14 +106,17 @@ final class DeadlockFinder {
 	private Object threadOfCycle() {
 		Set<Object> seen = new HashSet<>();
 		Object node = this.ways.keySet().iterator().next();
-		while (!(node instanceof WaitingThread) || seen.add(node)) {
+		while (!(node instanceof ThreadNode) || seen.add(node)) {
 			node = Objects.requireNonNull(this.ways.get(node)).iterator().next();
 		}
 		return node;
 	}
 
-	/** Return the shortest way from a thread back to itself, breadth first. */
-	private List<ThreadWait> shortestOf(Object start) {
+	/**
+	 * Return the shortest way from a thread back to itself, breadth first: that thread, a
+	 * key, another thread and so on to the last key.
+	 */
+	private List<Object> shortestOf(Object start) {
 		Map<Object, Object> cameFrom = new HashMap<>();
 		Deque<Object> next = new ArrayDeque<>(List.of(start));
 		while (!cameFrom.containsKey(start)) {
@@ -115,20 +127,31 @@ final class DeadlockFinder {
 				}
 			}
 		}
-		Deque<ThreadWait> cycle = new ArrayDeque<>();
-		Object holder = start;
+		Deque<Object> cycle = new ArrayDeque<>();
+		Object node = start;
 		do {
-			Object key = Objects.requireNonNull(cameFrom.get(holder));
-			Object waiter = Objects.requireNonNull(cameFrom.get(key));
-			cycle.push(new ThreadWait((WaitingThread) waiter, (String) key, (WaitingThread) holder));
-			holder = waiter;
+			node = Objects.requireNonNull(cameFrom.get(node));
+			cycle.push(node);
 		}
-		while (!holder.equals(start));
+		while (!node.equals(start));
 		return List.copyOf(cycle);
 	}
 
-	private static WaitingThread actor(Entry entry) {
-		return new WaitingThread(entry.instance(), entry.threadId(), String.valueOf(entry.thread()));
+	private Deadlock deadlock(List<Object> cycle) {
+		List<ThreadWait> waits = new ArrayList<>();
+		for (int i = 0; i < cycle.size(); i += 2) {
+			Actor waiter = actor(cycle.get(i));
+			waits.add(new ThreadWait(waiter.instance(), waiter.thread(), (String) cycle.get(i + 1),
+					actor(cycle.get((i + 2) % cycle.size()))));
+		}
+		return new Deadlock(waits);
+	}
+
+	private Actor actor(Object thread) {
+		return Objects.requireNonNull(this.actors.get(thread));
+	}
+
+	private record ThreadNode(String instance, long threadId) {
 	}
 
 }

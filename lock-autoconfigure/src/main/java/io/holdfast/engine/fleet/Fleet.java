@@ -281,13 +281,13 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Threads that wait for each other's locks in a circle: none of them goes on before
-	 * one of them gives up. If there seem to be any the instances are asked again, so
-	 * that waits which ended in between are not taken for a circle.
+	 * Threads that wait for each other's locks in a circle. If there seem to be any the
+	 * instances are asked again, so that waits which ended in between are not taken for a
+	 * circle.
 	 * @param reports the reports of the instances
-	 * @return the circles; in each one, each wait is for the waiter of the next one
+	 * @return the circles
 	 */
-	public List<List<ThreadWait>> cycles(FleetReport reports) {
+	public List<Deadlock> cycles(FleetReport reports) {
 		return DeadlockFinder.find(reports).isEmpty() ? List.of() : DeadlockFinder.find(reports.lasting(reports(null)));
 	}
 

@@ -9,6 +9,8 @@ import java.util.Map;
 
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
+import io.holdfast.engine.fleet.Deadlock.Actor;
+import io.holdfast.engine.fleet.Deadlock.ThreadWait;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
@@ -66,19 +68,16 @@ class DeadlockFinderTests {
 	}
 
 	/** Beginning with the first of its instances. */
-	private static String text(List<ThreadWait> found) {
-		List<ThreadWait> cycle = new ArrayList<>(found);
-		Collections.rotate(cycle, -cycle
-			.indexOf(cycle.stream().min(Comparator.comparing((wait) -> wait.actor().instance())).orElseThrow()));
+	private static String text(Deadlock found) {
+		List<ThreadWait> cycle = new ArrayList<>(found.waits());
+		Collections.rotate(cycle,
+				-cycle.indexOf(cycle.stream().min(Comparator.comparing(ThreadWait::instance)).orElseThrow()));
 		StringBuilder text = new StringBuilder();
 		for (int i = 0; i < cycle.size(); i++) {
 			ThreadWait wait = cycle.get(i);
-			assertThat(wait.holder()).isEqualTo(cycle.get((i + 1) % cycle.size()).actor());
-			text.append(wait.actor().instance())
-				.append(wait.actor().thread())
-				.append(" ")
-				.append(wait.key())
-				.append(" ");
+			ThreadWait next = cycle.get((i + 1) % cycle.size());
+			assertThat(wait.holder()).isEqualTo(new Actor(next.instance(), next.thread()));
+			text.append(wait.instance()).append(wait.thread()).append(" ").append(wait.key()).append(" ");
 		}
 		return text.toString().strip();
 	}
@@ -194,7 +193,7 @@ class DeadlockFinderTests {
 		waits("B1", "key1");
 		holds("B1", "key20001");
 		assertThat(DeadlockFinder.find(new FleetReport(reports(), List.of()))).singleElement()
-			.satisfies((cycle) -> assertThat(cycle).hasSize(20_001));
+			.satisfies((cycle) -> assertThat(cycle.waits()).hasSize(20_001));
 	}
 
 	@Test
