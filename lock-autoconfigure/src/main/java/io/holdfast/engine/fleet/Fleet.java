@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -31,8 +30,6 @@ import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.Reporter;
-import io.holdfast.engine.fleet.FleetCatalog.Line;
-import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
@@ -91,7 +88,7 @@ public final class Fleet implements InstanceDirectory {
 		this.reporter = engine.reporter();
 		for (Family family : Family.values()) {
 			this.catalogs.put(family, new FleetCatalog(this.context.scheduler::nanoTime,
-					(cursor) -> part(family, cursor, KEYS_PER_STEP, 1)));
+					(cursor) -> part(family, cursor, KEYS_PER_STEP, 1), (keys) -> lookAt(family, keys, MOST_IN_LIST)));
 		}
 	}
 
@@ -335,17 +332,7 @@ public final class Fleet implements InstanceDirectory {
 	 * @return a page as of now, by a catalogue that may be older
 	 */
 	public Found find(Family family, StandingQuery query, Map<String, Told> told) {
-		FleetCatalog catalog = Objects.requireNonNull(this.catalogs.get(family));
-		Selection selection = catalog.find(query, told);
-		List<Standing> standings = lookAt(family, selection.lines().stream().map(Line::key), MOST_IN_LIST);
-		Set<String> late = new HashSet<>();
-		for (int i = 0; i < standings.size(); i++) {
-			if (selection.lines().get(i).isLate(standings.get(i))) {
-				late.add(selection.lines().get(i).key());
-			}
-		}
-		return new Found(standings, late, selection.matching(), selection.total(), selection.held(),
-				selection.waiting(), selection.complete(), Duration.ofNanos(selection.ageNanos()));
+		return Objects.requireNonNull(this.catalogs.get(family)).find(query, told);
 	}
 
 	private static String what(Family family) {

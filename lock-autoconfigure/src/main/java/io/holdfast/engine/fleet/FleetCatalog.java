@@ -1,17 +1,21 @@
 package io.holdfast.engine.fleet;
 
+import java.time.Duration;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
+import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery.Order;
@@ -41,6 +45,8 @@ final class FleetCatalog {
 
 	private final Function<@Nullable String, Standings> source;
 
+	private final Function<Stream<String>, List<Standing>> look;
+
 	/** Held by the one that walks. */
 	private final ReentrantLock walking = new ReentrantLock();
 
@@ -62,10 +68,13 @@ final class FleetCatalog {
 	/**
 	 * Create it.
 	 * @param source gives a part of all that there is from a cursor on; blocks
+	 * @param look gives the holders and waiters of keys as they are now; blocks
 	 */
-	FleetCatalog(LongSupplier clock, Function<@Nullable String, Standings> source) {
+	FleetCatalog(LongSupplier clock, Function<@Nullable String, Standings> source,
+			Function<Stream<String>, List<Standing>> look) {
 		this.clock = clock;
 		this.source = source;
+		this.look = look;
 	}
 
 	/**
@@ -73,18 +82,22 @@ final class FleetCatalog {
 	 * ask for the first time have done so.
 	 * @param told the reports of instances by key
 	 */
-	Selection find(StandingQuery query, Map<String, Told> told) {
+	Found find(StandingQuery query, Map<String, Told> told) {
 		Edition edition = edition();
-		List<Line> matching = edition.in(query.order())
-			.stream()
-			.map((line) -> line.with(told.get(line.key)))
-			.filter(matcher(query))
-			.sorted(Edition.comparator(query.order()))
-			.toList();
+		List<Line> lines = edition.lines.values().stream().map((line) -> line.with(told.get(line.key))).toList();
+		List<Line> matching = lines.stream().filter(matcher(query)).sorted(comparator(query.order())).toList();
 		int from = (int) Math.min(matching.size(), (query.page() - 1L) * query.size());
 		List<Line> page = matching.subList(from, Math.min(matching.size(), from + query.size()));
-		return new Selection(List.copyOf(page), matching.size(), edition.lines.size(), edition.held,
-				edition.waiting(told), edition.complete, this.clock.getAsLong() - edition.at);
+		List<Standing> standings = this.look.apply(page.stream().map(Line::key));
+		Set<String> late = new HashSet<>();
+		for (int i = 0; i < standings.size(); i++) {
+			if (page.get(i).isLate(standings.get(i))) {
+				late.add(page.get(i).key);
+			}
+		}
+		return new Found(standings, late, matching.size(), lines.size(),
+				(int) lines.stream().filter(Line::isHeld).count(), lines.stream().mapToLong(Line::waiting).sum(),
+				edition.complete, Duration.ofNanos(this.clock.getAsLong() - edition.at));
 	}
 
 	private static Predicate<Line> matcher(StandingQuery query) {
@@ -95,6 +108,16 @@ final class FleetCatalog {
 				&& (query.grantedBefore() == Long.MAX_VALUE
 						|| line.isHeld() && line.since > 0 && line.since < query.grantedBefore())
 				&& (search.isEmpty() || line.key.toLowerCase(Locale.ROOT).contains(search));
+	}
+
+	private static Comparator<Line> comparator(Order order) {
+		Comparator<Line> byKey = Comparator.comparing(Line::key);
+		return switch (order) {
+			case KEY -> byKey;
+			case WAITERS -> Comparator.<Line>comparingInt((line) -> -line.waiting).thenComparing(byKey);
+			case AGE -> Comparator.<Line>comparingLong((line) -> line.isHeld() ? line.since : Long.MAX_VALUE)
+				.thenComparing(byKey);
+		};
 	}
 
 	private Edition edition() {
@@ -161,68 +184,8 @@ final class FleetCatalog {
 		}
 	}
 
-	/**
-	 * A page, and how much there is.
-	 *
-	 * @param lines the lines of the page
-	 * @param matching how many match the query
-	 * @param total how many there are
-	 * @param held how many of them are held
-	 * @param waiting how many wait
-	 * @param complete whether that is all
-	 * @param ageNanos how old it is
-	 */
-	record Selection(List<Line> lines, int matching, int total, int held, long waiting, boolean complete,
-			long ageNanos) {
-	}
-
 	/** The outcome of a walk. */
-	private static final class Edition {
-
-		private static final Comparator<Line> BY_KEY = Comparator.comparing((line) -> line.key);
-
-		private final Map<String, Line> lines;
-
-		private final int held;
-
-		private final long waiting;
-
-		private final boolean complete;
-
-		private final long at;
-
-		/** Made when they are asked for. */
-		private final Map<Order, List<Line>> sorted = new EnumMap<>(Order.class);
-
-		Edition(Map<String, Line> lines, boolean complete, long at) {
-			this.lines = lines;
-			this.held = (int) lines.values().stream().filter(Line::isHeld).count();
-			this.waiting = lines.values().stream().mapToLong((line) -> line.waiting).sum();
-			this.complete = complete;
-			this.at = at;
-		}
-
-		synchronized List<Line> in(Order order) {
-			return this.sorted.computeIfAbsent(order,
-					(wanted) -> this.lines.values().stream().sorted(comparator(wanted)).toList());
-		}
-
-		static Comparator<Line> comparator(Order order) {
-			return switch (order) {
-				case KEY -> BY_KEY;
-				case WAITERS -> Comparator.<Line>comparingInt((line) -> -line.waiting).thenComparing(BY_KEY);
-				case AGE -> Comparator.<Line>comparingLong((line) -> line.isHeld() ? line.since : Long.MAX_VALUE)
-					.thenComparing(BY_KEY);
-			};
-		}
-
-		long waiting(Map<String, Told> told) {
-			return this.waiting + told.entrySet().stream().mapToLong((each) -> {
-				Line line = this.lines.get(each.getKey());
-				return (line != null) ? Math.max(0, each.getValue().waits() - line.waiting) : 0;
-			}).sum();
-		}
-
+	private record Edition(Map<String, Line> lines, boolean complete, long at) {
 	}
 
 	/**
@@ -237,10 +200,10 @@ final class FleetCatalog {
 	 * @param ttlMillis the time to live of the first holder, -1 if there is no holder
 	 * @param longestMillis the longest time to live of the same hold that was seen
 	 */
-	record Line(String key, long fence, long since, boolean foreign, int waiting, long holder, long ttlMillis,
+	private record Line(String key, long fence, long since, boolean foreign, int waiting, long holder, long ttlMillis,
 			long longestMillis) {
 
-		static Line of(Standing standing, @Nullable Line before) {
+		private static Line of(Standing standing, @Nullable Line before) {
 			TokenState first = standing.holders().isEmpty() ? null : standing.holders().get(0);
 			boolean foreign = standing.isForeign();
 			long fence = foreign ? 0 : standing.fence();
@@ -257,7 +220,7 @@ final class FleetCatalog {
 							Math.max(this.waiting, told.waits()), this.holder, this.ttlMillis, this.longestMillis);
 		}
 
-		boolean isHeld() {
+		private boolean isHeld() {
 			return this.holder >= 0;
 		}
 
@@ -266,7 +229,7 @@ final class FleetCatalog {
 		}
 
 		/** A lease is renewed when two thirds of it are left. */
-		boolean isLate(Standing now) {
+		private boolean isLate(Standing now) {
 			return Line.of(now, this).isLate();
 		}
 

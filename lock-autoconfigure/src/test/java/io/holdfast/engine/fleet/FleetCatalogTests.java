@@ -6,9 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
+import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
-import io.holdfast.engine.fleet.FleetCatalog.Line;
-import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -39,7 +38,8 @@ class FleetCatalogTests {
 
 	private boolean broken;
 
-	private final FleetCatalog catalog = new FleetCatalog(() -> this.now, this::part);
+	private final FleetCatalog catalog = new FleetCatalog(() -> this.now, this::part,
+			(keys) -> keys.map(this.stored::get).toList());
 
 	private Standings part(@Nullable String cursor) {
 		if (this.broken) {
@@ -50,6 +50,10 @@ class FleetCatalogTests {
 		List<Standing> rest = List.copyOf(this.stored.tailMap((cursor != null) ? cursor : "", false).values());
 		List<Standing> some = rest.subList(0, Math.min(PART, rest.size()));
 		return new Standings(some, (some.size() < rest.size()) ? some.get(PART - 1).resource().key() : null);
+	}
+
+	private static String key(Standing standing) {
+		return standing.resource().key();
 	}
 
 	private void put(String key, long fence, int waiting, long ttlMillis) {
@@ -68,11 +72,11 @@ class FleetCatalogTests {
 		IntStream.range(0, count).forEach((i) -> put(String.format("stock:%05d", i), 1000 + i, 0, 30_000));
 	}
 
-	private Selection find(@Nullable String search, @Nullable State state, Order order) {
+	private Found find(@Nullable String search, @Nullable State state, Order order) {
 		return this.catalog.find(new StandingQuery(search, state, Long.MAX_VALUE, order, 1, 3), Map.of());
 	}
 
-	private Selection all() {
+	private Found all() {
 		return find(null, null, Order.KEY);
 	}
 
@@ -86,15 +90,15 @@ class FleetCatalogTests {
 		putMany(25);
 		put("Order:1", 7, 0, 30_000);
 		put("order:2", 9, 3, 30_000);
-		Selection found = find("oRDer", null, Order.KEY);
-		assertThat(found.lines()).extracting(Line::key).containsExactly("Order:1", "order:2");
-		assertThat(found).extracting(Selection::matching, Selection::total, Selection::held, Selection::waiting)
+		Found found = find("oRDer", null, Order.KEY);
+		assertThat(found.standings()).extracting(FleetCatalogTests::key).containsExactly("Order:1", "order:2");
+		assertThat(found).extracting(Found::matching, Found::total, Found::held, Found::waiting)
 			.containsExactly(2, 27, 27, 3L);
-		Selection last = this.catalog.find(new StandingQuery("stock", null, Long.MAX_VALUE, Order.KEY, 9, 3), Map.of());
-		assertThat(last.lines()).extracting(Line::key).containsExactly("stock:00024");
+		Found last = this.catalog.find(new StandingQuery("stock", null, Long.MAX_VALUE, Order.KEY, 9, 3), Map.of());
+		assertThat(last.standings()).extracting(FleetCatalogTests::key).containsExactly("stock:00024");
 		assertThat(this.catalog
 			.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, Integer.MAX_VALUE, 1000), Map.of())
-			.lines()).isEmpty();
+			.standings()).isEmpty();
 	}
 
 	@Test
@@ -104,15 +108,16 @@ class FleetCatalogTests {
 		put("old", 100, 0, 30_000);
 		put("free", 0, 5, 0);
 		putForeign("foreign", 50, 60_000);
-		assertThat(find(null, null, Order.WAITERS).lines()).extracting(Line::key)
+		assertThat(find(null, null, Order.WAITERS).standings()).extracting(FleetCatalogTests::key)
 			.containsExactly("free", "young", "foreign");
-		assertThat(find(null, null, Order.AGE).lines()).extracting(Line::key)
+		assertThat(find(null, null, Order.AGE).standings()).extracting(FleetCatalogTests::key)
 			.containsExactly("foreign", "old", "young");
-		assertThat(find(null, State.FOREIGN, Order.KEY).lines()).extracting(Line::key).containsExactly("foreign");
-		assertThat(find(null, State.CONTENDED, Order.KEY).lines()).extracting(Line::key)
+		assertThat(find(null, State.FOREIGN, Order.KEY).standings()).extracting(FleetCatalogTests::key)
+			.containsExactly("foreign");
+		assertThat(find(null, State.CONTENDED, Order.KEY).standings()).extracting(FleetCatalogTests::key)
 			.containsExactly("free", "young");
-		assertThat(this.catalog.find(new StandingQuery(null, null, 500, Order.KEY, 1, 3), Map.of()).lines())
-			.extracting(Line::key)
+		assertThat(this.catalog.find(new StandingQuery(null, null, 500, Order.KEY, 1, 3), Map.of()).standings())
+			.extracting(FleetCatalogTests::key)
 			.containsExactly("old");
 		assertThat(all().held()).isEqualTo(3);
 	}
@@ -123,15 +128,17 @@ class FleetCatalogTests {
 		put("frozen", 100, 0, 30_000);
 		put("short", 200, 0, 5_000);
 		put("endless", 300, 0, -1);
-		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key).containsExactly("endless");
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).standings()).extracting(FleetCatalogTests::key)
+			.containsExactly("endless");
 		pass(Duration.ofSeconds(16));
 		put("frozen", 100, 0, 14_000);
 		put("short", 200, 0, 3_400);
-		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key)
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).standings()).extracting(FleetCatalogTests::key)
 			.containsExactly("endless", "frozen");
 		pass(Duration.ofSeconds(16));
 		put("frozen", 101, 0, 10_000);
-		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key).containsExactly("endless");
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).standings()).extracting(FleetCatalogTests::key)
+			.containsExactly("endless");
 	}
 
 	@Test
@@ -155,18 +162,18 @@ class FleetCatalogTests {
 	void answersInParts() {
 		this.partNanos = Duration.ofMillis(100).toNanos();
 		putMany(250);
-		Selection first = all();
-		assertThat(first).extracting(Selection::total, Selection::complete).containsExactly(100, false);
-		assertThat(all()).extracting(Selection::total, Selection::complete).containsExactly(200, false);
-		assertThat(all()).extracting(Selection::total, Selection::complete).containsExactly(250, true);
+		Found first = all();
+		assertThat(first).extracting(Found::total, Found::complete).containsExactly(100, false);
+		assertThat(all()).extracting(Found::total, Found::complete).containsExactly(200, false);
+		assertThat(all()).extracting(Found::total, Found::complete).containsExactly(250, true);
 		long complete = this.now;
 		pass(Duration.ofSeconds(30));
 		putMany(260);
-		Selection old = all();
-		assertThat(old).extracting(Selection::total, Selection::complete).containsExactly(250, true);
-		assertThat(old.ageNanos()).isGreaterThanOrEqualTo(this.now - complete);
+		Found old = all();
+		assertThat(old).extracting(Found::total, Found::complete).containsExactly(250, true);
+		assertThat(old.age()).isGreaterThanOrEqualTo(Duration.ofNanos(this.now - complete));
 		all();
-		assertThat(all()).extracting(Selection::total, Selection::complete).containsExactly(260, true);
+		assertThat(all()).extracting(Found::total, Found::complete).containsExactly(260, true);
 	}
 
 	@Test
@@ -189,9 +196,9 @@ class FleetCatalogTests {
 				.mapToObj((i) -> new Standing(new Resource(Kind.LOCK, "k" + i), 0, null, 0, 0, 0, List.of(), 1,
 						List.of()))
 				.toList(), String.valueOf(from + 1000));
-		});
-		Selection found = endless.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, 1, 1), Map.of());
-		assertThat(found).extracting(Selection::total, Selection::complete).containsExactly(FleetCatalog.MOST, false);
+		}, (keys) -> List.of());
+		Found found = endless.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, 1, 1), Map.of());
+		assertThat(found).extracting(Found::total, Found::complete).containsExactly(FleetCatalog.MOST, false);
 	}
 
 }
