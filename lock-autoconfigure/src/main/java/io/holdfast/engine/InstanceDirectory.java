@@ -1,11 +1,8 @@
 package io.holdfast.engine;
 
-import java.util.List;
-
 import io.holdfast.LockHolder;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.FleetStore.TokenState;
-import io.holdfast.engine.store.InstanceStore.Member;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,9 +14,6 @@ public interface InstanceDirectory {
 
 	/** Have the question of another instance answered, in the background. */
 	void answer(String question);
-
-	/** Return the registered instances, as far as they are known. */
-	List<Member> members();
 
 	/**
 	 * Look an instance up in the register.

@@ -11,9 +11,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -127,21 +125,13 @@ public final class Fleet implements InstanceDirectory {
 			return null;
 		}
 		try {
-			this.context.scheduler.waitUntil(known.requestAdmission(),
-					this.context.scheduler.nanoTime() + patience.toNanos());
-			return null;
+			Futures.await(this.context.scheduler, known.requestAdmission(), patience,
+					(error) -> EngineExceptions.storeTrouble("The comparison of versions", error));
 		}
-		catch (ExecutionException ex) {
+		catch (LeaseStoreException ex) {
 			// Without an answer, requests are told so.
-			return known.misfit();
 		}
-		catch (TimeoutException ex) {
-			return null;
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-			return null;
-		}
+		return known.misfit();
 	}
 
 	@Override
@@ -179,7 +169,6 @@ public final class Fleet implements InstanceDirectory {
 	 * Return the instances that share the store, as far as they are known.
 	 * @return the instances, the latest sign of life first
 	 */
-	@Override
 	public List<Member> members() {
 		List<Member> members = answer(
 				this.context.send(Command.FLEET,
