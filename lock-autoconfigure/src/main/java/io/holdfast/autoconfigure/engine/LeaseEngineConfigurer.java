@@ -8,11 +8,9 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 
 import io.holdfast.KeyNamespace;
 import io.holdfast.LeaseLostEvent;
-import io.holdfast.LeaseRequest;
 import io.holdfast.aop.ApplicationBean;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
@@ -93,24 +91,25 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			leaks.setClassLoader(this.beans.getBeanClassLoader());
 		}
 		else if (bean instanceof DefaultLockService locks) {
-			namespace().map(CallNamespace::new).ifPresent(locks::setKeyNamespace);
+			namespace().ifPresent(locks::setKeyNamespace);
 		}
 		else if (bean instanceof DefaultSemaphoreService semaphores) {
-			namespace().map(CallNamespace::new).ifPresent(semaphores::setKeyNamespace);
+			namespace().ifPresent(semaphores::setKeyNamespace);
 		}
 		return bean;
 	}
 
 	/**
-	 * Return the supplier of the namespace. A bean that needs a service is found later.
+	 * Return the namespace, which asks the bean of the current call. A bean that needs a
+	 * service is found later.
 	 */
-	private Optional<Supplier<KeyNamespace>> namespace() {
+	private Optional<KeyNamespace> namespace() {
 		try {
-			return this.namespace.find();
+			return this.namespace.find().map((bean) -> () -> bean.get().current());
 		}
 		catch (BeansException ex) {
 			checkCircle(ex);
-			return Optional.of(() -> this.namespace.find().orElseThrow().get());
+			return Optional.of(() -> this.namespace.find().orElseThrow().get().current());
 		}
 	}
 
@@ -216,25 +215,6 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		public @Nullable RequestObserver requested(ObservedRequest request) {
 			this.action.run();
 			return null;
-		}
-
-	}
-
-	/**
-	 * The namespace of the current call, which may have a bean of its own.
-	 *
-	 * @param bean gives that bean
-	 */
-	private record CallNamespace(Supplier<KeyNamespace> bean) implements KeyNamespace {
-
-		@Override
-		public String current() {
-			return this.bean.get().current();
-		}
-
-		@Override
-		public <R extends LeaseRequest<R>> R apply(R request) {
-			return this.bean.get().apply(request);
 		}
 
 	}
