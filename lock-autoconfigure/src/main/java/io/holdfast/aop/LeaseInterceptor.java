@@ -7,11 +7,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.Guard;
 import io.holdfast.async.PromptAction;
 import io.micrometer.observation.Observation;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -50,7 +50,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	private SingletonSupplier<Optional<MethodObserver>> observer = SingletonSupplier.of(Optional.empty());
 
-	private final AtomicBoolean observerFailed = new AtomicBoolean();
+	private final Guard observerGuard = MethodCallObservation.guard();
 
 	/** The kinds of the results of methods that are declared to return any object. */
 	private final Map<Class<?>, ReturnKind> kinds = new ConcurrentHashMap<>();
@@ -320,7 +320,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private MethodCallObservation observe(MethodInvocation invocation, Class<?> targetClass,
 			@Nullable Observation parent) {
 		MethodObserver observer = this.observer.obtain().orElse(null);
-		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerFailed,
+		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerGuard,
 				() -> observer.start(invocation.getMethod(), targetClass, parent));
 	}
 

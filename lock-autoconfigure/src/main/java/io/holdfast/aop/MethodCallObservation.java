@@ -1,13 +1,14 @@
 package io.holdfast.aop;
 
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 import io.holdfast.async.CallResult;
 import io.holdfast.async.DaemonThreads;
+import io.holdfast.async.Guard;
 import io.micrometer.observation.Observation;
-import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -18,34 +19,28 @@ import org.jspecify.annotations.Nullable;
 final class MethodCallObservation {
 
 	/** Of calls without an observer. */
-	static final MethodCallObservation NONE = new MethodCallObservation(Observation.NOOP, new AtomicBoolean());
-
-	private static final Log logger = LogFactory.getLog(MethodObserver.class);
+	static final MethodCallObservation NONE = new MethodCallObservation(Observation.NOOP, guard());
 
 	final Observation observation;
 
-	/** Whether the observer's first failure was logged. */
-	private final AtomicBoolean warned;
+	private final Guard guard;
 
 	private final AtomicBoolean ended = new AtomicBoolean();
 
-	private MethodCallObservation(Observation observation, AtomicBoolean warned) {
+	private MethodCallObservation(Observation observation, Guard guard) {
 		this.observation = observation;
-		this.warned = warned;
+		this.guard = guard;
 	}
 
-	/**
-	 * Start to observe a call.
-	 * @param warned whether it was logged before that the observer failed
-	 */
-	static MethodCallObservation of(AtomicBoolean warned, Supplier<Observation> start) {
-		try {
-			return new MethodCallObservation(start.get(), warned);
-		}
-		catch (RuntimeException | Error ex) {
-			warn(warned, ex);
-			return NONE;
-		}
+	/** Create a guard against an observer, for all of its calls. */
+	static Guard guard() {
+		return new Guard(LogFactory.getLog(MethodObserver.class), "An observer of annotated methods failed",
+				"the calls are not affected");
+	}
+
+	/** Start to observe a call. */
+	static MethodCallObservation of(Guard guard, Supplier<Observation> start) {
+		return guard.get(() -> new MethodCallObservation(Objects.requireNonNull(start.get()), guard), () -> NONE);
 	}
 
 	boolean isObserved() {
@@ -65,7 +60,7 @@ final class MethodCallObservation {
 			return CompletableFuture.failedFuture(ex);
 		}
 		finally {
-			guarded(scope::close);
+			this.guard.run(scope::close);
 		}
 	}
 
@@ -79,18 +74,12 @@ final class MethodCallObservation {
 			return body.run();
 		}
 		finally {
-			guarded(scope::close);
+			this.guard.run(scope::close);
 		}
 	}
 
 	private Observation.Scope open() {
-		try {
-			return this.observation.openScope();
-		}
-		catch (RuntimeException | Error ex) {
-			warn(this.warned, ex);
-			return Observation.Scope.NOOP;
-		}
+		return this.guard.get(this.observation::openScope, () -> Observation.Scope.NOOP);
 	}
 
 	/** Tell the observer that the store failed, and the method runs all the same. */
@@ -105,21 +94,12 @@ final class MethodCallObservation {
 		if (!isObserved() || this.ended.getAndSet(true)) {
 			return;
 		}
-		guarded(() -> {
+		this.guard.run(() -> {
 			if (failure != null) {
 				this.observation.error(failure);
 			}
 			this.observation.stop();
 		});
-	}
-
-	private void guarded(Runnable told) {
-		try {
-			told.run();
-		}
-		catch (RuntimeException | Error ex) {
-			warn(this.warned, ex);
-		}
 	}
 
 	/**
@@ -139,16 +119,6 @@ final class MethodCallObservation {
 				ended(failure);
 				then.run();
 			});
-		}
-	}
-
-	private static void warn(AtomicBoolean warned, Throwable ex) {
-		if (warned.compareAndSet(false, true)) {
-			logger.warn("An observer of annotated methods failed; the calls are not affected. "
-					+ "Further failures are logged as DEBUG", ex);
-		}
-		else {
-			logger.debug("An observer of annotated methods failed", ex);
 		}
 	}
 

@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 import io.holdfast.async.BoundedExecutor;
+import io.holdfast.async.Guard;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
 import io.holdfast.engine.EngineObserver.RequestObserver;
@@ -34,6 +35,9 @@ final class EngineObservers {
 	/** The number of waiting events from which on more are left out. */
 	private static final int BACKLOG = 10_000;
 
+	/** Guard of the engine against observers, and against a lack of threads for them. */
+	final Guard guard = new Guard(logger, "An observer of leases failed", "the leases are not affected");
+
 	private final List<EngineObserver> observers = new CopyOnWriteArrayList<>();
 
 	/** The threads for observers, which may keep them. */
@@ -41,8 +45,6 @@ final class EngineObservers {
 
 	/** Runs the events that belong to no request, on one of the threads at a time. */
 	private final BoundedExecutor events;
-
-	private final AtomicBoolean warned = new AtomicBoolean();
 
 	private final AtomicBoolean warnedOfBacklog = new AtomicBoolean();
 
@@ -109,8 +111,7 @@ final class EngineObservers {
 
 	private void tell(Consumer<EngineObserver> event) {
 		if (!this.observers.isEmpty() && !leaveOut(this.events.waiting())) {
-			// Also if there is no thread for it.
-			attempt(() -> this.events.execute(() -> forEach(this.observers, event)));
+			this.guard.run(() -> this.events.execute(() -> forEach(this.observers, event)));
 		}
 	}
 
@@ -140,28 +141,7 @@ final class EngineObservers {
 	/** Call observers, each of which may throw. */
 	<T> void forEach(List<T> observers, Consumer<T> event) {
 		for (T observer : observers) {
-			attempt(() -> event.accept(observer));
-		}
-	}
-
-	/**
-	 * Call an observer, or a thread for it: the first failure is logged as a warning.
-	 * @return whether it did not fail
-	 */
-	boolean attempt(Runnable call) {
-		try {
-			call.run();
-			return true;
-		}
-		catch (RuntimeException | Error ex) {
-			if (this.warned.compareAndSet(false, true)) {
-				logger.warn("An observer of leases failed; the leases are not affected. "
-						+ "Further failures are logged as DEBUG", ex);
-			}
-			else {
-				logger.debug("An observer of leases failed", ex);
-			}
-			return false;
+			this.guard.run(() -> event.accept(observer));
 		}
 	}
 

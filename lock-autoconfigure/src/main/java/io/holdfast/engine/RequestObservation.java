@@ -104,7 +104,7 @@ final class RequestObservation {
 		if (!this.begun) {
 			this.begun = true;
 			// One that fails would be told of an end without a begin.
-			this.observers.removeIf((observer) -> !this.all.attempt(observer::began));
+			this.observers.removeIf((observer) -> !this.all.guard.run(observer::began));
 		}
 	}
 

@@ -2,13 +2,12 @@ package io.holdfast.observation;
 
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
+import io.holdfast.async.Guard;
 import io.micrometer.common.KeyValues;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
-import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -23,9 +22,8 @@ import org.jspecify.annotations.Nullable;
 record GuardedConvention<T extends Observation.Context>(ObservationConvention<T> convention,
 		ObservationConvention<T> fallback) implements ObservationConvention<T> {
 
-	private static final Log logger = LogFactory.getLog(GuardedConvention.class);
-
-	private static final AtomicBoolean warned = new AtomicBoolean();
+	private static final Guard guard = new Guard(LogFactory.getLog(GuardedConvention.class),
+			"An observation convention failed", "the default was used instead");
 
 	/**
 	 * Find the first that supports a context, and guard it; {@code null} if none does.
@@ -42,20 +40,7 @@ record GuardedConvention<T extends Observation.Context>(ObservationConvention<T>
 	}
 
 	private <V extends @Nullable Object> V ask(Function<ObservationConvention<T>, V> question) {
-		try {
-			return question.apply(this.convention);
-		}
-		catch (RuntimeException | Error ex) {
-			String message = "The observation convention " + this.convention.getClass().getName()
-					+ " failed; the default was used instead";
-			if (warned.compareAndSet(false, true)) {
-				logger.warn(message + ". Further failures of conventions are logged as DEBUG", ex);
-			}
-			else {
-				logger.debug(message, ex);
-			}
-			return question.apply(this.fallback);
-		}
+		return guard.get(() -> question.apply(this.convention), () -> question.apply(this.fallback));
 	}
 
 	@Override
@@ -76,13 +61,13 @@ record GuardedConvention<T extends Observation.Context>(ObservationConvention<T>
 	@Override
 	public KeyValues getLowCardinalityKeyValues(T context) {
 		return ask((asked) -> Objects.requireNonNull(asked.getLowCardinalityKeyValues(context),
-				"No low cardinality key values"));
+				() -> asked.getClass().getName() + " has no low cardinality key values"));
 	}
 
 	@Override
 	public KeyValues getHighCardinalityKeyValues(T context) {
 		return ask((asked) -> Objects.requireNonNull(asked.getHighCardinalityKeyValues(context),
-				"No high cardinality key values"));
+				() -> asked.getClass().getName() + " has no high cardinality key values"));
 	}
 
 }

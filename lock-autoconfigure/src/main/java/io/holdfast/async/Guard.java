@@ -1,0 +1,78 @@
+package io.holdfast.async;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+
+import org.apache.commons.logging.Log;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Guard between Holdfast and code of users that must not disturb it, such as observers.
+ * The first failure is logged as a warning, further ones as DEBUG. Thread-safe.
+ */
+public final class Guard {
+
+	private final Log logger;
+
+	private final String problem;
+
+	private final String consequence;
+
+	private final AtomicBoolean warned = new AtomicBoolean();
+
+	/**
+	 * Create a guard.
+	 * @param logger the logger of failures
+	 * @param problem the text for a failure
+	 * @param consequence the consequence of a failure, for the first one
+	 */
+	public Guard(Log logger, String problem, String consequence) {
+		this.logger = logger;
+		this.problem = problem;
+		this.consequence = consequence;
+	}
+
+	/**
+	 * Run code that may fail.
+	 * @param code the code
+	 * @return whether it did not fail
+	 */
+	public boolean run(Runnable code) {
+		try {
+			code.run();
+			return true;
+		}
+		catch (RuntimeException | Error ex) {
+			log(ex);
+			return false;
+		}
+	}
+
+	/**
+	 * Ask code that may fail.
+	 * @param <T> the type of the answer
+	 * @param code the code
+	 * @param otherwise gives the answer if the code fails
+	 * @return the answer
+	 */
+	public <T extends @Nullable Object> T get(Supplier<T> code, Supplier<T> otherwise) {
+		try {
+			return code.get();
+		}
+		catch (RuntimeException | Error ex) {
+			log(ex);
+			return otherwise.get();
+		}
+	}
+
+	private void log(Throwable failure) {
+		if (this.warned.compareAndSet(false, true)) {
+			this.logger.warn(this.problem + "; " + this.consequence + ". Further failures are logged as DEBUG",
+					failure);
+		}
+		else {
+			this.logger.debug(this.problem, failure);
+		}
+	}
+
+}
