@@ -8,8 +8,6 @@ import org.jspecify.annotations.Nullable;
  * A kind of transactions in which leases can be held. Found by
  * {@link java.util.ServiceLoader}. Holdfast has one for Spring's transactions;
  * applications need not implement it. Thread-safe.
- *
- * @since 0.1.0
  */
 public interface TransactionBinding {
 

@@ -63,14 +63,14 @@ class ApiTests {
 	 * Types of the API that have methods for Holdfast and Actuator, and the internal
 	 * types of these methods.
 	 */
-	private static final Map<String, Set<String>> INTERNAL = Map.of(
-			"actuate.LocksEndpoint", Set.of("actuate.ResourceDescriptor", "actuate.UsageDescriptor",
-					"engine.fleet.StandingQuery$Order", "engine.fleet.StandingQuery$State"),
+	private static final Map<String, Set<String>> INTERNAL = Map.of("LeaseContext",
+			Set.of("TransactionBinding$Participation"), "actuate.LocksEndpoint", Set.of("actuate.ResourceDescriptor",
+					"actuate.UsageDescriptor", "engine.fleet.StandingQuery$Order", "engine.fleet.StandingQuery$State"),
 			"actuate.SemaphoresEndpoint",
 			Set.of("actuate.ReleaseDescriptor", "actuate.ResourceDescriptor", "actuate.UsageDescriptor",
 					"engine.fleet.StandingQuery$Order", "engine.fleet.StandingQuery$State"),
 			"autoconfigure.HoldfastProperties", Set.of("engine.EngineSettings"), "engine.DefaultLockService",
-			Set.of("engine.ForcedResult"), "engine.LeaseEngine",
+			Set.of("engine.ForcedResult"), "jdbc.Fences", Set.of("jdbc.TransactionFences"), "engine.LeaseEngine",
 			Set.of("engine.EngineContext", "engine.EngineSettings", "engine.EngineStatus", "engine.InstanceDirectory",
 					"engine.Reporter", "engine.Scheduler", "engine.store.LeaseStore",
 					"engine.store.LeaseStore$PermitState", "engine.store.StoreDiagnostic"));

@@ -20,8 +20,6 @@ import org.springframework.boot.health.contributor.Status;
  * {@link #DEGRADED} while wake-ups are not received, or the store does not answer, or
  * refuses requests of some kind, otherwise {@code UP}, perhaps with warnings. Blocks for
  * the given patience at most, and only while the store has not answered. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 

@@ -26,8 +26,6 @@ import org.springframework.core.env.Environment;
  * Redis: an application that annotates methods and has no {@link LockService} or
  * {@link SemaphoreService} does not start, rather than running them without a lock or
  * permit.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = { "holdfast.enabled", "holdfast.aop.enabled" }, matchIfMissing = true)

@@ -31,8 +31,6 @@ import org.springframework.core.env.Environment;
  * {@link AutoConfiguration Auto-configuration} of a {@link LockService} and a
  * {@link SemaphoreService}: on the application's Redis, or in memory, as the property
  * {@code holdfast.backend} says.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)

@@ -26,8 +26,6 @@ import org.springframework.context.annotation.Bean;
 /**
  * {@link AutoConfiguration Auto-configuration} of the endpoints {@code locks} and
  * {@code semaphores}, for the engine that would be injected.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({ Endpoint.class, ConditionalOnAvailableEndpoint.class })

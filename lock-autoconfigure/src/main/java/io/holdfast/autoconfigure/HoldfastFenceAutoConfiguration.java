@@ -30,8 +30,6 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
  * {@link AutoConfiguration Auto-configuration} of {@link Fences}, by which databases
  * refuse the transactions of late holders of fenced locks. Does nothing without such
  * locks.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class,
 		afterName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")

@@ -33,7 +33,6 @@ import org.springframework.boot.sql.init.DatabaseInitializationMode;
  * at least, and not shorter than leases; a holder that is later than that is let in
  * @param dataSources Names of the beans of the fenced DataSources; by default that of the
  * primary transaction manager
- * @since 0.1.0
  */
 @ConfigurationProperties("holdfast.fence.jdbc")
 public record HoldfastFenceProperties(@Nullable Boolean enabled,

@@ -17,8 +17,6 @@ import org.springframework.context.annotation.Bean;
 /**
  * {@link AutoConfiguration Auto-configuration} of the health of all engines of a context:
  * of one as {@code holdfast}, of several as parts of that, by the names of their beans.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({ HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class })

@@ -22,8 +22,6 @@ import org.springframework.context.annotation.Configuration;
 /**
  * {@link AutoConfiguration Auto-configuration} of observations and meters, where
  * Micrometer is there and has a registry for them.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(after = { HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class },
 		afterName = { "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",

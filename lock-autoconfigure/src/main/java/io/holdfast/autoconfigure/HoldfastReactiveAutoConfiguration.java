@@ -15,8 +15,6 @@ import org.springframework.context.annotation.Bean;
 /**
  * {@link AutoConfiguration Auto-configuration} of the services for reactive chains, where
  * Reactor is there.
- *
- * @since 0.1.0
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass(Mono.class)

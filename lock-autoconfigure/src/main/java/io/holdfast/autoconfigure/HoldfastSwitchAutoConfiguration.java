@@ -15,8 +15,6 @@ import org.springframework.core.env.Environment;
  * {@link AutoConfiguration Auto-configuration} that looks at the switches themselves:
  * warns if Holdfast is off, and refuses values other than true and false, which all the
  * others would take for false without a word. Refuses removed properties, too.
- *
- * @since 0.1.0
  */
 @AutoConfiguration
 @Lazy(false)

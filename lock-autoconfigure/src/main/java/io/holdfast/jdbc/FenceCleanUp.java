@@ -21,8 +21,6 @@ import org.springframework.context.SmartLifecycle;
  * The clean-up of the fence tables of a context: once a day, one of all instances deletes
  * the rows whose tokens are older than the retention. A holder that is late by more than
  * that would be let in. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class FenceCleanUp implements SmartLifecycle {
 

@@ -10,7 +10,6 @@ import java.util.List;
  * @param timeout longest wait for a row of the table, above zero
  * @param dataSources names of the beans of the fenced {@code DataSource}s; empty for that
  * of the primary transaction manager
- * @since 0.1.0
  */
 public record FenceSettings(String tableName, Duration timeout, List<String> dataSources) {
 

@@ -15,8 +15,6 @@ import org.springframework.jdbc.BadSqlGrammarException;
 /**
  * A look at the fence tables of a context at its start. A missing table fails the start;
  * a database that Holdfast is not tested with is warned of.
- *
- * @since 0.1.0
  */
 public final class FenceTableCheck implements SmartInitializingSingleton {
 

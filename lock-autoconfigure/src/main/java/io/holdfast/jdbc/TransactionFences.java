@@ -38,8 +38,6 @@ import org.springframework.util.ClassUtils;
  * Has the transaction managers of a context check the fenced leases of their threads, and
  * knows the fenced {@link DataSource}s: that of the primary manager, or the ones named in
  * the settings. Applications use {@link Fences}. Thread-safe.
- *
- * @since 0.1.0
  */
 public final class TransactionFences implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 

@@ -13,8 +13,6 @@ import reactor.blockhound.integration.BlockHoundIntegration;
  * or cancels a timer of Holdfast's, gives it a callback to run or a command to the driver
  * of Redis, may wait for another one that does the same, for an instant. Reactor has its
  * own schedulers excepted in the same way. Found as a service.
- *
- * @since 0.1.0
  */
 public final class HoldfastBlockHoundIntegration implements BlockHoundIntegration {
 

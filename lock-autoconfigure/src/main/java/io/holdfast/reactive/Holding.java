@@ -18,7 +18,6 @@ import reactor.core.publisher.Mono;
  * the services and annotated methods; applications use these.
  *
  * @param <H> the type of the lease, or of an object that knows one
- * @since 0.1.0
  */
 public abstract class Holding<H> {
 
