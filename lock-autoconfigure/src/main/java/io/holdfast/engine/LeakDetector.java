@@ -27,7 +27,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 	private static final Pattern BETWEEN = Pattern
 		.compile("(java|jdk|javax|kotlin|kotlinx|reactor|io\\.reactivex|io\\.smallrye\\.mutiny|org\\.springframework"
 				+ "|org\\.aopalliance)\\..*|.*\\$\\$.*"
-				+ "|io\\.holdfast\\.(engine|aop|async|reactive)\\..*|io\\.holdfast\\.\\w*(Service|Calls?)");
+				+ "|io\\.holdfast\\.((engine|aop|reactive)\\..*|async\\.Guard|\\w*(Service|Calls?))");
 
 	private static final String CALLER_GONE = ". Its caller has gone (it cancelled, or timed out), and the method goes"
 			+ " on: the lease ends when the future of the method is completed, or with its maxHold if it has one";
