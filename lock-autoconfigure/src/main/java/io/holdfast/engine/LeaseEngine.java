@@ -238,9 +238,7 @@ public final class LeaseEngine implements AutoCloseable {
 			@Nullable RequestObservation observation) {
 		PendingAcquisition acquisition = (requests.size() == 1)
 				? this.queues.acquire(requests.get(0), thread, context, null, observation)
-				: new MultiKeyAcquisition(this.context, this.queues, this.renewer, requests, thread, context,
-						observation)
-					.start();
+				: new MultiKeyAcquisition(this.queues, requests, thread, context, observation).start();
 		if (requests.get(0).optional()) {
 			this.refusals.follow(requests, acquisition);
 		}

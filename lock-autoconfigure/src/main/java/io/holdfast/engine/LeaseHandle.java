@@ -9,7 +9,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseLostException;
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
@@ -24,13 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class LeaseHandle implements EngineLease {
 
-	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
-
-	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
-
-	final EngineContext context;
-
-	final LeaseRenewer renewer;
+	private final EngineContext context;
 
 	final Hold hold;
 
@@ -43,7 +36,7 @@ abstract class LeaseHandle implements EngineLease {
 	private final boolean own;
 
 	/** The request. Its terms may differ from those of the hold. */
-	private final ResolvedRequest request;
+	final ResolvedRequest request;
 
 	/**
 	 * Whether the minHold of the hold is that of its work: not of a nested lease, unless
@@ -70,9 +63,8 @@ abstract class LeaseHandle implements EngineLease {
 	/** Its actions for a loss of the hold. Guarded by the hold. */
 	private List<Runnable> lossActions = List.of();
 
-	private LeaseHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
+	private LeaseHandle(Hold hold, Waiter requester, long now) {
 		this.context = hold.queue.context();
-		this.renewer = renewer;
 		this.hold = hold;
 		this.number = ++hold.opened;
 		this.own = requester.thread != null && requester.thread == hold.thread;
@@ -85,9 +77,9 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	/** Return a handle on a hold: of a lock, or of permits. */
-	static LeaseHandle of(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
-		return (hold.request.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer, now)
-				: new LockHandle(hold, requester, renewer, now);
+	static LeaseHandle of(Hold hold, Waiter requester, long now) {
+		return (hold.request.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, now)
+				: new LockHandle(hold, requester, now);
 	}
 
 	// Its terms
@@ -169,23 +161,19 @@ abstract class LeaseHandle implements EngineLease {
 		return this.request.forCode() && !this.partial;
 	}
 
-	final boolean isRequestedFenced() {
-		return this.request.fenced();
+	@Override
+	public final EngineContext context() {
+		return this.context;
 	}
 
 	@Override
-	public List<Hold> openHolds() {
-		return isReleased() ? List.of() : List.of(this.hold);
+	public final List<Hold> holds() {
+		return List.of(this.hold);
 	}
 
 	@Override
-	public CompletableFuture<ReleaseResult> discardAsync() {
-		return onCallbackThread(startRelease(false));
-	}
-
-	@Override
-	public String key() {
-		return this.hold.resource().key();
+	public final Resource resource() {
+		return this.hold.resource();
 	}
 
 	@Override
@@ -229,23 +217,6 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public void extend(Duration leaseTime) {
-		checkRenewal(leaseTime, this.hold.resource());
-		ensureHeld();
-		this.context.awaitAnswer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
-				"The renewal");
-		ensureHeld();
-	}
-
-	/** Refuse a lease time that a renewal by hand cannot have. */
-	static void checkRenewal(Duration leaseTime, Resource resource) {
-		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
-			throw new IllegalArgumentException(
-					"leaseTime of " + resource + " is " + leaseTime + ", which is not from 1 ms to 365 days");
-		}
-	}
-
-	@Override
 	public void onLost(Runnable action) {
 		if (!this.hold.onLost(this, action) && !isReleased()) {
 			this.context.callOnLoss(action);
@@ -286,20 +257,18 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public ReleaseResult release() {
-		return awaitRelease(startBlockingRelease());
+	public final CompletableFuture<ReleaseResult> startRelease(boolean used) {
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (!this.releaseResult.compareAndSet(null, result)) {
+			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+		}
+		this.hold.queue.execute(() -> this.hold.queue.releaseLease(this.hold, this, used, result));
+		return result;
 	}
 
 	@Override
-	public void close() {
-		if (!isReleased()) {
-			this.context.awaitSent(sendRelease(), this.hold.resource());
-		}
-	}
-
-	/** Begin to release it for a thread that waits, and tells the observers itself. */
-	final CompletableFuture<ReleaseResult> startBlockingRelease() {
-		return observed(this::startRelease);
+	public final CompletableFuture<ReleaseResult> startBlockingRelease() {
+		return observed(() -> startRelease(true));
 	}
 
 	@Override
@@ -307,12 +276,13 @@ abstract class LeaseHandle implements EngineLease {
 		return observed(this::startUnawaitedRelease);
 	}
 
-	@Override
-	public final CompletableFuture<?> sendReleaseAsync() {
-		return startUnawaitedRelease().whenCompleteAsync((sent, error) -> tellObservers(), this.context::executeCode);
+	private <T> T observed(Supplier<T> release) {
+		RequestObservation observing = this.hold.observation;
+		return (observing != null) ? observing.call(release) : release.get();
 	}
 
-	private CompletableFuture<@Nullable Void> startUnawaitedRelease() {
+	@Override
+	public final CompletableFuture<?> startUnawaitedRelease() {
 		CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
 		if (!this.releaseResult.compareAndSet(null, answer)) {
 			return CompletableFuture.completedFuture(null);
@@ -329,55 +299,12 @@ abstract class LeaseHandle implements EngineLease {
 		return goOn;
 	}
 
-	final <T> CompletableFuture<T> observed(Supplier<CompletableFuture<T>> release) {
-		RequestObservation observing = this.hold.observation;
-		return (observing != null) ? observing.call(release) : release.get();
-	}
-
-	/** Wait for the result of a release. */
-	final ReleaseResult awaitRelease(CompletableFuture<ReleaseResult> end) {
-		return Futures.await(this.context.scheduler, end, this.context.releasePatience(), this::trouble);
-	}
-
-	final RuntimeException trouble(Throwable error) {
-		return (error instanceof LeaseStoreException known) ? known
-				: EngineExceptions.releaseTrouble(this.hold.resource(), error);
-	}
-
 	@Override
-	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return onCallbackThread(startRelease());
-	}
-
-	/** Return a result whose dependents may block. */
-	final CompletableFuture<ReleaseResult> onCallbackThread(CompletableFuture<ReleaseResult> end) {
-		return end.whenCompleteAsync((result, error) -> tellObservers(), this.context::executeCode);
-	}
-
-	/** Tell the observers of their events on the current thread, which may block. */
-	final void tellObservers() {
+	public final void tellObservers() {
 		RequestObservation observing = this.hold.observation;
 		if (observing != null) {
 			observing.tellHere();
 		}
-	}
-
-	/**
-	 * Begin to release it. Does not block.
-	 * @return completed by the result, on the thread that has it: dependents must not
-	 * block
-	 */
-	final CompletableFuture<ReleaseResult> startRelease() {
-		return startRelease(true);
-	}
-
-	private CompletableFuture<ReleaseResult> startRelease(boolean used) {
-		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		if (!this.releaseResult.compareAndSet(null, result)) {
-			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
-		}
-		this.hold.queue.execute(() -> this.hold.queue.releaseLease(this.hold, this, used, result));
-		return result;
 	}
 
 	/** Release it within an event of its queue, as it reached no user. */
@@ -401,8 +328,8 @@ abstract class LeaseHandle implements EngineLease {
 
 		private volatile boolean passed;
 
-		LockHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
-			super(hold, requester, renewer, now);
+		LockHandle(Hold hold, Waiter requester, long now) {
+			super(hold, requester, now);
 		}
 
 		@Override
@@ -412,12 +339,12 @@ abstract class LeaseHandle implements EngineLease {
 
 		@Override
 		public boolean isFenced() {
-			return isRequestedFenced();
+			return this.request.fenced();
 		}
 
 		@Override
 		public String fenceName(String key) {
-			return this.context.fenceName(key);
+			return context().fenceName(key);
 		}
 
 		@Override
@@ -425,7 +352,7 @@ abstract class LeaseHandle implements EngineLease {
 			if (this.refusal == null) {
 				this.refusal = message;
 			}
-			this.renewer.lose(this.hold, why);
+			this.hold.queue.renewer().lose(this.hold, why);
 		}
 
 		@Override
@@ -448,8 +375,8 @@ abstract class LeaseHandle implements EngineLease {
 	/** The lease of permits. */
 	private static final class PermitHandle extends LeaseHandle implements PermitLease {
 
-		PermitHandle(Hold hold, Waiter requester, LeaseRenewer renewer, long now) {
-			super(hold, requester, renewer, now);
+		PermitHandle(Hold hold, Waiter requester, long now) {
+			super(hold, requester, now);
 		}
 
 		@Override

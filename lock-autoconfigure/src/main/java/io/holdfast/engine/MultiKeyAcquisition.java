@@ -28,8 +28,6 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 
 	private final ResourceQueues queues;
 
-	private final LeaseRenewer renewer;
-
 	private final List<ResolvedRequest> requests;
 
 	private final @Nullable Thread thread;
@@ -53,17 +51,15 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	private volatile @Nullable Waiter current;
 
 	/** Create the acquisition of several keys for one caller. */
-	MultiKeyAcquisition(EngineContext context, ResourceQueues queues, LeaseRenewer renewer,
-			List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext leaseContext,
-			@Nullable RequestObservation observation) {
-		this.context = context;
+	MultiKeyAcquisition(ResourceQueues queues, List<ResolvedRequest> requests, @Nullable Thread thread,
+			LeaseContext leaseContext, @Nullable RequestObservation observation) {
+		this.context = queues.context;
 		this.queues = queues;
-		this.renewer = renewer;
 		this.requests = requests;
 		this.thread = thread;
 		this.leaseContext = leaseContext;
 		this.observation = observation;
-		this.startedAt = context.scheduler.nanoTime();
+		this.startedAt = this.context.scheduler.nanoTime();
 		this.leases = new ArrayList<>(requests.size());
 	}
 
@@ -146,7 +142,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	 * without renewal. If the store does not, the rest of their leases has to do.
 	 */
 	private void complete() {
-		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
+		MultiKeyLease lease = new MultiKeyLease(this.context, this.leases);
 		long now = this.context.scheduler.nanoTime();
 		lease.endWaitForOthers(now);
 		if (this.requests.get(0).renewal()) {

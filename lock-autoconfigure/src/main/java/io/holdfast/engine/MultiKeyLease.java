@@ -7,11 +7,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.async.CallResult;
 import io.holdfast.async.FencedLease;
 import io.holdfast.async.PromptAction;
 import io.holdfast.async.SingleLine;
@@ -24,8 +22,6 @@ import org.jspecify.annotations.Nullable;
 final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	private final EngineContext context;
-
-	private final LeaseRenewer renewer;
 
 	private final List<LeaseHandle> parts;
 
@@ -41,9 +37,8 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	private volatile boolean passed;
 
 	/** Create the lease of several keys. */
-	MultiKeyLease(EngineContext context, LeaseRenewer renewer, List<LeaseHandle> parts) {
+	MultiKeyLease(EngineContext context, List<LeaseHandle> parts) {
 		this.context = context;
-		this.renewer = renewer;
 		this.parts = List.copyOf(parts);
 		this.keys = parts.stream().map(LeaseHandle::key).toList();
 		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
@@ -60,18 +55,18 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	}
 
 	@Override
-	public List<Hold> openHolds() {
-		return this.parts.stream().map(LeaseHandle::openHolds).flatMap(List::stream).toList();
+	public EngineContext context() {
+		return this.context;
 	}
 
 	@Override
-	public CompletableFuture<ReleaseResult> discardAsync() {
-		return releaseParts(LeaseHandle::discardAsync);
+	public List<Hold> holds() {
+		return this.parts.stream().map((part) -> part.hold).toList();
 	}
 
 	@Override
-	public String key() {
-		return this.resource.key();
+	public Resource resource() {
+		return this.resource;
 	}
 
 	@Override
@@ -97,7 +92,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	@Override
 	public boolean isFenced() {
-		return this.parts.get(0) instanceof LockLease part && part.isFenced();
+		return this.parts.get(0).request.fenced();
 	}
 
 	@Override
@@ -148,20 +143,6 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	}
 
 	@Override
-	public void extend(Duration leaseTime) {
-		LeaseHandle.checkRenewal(leaseTime, this.resource);
-		ensureHeld();
-		this.context.awaitAnswer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
-		ensureHeld();
-	}
-
-	/** Renew all parts, those together that the store keeps together. */
-	CompletableFuture<Void> renewAsync(long millis) {
-		List<Hold> holds = this.parts.stream().map((part) -> part.hold).toList();
-		return this.renewer.renewNow(holds, millis);
-	}
-
-	@Override
 	public void onLost(Runnable action) {
 		if (action instanceof PromptAction) {
 			// It may run more than once.
@@ -193,37 +174,13 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	}
 
 	@Override
-	public ReleaseResult release() {
-		return Futures.await(this.context.scheduler, releaseParts(LeaseHandle::startBlockingRelease),
-				this.context.releasePatience(), (error) -> (error instanceof LeaseStoreException trouble) ? trouble
-						: EngineExceptions.releaseTrouble(this.resource, error));
+	public CompletableFuture<ReleaseResult> startRelease(boolean used) {
+		return releaseParts((part) -> part.startRelease(used));
 	}
 
 	@Override
-	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return releaseParts(LeaseHandle::startRelease).whenCompleteAsync(
-				(result, error) -> this.parts.forEach(LeaseHandle::tellObservers), this.context::executeCode);
-	}
-
-	@Override
-	public void close() {
-		this.context.awaitSent(sendRelease(), this.resource);
-	}
-
-	@Override
-	public CompletableFuture<?> sendRelease() {
-		return sendParts(LeaseHandle::sendRelease);
-	}
-
-	@Override
-	public CompletableFuture<?> sendReleaseAsync() {
-		return sendParts(LeaseHandle::sendReleaseAsync);
-	}
-
-	private CompletableFuture<?> sendParts(Function<LeaseHandle, CompletableFuture<?>> release) {
-		return this.released.compareAndSet(false, true)
-				? CompletableFuture.allOf(this.parts.stream().map(release).toArray(CompletableFuture[]::new))
-				: CompletableFuture.completedFuture(null);
+	public CompletableFuture<ReleaseResult> startBlockingRelease() {
+		return releaseParts(LeaseHandle::startBlockingRelease);
 	}
 
 	/** Release all at once: the order only matters for acquiring. */
@@ -233,17 +190,31 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
 		List<CompletableFuture<ReleaseResult>> results = this.parts.stream().map(release).toList();
-		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		CompletableFuture.allOf(results.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
-			if (error != null) {
-				result.completeExceptionally(CallResult.cause(error));
-			}
-			else {
-				boolean lost = results.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
-				result.complete(lost ? ReleaseResult.LOST : ReleaseResult.RELEASED);
-			}
+		return CompletableFuture.allOf(results.toArray(CompletableFuture[]::new)).thenApply((done) -> {
+			boolean lost = results.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
+			return lost ? ReleaseResult.LOST : ReleaseResult.RELEASED;
 		});
-		return result;
+	}
+
+	@Override
+	public CompletableFuture<?> startUnawaitedRelease() {
+		return sendParts(LeaseHandle::startUnawaitedRelease);
+	}
+
+	@Override
+	public CompletableFuture<?> sendRelease() {
+		return sendParts(LeaseHandle::sendRelease);
+	}
+
+	private CompletableFuture<?> sendParts(Function<LeaseHandle, CompletableFuture<?>> release) {
+		return this.released.compareAndSet(false, true)
+				? CompletableFuture.allOf(this.parts.stream().map(release).toArray(CompletableFuture[]::new))
+				: CompletableFuture.completedFuture(null);
+	}
+
+	@Override
+	public void tellObservers() {
+		this.parts.forEach(LeaseHandle::tellObservers);
 	}
 
 	@Override

@@ -214,6 +214,10 @@ final class ResourceQueue extends SerialExecutor {
 		return this.context;
 	}
 
+	LeaseRenewer renewer() {
+		return this.queues.renewer;
+	}
+
 	/** Run an event, which changes data. It ends with a settling, also if it throws. */
 	private void event(Runnable change) {
 		execute(() -> {
@@ -1091,7 +1095,7 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private LeaseHandle openLease(Waiter waiter, Hold hold, long now) {
-		LeaseHandle lease = LeaseHandle.of(hold, waiter, this.queues.renewer, now);
+		LeaseHandle lease = LeaseHandle.of(hold, waiter, now);
 		hold.open(lease, now);
 		waiter.lease = lease;
 		return lease;
