@@ -94,8 +94,6 @@ public final class EngineContext {
 
 	private final Refusals refusals = new Refusals();
 
-	final UnawaitedReleases unawaitedReleases = new UnawaitedReleases();
-
 	/**
 	 * Create a context.
 	 * @param store where the leases are kept

@@ -293,7 +293,7 @@ abstract class LeaseHandle implements EngineLease {
 				this.hold.queue.releaseLease(this.hold, this, true, answer);
 			}
 			finally {
-				this.context.unawaitedReleases.add(answer, goOn);
+				this.hold.queue.releases().letGoOn(answer, goOn);
 			}
 		});
 		return goOn;

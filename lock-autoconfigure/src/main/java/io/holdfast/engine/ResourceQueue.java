@@ -218,6 +218,10 @@ final class ResourceQueue extends SerialExecutor {
 		return this.queues.renewer;
 	}
 
+	TokenReleases releases() {
+		return this.queues.releases;
+	}
+
 	/** Run an event, which changes data. It ends with a settling, also if it throws. */
 	private void event(Runnable change) {
 		execute(() -> {

@@ -2,19 +2,28 @@ package io.holdfast.engine;
 
 import java.util.Collection;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.BlockingWait;
+import io.holdfast.async.CallResult;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +32,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class TokenReleases {
 
+	/** The most releases of an instance whose callers have gone on without an answer. */
+	static final int MOST_UNAWAITED = 1_000;
+
+	private static final Log logger = LogFactory.getLog(TokenReleases.class);
+
 	private final EngineContext context;
 
 	private final HoldLosses losses;
@@ -30,7 +44,7 @@ final class TokenReleases {
 	private final Predicate<String> inUse;
 
 	/** Releases that are on their way, by token. */
-	private final Map<String, ReleaseCommand> releasing = new ConcurrentHashMap<>();
+	private final Map<String, Release> releasing = new ConcurrentHashMap<>();
 
 	/** RETAIN commands without an answer; a shut-down waits for them. */
 	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
@@ -40,6 +54,12 @@ final class TokenReleases {
 
 	/** Tokens that a command which is under way ends. */
 	private final Set<String> ending = ConcurrentHashMap.newKeySet();
+
+	/** Number of the releases without an answer whose callers go on. */
+	private final AtomicInteger unawaited = new AtomicInteger();
+
+	/** Whether such a release has failed, and none was answered since. */
+	private final AtomicBoolean unawaitedFailing = new AtomicBoolean();
 
 	/** Whether the store is about to be closed. */
 	private volatile boolean closing;
@@ -66,7 +86,7 @@ final class TokenReleases {
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, long doubtSince,
 			@Nullable AcquireCommand next) {
-		return new ReleaseCommand(this.context, this, resource, ended, doubtSince).start(next);
+		return new Release(resource, ended, doubtSince).start(next);
 	}
 
 	/** Release the token of a hold that is over here. */
@@ -91,8 +111,8 @@ final class TokenReleases {
 	 * which then would find nothing, as if its holder had lost the lease.
 	 */
 	void releaseAfterOther(Resource resource, AcquireCommand ended) {
-		ReleaseCommand other = this.releasing.get(ended.token());
-		CompletableFuture<?> underWay = (other != null) ? other.outcome() : CompletableFuture.completedFuture(null);
+		Release other = this.releasing.get(ended.token());
+		CompletableFuture<?> underWay = (other != null) ? other.outcome : CompletableFuture.completedFuture(null);
 		underWay.whenComplete((reply, error) -> release(resource, ended, Hold.NO_DOUBT, null));
 	}
 
@@ -102,11 +122,6 @@ final class TokenReleases {
 	boolean isOver(String token) {
 		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token)
 				&& !this.ending.contains(token);
-	}
-
-	/** Return whether a token contends or holds. */
-	boolean isInUse(String token) {
-		return this.inUse.test(token);
 	}
 
 	/** Return whether a token is over here, but is not to be released yet. */
@@ -214,11 +229,12 @@ final class TokenReleases {
 		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
 	}
 
-	private CompletableFuture<?> answer(ReleaseCommand release) {
-		if (!release.outcome().isCompletedExceptionally() || !EngineExceptions.isTemporary(release.failure())) {
-			return release.outcome();
+	private CompletableFuture<?> answer(Release release) {
+		Throwable failure = release.failure();
+		if (failure == null || !EngineExceptions.isTemporary(failure)) {
+			return release.outcome;
 		}
-		CompletableFuture<@Nullable Void> answer = release.over().copy();
+		CompletableFuture<@Nullable Void> answer = release.over.copy();
 		Future<?> patience = this.context.scheduler.schedule(() -> answer.complete(null),
 				this.context.commandTimeoutNanos());
 		answer.whenComplete((over, error) -> patience.cancel(false));
@@ -232,10 +248,7 @@ final class TokenReleases {
 	 * store has forgotten the token; {@code null} if there are none
 	 */
 	@Nullable CompletableFuture<?> unanswered(Resource resource) {
-		CompletableFuture<?>[] unanswered = this.releasing.values()
-			.stream()
-			.filter((release) -> release.resource().equals(resource))
-			.map(ReleaseCommand::over)
+		CompletableFuture<?>[] unanswered = releases(resource).map((release) -> release.over)
 			.toArray(CompletableFuture<?>[]::new);
 		return (unanswered.length > 0) ? CompletableFuture.allOf(unanswered) : null;
 	}
@@ -246,10 +259,7 @@ final class TokenReleases {
 	 * @return completed by the last of them, whether or not they succeeded
 	 */
 	CompletableFuture<?> firstAnswers(Resource resource) {
-		CompletableFuture<?>[] outcomes = this.releasing.values()
-			.stream()
-			.filter((release) -> release.resource().equals(resource))
-			.map(ReleaseCommand::outcome)
+		CompletableFuture<?>[] outcomes = releases(resource).map((release) -> release.outcome)
 			.toArray(CompletableFuture<?>[]::new);
 		return CompletableFuture.allOf(outcomes).exceptionally((error) -> null);
 	}
@@ -259,13 +269,56 @@ final class TokenReleases {
 	 * is still to be repeated; {@code null} if there is none.
 	 */
 	@Nullable Throwable failure(Resource resource) {
-		return this.releasing.values()
-			.stream()
-			.filter((release) -> release.held() && release.resource().equals(resource)
-					&& release.outcome().isCompletedExceptionally())
-			.map(ReleaseCommand::failure)
+		return releases(resource).filter((release) -> release.held)
+			.map(Release::failure)
+			.filter(Objects::nonNull)
 			.findFirst()
 			.orElse(null);
+	}
+
+	/**
+	 * Let the caller of a release go on without the answer. The number of such releases
+	 * is limited, so that a slow store slows its callers down. A failure is logged once
+	 * until a release is answered: an outage may hit a thousand of them.
+	 * @param answer the answer to come
+	 * @param goOn completed once the caller may go on: at once or, beyond the limit, with
+	 * the answer
+	 */
+	void letGoOn(CompletableFuture<?> answer, CompletableFuture<@Nullable Void> goOn) {
+		if (answer.isDone() && !answer.isCompletedExceptionally()) {
+			// Without the store, as for a nested lease: no news of an outage.
+			goOn.complete(null);
+			return;
+		}
+		boolean withinLimit = this.unawaited.incrementAndGet() <= MOST_UNAWAITED;
+		answer.whenComplete((result, failure) -> {
+			this.unawaited.decrementAndGet();
+			if (failure != null) {
+				logUnawaited(failure);
+			}
+			else if (this.unawaitedFailing.get()) {
+				this.unawaitedFailing.set(false);
+			}
+			goOn.complete(null);
+		});
+		if (withinLimit) {
+			goOn.complete(null);
+		}
+	}
+
+	private void logUnawaited(Throwable failure) {
+		String message = CallResult.cause(failure).getMessage();
+		if (this.unawaitedFailing.compareAndSet(false, true)) {
+			logger.warn(
+					message + ". Further releases that fail after close() are not logged until a release is answered");
+		}
+		else {
+			logger.debug(message);
+		}
+	}
+
+	private Stream<Release> releases(Resource resource) {
+		return this.releasing.values().stream().filter((release) -> release.resource.equals(resource));
 	}
 
 	/** Leave the tokens that keep others out to the store, where they end in time. */
@@ -273,19 +326,177 @@ final class TokenReleases {
 		this.retained.clear();
 	}
 
-	/** Note that a release is about to be sent. */
-	void onReleasing(ReleaseCommand release) {
-		ReleaseCommand before = this.releasing.put(release.token(), release);
-		if (before != null) {
-			release.over().thenAccept(before.over()::complete);
-		}
-	}
+	/**
+	 * The end of a token: its RELEASE, repeated until it is answered or the store has
+	 * forgotten the token by itself. Thread-safe.
+	 */
+	private final class Release {
 
-	/** Note that a release sends no command any more, and its outcome is known. */
-	void onReleaseOver(ReleaseCommand release) {
-		// Another one of the same token may have come after it.
-		this.releasing.remove(release.token(), release);
-		release.over().complete(null);
+		final Resource resource;
+
+		/** Whether the token held: a waiter's is not in use any more. */
+		final boolean held;
+
+		/** Completed when the first command is answered, or is late. */
+		final CompletableFuture<ReleaseReply> outcome = new CompletableFuture<>();
+
+		/** Completed when any command is answered, or no more are sent. */
+		final CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+
+		private final EngineContext context = TokenReleases.this.context;
+
+		private final AcquireCommand ended;
+
+		private final long pointlessAt;
+
+		/**
+		 * The store's count of reconnects from before a command that named the token and
+		 * may not have run yet, or {@link Hold#NO_DOUBT}.
+		 */
+		private final long doubtSince;
+
+		private boolean done;
+
+		private int attempts;
+
+		/** The last attempt that has failed. */
+		private int lastFailed;
+
+		/** The last command that was sent. */
+		private @Nullable CompletableFuture<ReleaseReply> command;
+
+		private @Nullable Future<?> timer;
+
+		Release(Resource resource, AcquireCommand ended, long doubtSince) {
+			this.resource = resource;
+			this.ended = ended;
+			this.doubtSince = doubtSince;
+			this.held = TokenReleases.this.inUse.test(ended.token());
+			this.pointlessAt = this.context.scheduler.nanoTime()
+					+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
+		}
+
+		CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
+			Release before = TokenReleases.this.releasing.put(this.ended.token(), this);
+			if (before != null) {
+				this.over.thenAccept(before.over::complete);
+			}
+			send(next);
+			return this.outcome;
+		}
+
+		/** Return why the first command failed, or {@code null} if it did not. */
+		@Nullable Throwable failure() {
+			return this.outcome.isCompletedExceptionally()
+					? BlockingWait.join(this.outcome.<Throwable>handle((reply, error) -> error)) : null;
+		}
+
+		private synchronized void send(@Nullable AcquireCommand next) {
+			if (this.done) {
+				return;
+			}
+			int attempt = ++this.attempts;
+			CompletableFuture<ReleaseReply> command = EngineContext
+				.sendUnobserved(() -> this.context.store.release(this.resource, this.ended, next));
+			this.command = command;
+			if (!command.isDone()) {
+				this.timer = this.context.scheduler
+					.schedule(
+							() -> onFailure(attempt, StoreCommandException
+								.silence(this.context.settings.commandTimeout(), new TimeoutException())),
+							this.context.commandTimeoutNanos());
+			}
+			command.whenComplete((reply, error) -> {
+				if (error == null) {
+					onAnswer(reply);
+				}
+				else {
+					onFailure(attempt, error);
+				}
+			});
+		}
+
+		private void onAnswer(ReleaseReply reply) {
+			synchronized (this) {
+				if (this.done) {
+					return;
+				}
+				this.done = true;
+				disarm();
+				if (this.doubtSince != Hold.NO_DOUBT && this.context.store.mayRunLate(this.doubtSince)) {
+					// Once more, so late that every earlier command has run or is gone.
+					this.context.scheduler.schedule(this::repeat,
+							TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
+				}
+			}
+			this.outcome.complete(reply);
+			end();
+		}
+
+		private void repeat() {
+			// Only once: late copies of this one do no harm, as it brings in no other
+			// token.
+			release(this.resource, this.ended, Hold.NO_DOUBT, null);
+		}
+
+		private void onFailure(int attempt, Throwable error) {
+			boolean pointless;
+			synchronized (this) {
+				if (attempt <= this.lastFailed) {
+					// It was late before it failed.
+					return;
+				}
+				this.lastFailed = attempt;
+				pointless = !this.done && !trySchedule();
+			}
+			this.context.observers.failed(Command.RELEASE);
+			this.outcome.completeExceptionally(error);
+			if (pointless) {
+				end();
+			}
+		}
+
+		/** Send it again later; return false if that were too late to be of use. */
+		private boolean trySchedule() {
+			disarm();
+			long delay = this.context.retryDelay() << Math.min(this.attempts - 1, 5);
+			this.done = this.context.scheduler.nanoTime() + delay - this.pointlessAt >= 0;
+			if (!this.done) {
+				this.timer = this.context.scheduler.schedule(this::sendAgain, delay);
+			}
+			return !this.done;
+		}
+
+		private void sendAgain() {
+			synchronized (this) {
+				boolean kept = this.command != null && !this.command.isDone() && !this.context.isReached();
+				if (this.done || !kept) {
+					send(null);
+					return;
+				}
+				// The store keeps the last command for its next connection.
+				this.attempts++;
+				if (trySchedule()) {
+					return;
+				}
+			}
+			end();
+		}
+
+		private void disarm() {
+			if (this.timer != null) {
+				this.timer.cancel(false);
+				this.timer = null;
+			}
+		}
+
+		/** Note that no command is sent any more, and the outcome is known. */
+		private void end() {
+			// Another release of the same token may have come after this one.
+			TokenReleases.this.releasing.remove(this.ended.token(), this);
+			this.over.complete(null);
+		}
+
 	}
 
 }
