@@ -1,7 +1,6 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -9,6 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
@@ -253,7 +254,12 @@ final class LeaseRenewer {
 		if (silent) {
 			this.context.observers.failed(Command.RENEW);
 		}
-		batches(due).forEach((batch) -> renew(batch, now));
+		batches(due)
+			.forEach((batch) -> renew(batch, (hold) -> hold.renewalMillis(now), now).whenComplete((done, error) -> {
+				if (error != null) {
+					batch.forEach((hold) -> onRenewalFailed(hold, error));
+				}
+			}));
 		return next;
 	}
 
@@ -274,21 +280,8 @@ final class LeaseRenewer {
 
 	/** Return holds in lists that one command each may renew. */
 	private List<List<Hold>> batches(List<Hold> holds) {
-		if (holds.size() == 1) {
-			return List.of(holds);
-		}
-		Map<Integer, List<Hold>> parts = new HashMap<>();
-		int last = 0;
-		List<Hold> same = null;
-		for (Hold hold : holds) {
-			int part = this.context.store.partOf(hold.resource());
-			if (same == null || part != last) {
-				// Seldom: mostly all are in one part.
-				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>());
-				last = part;
-			}
-			same.add(hold);
-		}
+		Map<Integer, List<Hold>> parts = holds.stream()
+			.collect(Collectors.groupingBy((hold) -> this.context.store.partOf(hold.resource())));
 		List<List<Hold>> batches = new ArrayList<>();
 		for (List<Hold> part : parts.values()) {
 			for (int from = 0; from < part.size(); from += BATCH) {
@@ -307,27 +300,18 @@ final class LeaseRenewer {
 	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.scheduler.nanoTime();
 		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(millis, sentAt)).toList();
-		return CompletableFuture.allOf(batches(held).stream().map((batch) -> {
-			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
-			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
-				for (int i = 0; i < batch.size(); i++) {
-					batch.get(i).endExtension(millis);
-					onRenewed(batch.get(i), owned.get(i), sentAt, millis);
-				}
-			});
-		}).toArray(CompletableFuture[]::new));
+		return CompletableFuture.allOf(batches(held).stream()
+			.map((batch) -> renew(batch, (hold) -> millis, sentAt)
+				.thenRun(() -> batch.forEach((hold) -> hold.endExtension(millis))))
+			.toArray(CompletableFuture[]::new));
 	}
 
-	private void renew(List<Hold> batch, long sentAt) {
-		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
-		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
+	/** Send one command that renews some holds, and note its answer. */
+	private CompletableFuture<Void> renew(List<Hold> batch, ToLongFunction<Hold> millis, long sentAt) {
+		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis.applyAsLong(hold))).toList();
+		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
 			for (int i = 0; i < batch.size(); i++) {
-				if (error == null) {
-					onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
-				}
-				else {
-					onRenewalFailed(batch.get(i), error);
-				}
+				onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
 			}
 		});
 	}
@@ -335,16 +319,16 @@ final class LeaseRenewer {
 	/** Note the answer to a renewal. */
 	void onRenewed(Hold renewed, boolean owned, long sentAt, long millis) {
 		Hold hold = current(renewed);
-		if (hold.hasEnded()) {
-			// Its release may have been faster, or an earlier answer.
-			if (!owned) {
-				onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
+		// Its release may have been faster, or an earlier answer.
+		boolean ended = hold.hasEnded();
+		if (!owned) {
+			if (!ended) {
+				this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
 			}
+			onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
-		if (!owned) {
-			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
-			onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
+		if (ended) {
 			return;
 		}
 		hold.onRenewalAnswered();
