@@ -8,9 +8,9 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
 import java.util.function.Function;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseRequest;
@@ -109,25 +109,16 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 	}
 
-	/** Acquire for the current thread, in which an interrupt ends the wait. */
+	/** Acquire as {@link #acquire} does, with an interrupt as an exception of its own. */
 	protected L await(R request) throws InterruptedException {
-		if (Thread.interrupted()) {
-			throw new InterruptedException();
-		}
-		PendingAcquisition acquisition = start(request);
 		try {
-			return await(acquisition);
+			return acquire(request);
 		}
-		catch (InterruptedException ex) {
-			acquisition.interrupt(ex);
-			boolean failed = BlockingWait.join(acquisition.result().handle((lease, error) -> error != null));
-			tellObservers(acquisition, true);
-			if (failed) {
-				throw ex;
+		catch (HoldfastException ex) {
+			if (Thread.interrupted()) {
+				throw new InterruptedException();
 			}
-			// Granted just before: the caller has the lease, and still its flag.
-			Thread.currentThread().interrupt();
-			return this.type.cast(BlockingWait.join(acquisition.result()));
+			throw ex;
 		}
 	}
 
@@ -152,32 +143,6 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 				Thread.currentThread().interrupt();
 			}
 		}
-	}
-
-	/**
-	 * Acquire as {@link #await(LeaseRequest)} does, for a time; false if others held it
-	 * for as long.
-	 */
-	boolean tryAwait(R request, long time, TimeUnit unit, Consumer<L> keeper) throws InterruptedException {
-		// Not Duration.of, which overflows where this ends at the longest wait.
-		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
-		try {
-			keeper.accept(await(wait.isZero() ? once(request) : request.waitTime(wait)));
-			return true;
-		}
-		catch (NotAcquiredException ex) {
-			return falseIfTimedOut(ex);
-		}
-	}
-
-	/**
-	 * Return that others held it until the wait time was over, or throw the exception.
-	 */
-	static boolean falseIfTimedOut(NotAcquiredException ex) {
-		if (ex.getReason() == Reason.TIMED_OUT) {
-			return false;
-		}
-		throw ex;
 	}
 
 	private PendingAcquisition start(R request) {

@@ -16,6 +16,7 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.async.SingleLine;
@@ -70,13 +71,32 @@ final class ThreadLock implements LockView {
 		}
 		catch (LockNotAcquiredException ex) {
 			// It does not wait, so a lease of its own thread in the way is no error.
-			return ex.getReason() != Reason.SELF_BLOCKED && BlockingAcquirer.falseIfTimedOut(ex);
+			return ex.getReason() != Reason.SELF_BLOCKED && falseIfTimedOut(ex);
 		}
 	}
 
 	@Override
 	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-		return this.acquirer.tryAwait(this.request, time, unit, (lease) -> this.holds.push(this.request, lease));
+		// Not Duration.of, which overflows where this ends at the longest wait.
+		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
+		try {
+			this.holds.push(this.request, this.acquirer
+				.await(wait.isZero() ? BlockingAcquirer.once(this.request) : this.request.waitTime(wait)));
+			return true;
+		}
+		catch (NotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	/**
+	 * Return that others held it until the wait time was over, or throw the exception.
+	 */
+	private static boolean falseIfTimedOut(NotAcquiredException ex) {
+		if (ex.getReason() == Reason.TIMED_OUT) {
+			return false;
+		}
+		throw ex;
 	}
 
 	@Override
