@@ -81,7 +81,7 @@ final class Hold {
 	/** Whether its work has failed, and others are not to be kept out. */
 	private volatile boolean minHoldWaived;
 
-	private volatile HoldState state = HoldState.HELD;
+	private volatile boolean released;
 
 	/** Until when the store keeps it for sure. */
 	private volatile long grantedUntil;
@@ -103,7 +103,7 @@ final class Hold {
 
 	private volatile boolean renewalFailing;
 
-	/** Why it was lost, in words. */
+	/** Why it was lost, in words; {@code null} if it is not known to be. */
 	private volatile @Nullable String loss;
 
 	private boolean lossReported;
@@ -247,10 +247,7 @@ final class Hold {
 	synchronized void close(LeaseHandle lease, boolean used, long now) {
 		this.leases.remove(lease);
 		this.used |= used;
-		if (this.leases.count() == 0) {
-			return;
-		}
-		if (this.leases.isAnyCutShort(this.grantedUntil, now)) {
+		if (this.leases.count() > 0 && this.leases.isAnyCutShort(this.grantedUntil, now)) {
 			renewInFull(true, now);
 		}
 	}
@@ -283,7 +280,7 @@ final class Hold {
 
 	/** Return whether it may be relied on at a time. */
 	boolean isHeld(long now) {
-		return this.state == HoldState.HELD && validUntil() - now > 0;
+		return !hasEnded() && validUntil() - now > 0;
 	}
 
 	/** Return until when it may be relied on. */
@@ -406,8 +403,7 @@ final class Hold {
 
 	/** Return when it is to be renewed, or is over if it is not. */
 	long dueAt(long now) {
-		long end = validUntil();
-		return (renewalMillis(now) > 0) ? renewAtOrBefore(end) : end;
+		return (renewalMillis(now) > 0) ? renewAtOrBeforeEnd() : validUntil();
 	}
 
 	/** Return the renewal that lengthens it. */
@@ -422,12 +418,7 @@ final class Hold {
 
 	/** Return when it is to be renewed, or its end if that comes first. */
 	long renewAtOrBeforeEnd() {
-		return renewAtOrBefore(validUntil());
-	}
-
-	private long renewAtOrBefore(long end) {
-		long due = this.renewAt;
-		return (due - end < 0) ? due : end;
+		return ResourceQueue.earlier(this.renewAt, validUntil());
 	}
 
 	/** Renew it at a time, on the monotonic clock. */
@@ -513,7 +504,7 @@ final class Hold {
 
 	/** Return whether it was released or lost. */
 	boolean hasEnded() {
-		return this.state != HoldState.HELD;
+		return this.released || isLost();
 	}
 
 	/**
@@ -524,7 +515,7 @@ final class Hold {
 		if (!isHeld(now)) {
 			return false;
 		}
-		this.state = HoldState.RELEASED;
+		this.released = true;
 		return true;
 	}
 
@@ -534,10 +525,7 @@ final class Hold {
 	 * @return the actions of users to run, or {@code null} if it had ended before
 	 */
 	synchronized @Nullable List<Runnable> lose(String why) {
-		if (this.state != HoldState.HELD) {
-			return null;
-		}
-		return markLost(why);
+		return hasEnded() ? null : markLost(why);
 	}
 
 	/**
@@ -547,7 +535,6 @@ final class Hold {
 	 */
 	synchronized List<Runnable> markLost(String why) {
 		this.loss = why;
-		this.state = HoldState.LOST;
 		return this.leases.takeLossActions();
 	}
 
@@ -581,10 +568,10 @@ final class Hold {
 	 * @return {@code false} if it is lost already, so that the caller has to run it
 	 */
 	synchronized boolean onLost(LeaseHandle lease, Runnable action) {
-		if (this.state == HoldState.LOST) {
+		if (isLost()) {
 			return false;
 		}
-		if (this.state == HoldState.HELD && !lease.isReleased()) {
+		if (!this.released && !lease.isReleased()) {
 			lease.addLossAction(action);
 		}
 		return true;
@@ -616,12 +603,6 @@ final class Hold {
 	/** Return whether a shut-down has lost it, and no release is to be sent. */
 	boolean isEndedByShutDown() {
 		return this.endedByShutDown;
-	}
-
-	private enum HoldState {
-
-		HELD, RELEASED, LOST
-
 	}
 
 }

@@ -117,11 +117,8 @@ final class OpenLeases {
 		if (this.limited > 0 && this.over == NONE) {
 			this.over = new TreeSet<>(BY_NUMBER);
 		}
-		this.longestRenewed = (this.limited > 0) ? DEPENDS : this.renewed.isEmpty() ? 0 : longest(this.renewed);
-	}
-
-	private static long longest(SortedSet<LeaseHandle> leases) {
-		return leases.last().leaseMillis();
+		this.longestRenewed = (this.limited > 0) ? DEPENDS
+				: this.renewed.isEmpty() ? 0 : this.renewed.last().leaseMillis();
 	}
 
 	/** Return whether any is to be renewed, or was until its maxHold. */
@@ -157,16 +154,12 @@ final class OpenLeases {
 	 * been told.
 	 * @param grantedUntil the end of the hold's grant
 	 */
-	boolean isAnyCutShort(long grantedUntil, long now) {
-		return this.longestRenewed == DEPENDS && isAnyLonger(longestRenewed(now), grantedUntil);
-	}
-
-	private synchronized boolean isAnyLonger(long longest, long grantedUntil) {
+	synchronized boolean isAnyCutShort(long grantedUntil, long now) {
 		if (this.fixed.isEmpty()) {
 			return false;
 		}
 		LeaseHandle last = this.fixed.last();
-		return last.leaseMillis() > longest && grantedUntil - last.validIfGranted() < 0;
+		return last.leaseMillis() > longestRenewed(now) && grantedUntil - last.validIfGranted() < 0;
 	}
 
 	/** Return whether code runs under one whose release has not begun. */

@@ -795,9 +795,7 @@ final class ResourceQueue extends SerialExecutor {
 	 * @return completed when events before it have run
 	 */
 	CompletableFuture<List<Waiter>> waiters() {
-		CompletableFuture<List<Waiter>> answer = new CompletableFuture<>();
-		execute(() -> answer.complete(List.copyOf(this.waiters)));
-		return answer;
+		return CompletableFuture.supplyAsync(() -> List.copyOf(this.waiters), this::execute);
 	}
 
 	// Answers
