@@ -5,12 +5,12 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -1006,17 +1006,16 @@ final class ResourceQueue extends SerialExecutor {
 	/**
 	 * Take a grant that another script has made.
 	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
-	 * @param otherwise the action if no place has the token any more
+	 * @param granted whether the token was granted something
 	 */
-	void onNotified(String token, long fence, long ttlMillis, Runnable otherwise) {
-		atPlace(token, (place) -> onNotified(place, fence, ttlMillis), otherwise);
+	void onNotified(String token, long fence, long ttlMillis, boolean granted) {
+		event(() -> find(token).ifPresentOrElse((place) -> onNotified(place, fence, ttlMillis),
+				() -> this.queues.onOtherToken(this.resource, token, fence, granted)));
 	}
 
-	private void atPlace(String token, Consumer<Place> change, Runnable otherwise) {
-		event(() -> this.places.stream()
-			.filter((place) -> place.token().equals(token))
-			.findFirst()
-			.ifPresentOrElse(change, otherwise));
+	/** Return the place of a token, unless an earlier event has granted or ended it. */
+	private Optional<Place> find(String token) {
+		return this.places.stream().filter((place) -> place.token().equals(token)).findFirst();
 	}
 
 	private void onNotified(Place place, long fence, long ttlMillis) {
@@ -1039,13 +1038,12 @@ final class ResourceQueue extends SerialExecutor {
 	/**
 	 * Note that a token was released by force, perhaps before its grant was known here.
 	 * @param nextFence above the fences of the grants that have ended
-	 * @param otherwise the action if no place has the token any more
 	 */
-	void onForced(String token, long nextFence, Runnable otherwise) {
-		atPlace(token, (place) -> {
+	void onForced(String token, long nextFence) {
+		event(() -> find(token).ifPresentOrElse((place) -> {
 			place.ended(nextFence);
 			place.askAt = this.context.scheduler.nanoTime();
-		}, otherwise);
+		}, () -> this.queues.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED)));
 	}
 
 	/** Ask again for all places, as notifications may have been missed. */

@@ -163,17 +163,17 @@ final class ResourceQueues implements StoreNotifications {
 	 * @param granted whether the token was granted something
 	 */
 	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
-		Runnable otherwise = () -> onOtherToken(resource, token, fence, granted);
 		ResourceQueue queue = ofPlace(token);
-		if (queue == null) {
-			otherwise.run();
-			return;
+		if (queue != null) {
+			queue.onNotified(token, fence, ttlMillis, granted);
 		}
-		// It may have been granted, or given up, by an event before this one.
-		queue.onNotified(token, fence, ttlMillis, otherwise);
+		else {
+			onOtherToken(resource, token, fence, granted);
+		}
 	}
 
-	private void onOtherToken(Resource resource, String token, long fence, boolean granted) {
+	/** Take a notification for a token that has no place any more. */
+	void onOtherToken(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
 			this.releases.releaseAfterOther(resource, unknown(token));
@@ -211,7 +211,7 @@ final class ResourceQueues implements StoreNotifications {
 		}
 		ResourceQueue queue = ofPlace(token);
 		if (queue != null) {
-			queue.onForced(token, nextFence, () -> this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED));
+			queue.onForced(token, nextFence);
 		}
 	}
 
