@@ -35,7 +35,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private static final Log logger = LogFactory.getLog(DefaultLockService.class);
 
-	private final LeaseEngine engine;
+	final LeaseEngine engine;
 
 	private final EngineContext context;
 
@@ -148,7 +148,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 					+ " keys (" + request.key() + "): use acquire(request), which returns one lease for all of them");
 		}
 		checkFence(request, false);
-		return view(named(request));
+		return new ThreadLock(named(request), this.acquirer, this::statusOf, this.threadHolds);
 	}
 
 	@Override
@@ -156,10 +156,6 @@ public class DefaultLockService implements LockService, LockAdmin {
 		checkFence(request, false);
 		LockRequest named = named(request);
 		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.EXCLUSIVE)));
-	}
-
-	private LockView view(LockRequest request) {
-		return new ThreadLock(request, this.acquirer, this::statusOf, this.threadHolds);
 	}
 
 	@Override
@@ -267,11 +263,6 @@ public class DefaultLockService implements LockService, LockAdmin {
 						: "' was to be released by force, but has another owner by now; its owner was: ")
 				+ kind(owner) + found.describe("", null));
 		return released;
-	}
-
-	/** Return whether nothing is held, waited for or remembered, also of semaphores. */
-	boolean isIdle() {
-		return this.engine.isIdle();
 	}
 
 	/** The locks of the readers and writers of a key. */

@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -10,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
@@ -359,15 +361,49 @@ public final class EngineContext {
 		}
 	}
 
+	/**
+	 * Wait for an answer, for work that must not be given up half done: interrupts do not
+	 * end the wait; the thread's flag is kept.
+	 * @param answer the answer
+	 * @param patience the longest wait
+	 * @param trouble makes the exception to throw if it fails or does not come
+	 * @return the answer
+	 */
+	public <T> T await(CompletableFuture<T> answer, Duration patience, Function<Throwable, RuntimeException> trouble) {
+		boolean interrupted = false;
+		long until = this.scheduler.nanoTime() + patience.toNanos();
+		try {
+			while (true) {
+				try {
+					return this.scheduler.waitUntil(answer, until);
+				}
+				catch (InterruptedException ex) {
+					interrupted = true;
+				}
+				catch (ExecutionException ex) {
+					throw trouble.apply((ex.getCause() != null) ? ex.getCause() : ex);
+				}
+				catch (TimeoutException ex) {
+					throw trouble.apply(StoreCommandException.silence(patience, ex));
+				}
+			}
+		}
+		finally {
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
 	/** Wait for the answer to a command that a user asked for. */
 	<T> T awaitAnswer(CompletableFuture<T> command, Resource resource, String what) {
-		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
+		return await(command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
 	/** Wait for the answer to a command of a user that changes the store. */
 	<T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
-		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
+		return await(command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.changeTrouble(resource, what, error));
 	}
 
@@ -378,8 +414,7 @@ public final class EngineContext {
 	void awaitSent(CompletableFuture<?> sent, Resource resource) {
 		if (!sent.isDone()) {
 			try {
-				Futures.await(this.scheduler, sent, releasePatience(),
-						(error) -> EngineExceptions.releaseTrouble(resource, error));
+				await(sent, releasePatience(), (error) -> EngineExceptions.releaseTrouble(resource, error));
 			}
 			catch (LeaseStoreException ex) {
 				logger.warn(ex.getMessage());

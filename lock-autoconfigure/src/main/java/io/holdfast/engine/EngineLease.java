@@ -94,7 +94,7 @@ interface EngineLease extends Lease, LeaseInternals {
 
 	@Override
 	default ReleaseResult release() {
-		return Futures.await(context().scheduler, startBlockingRelease(), context().releasePatience(),
+		return context().await(startBlockingRelease(), context().releasePatience(),
 				(error) -> (error instanceof LeaseStoreException known) ? known
 						: EngineExceptions.releaseTrouble(resource(), error));
 	}

@@ -300,7 +300,7 @@ public final class LeaseEngine implements AutoCloseable {
 	public void close() {
 		this.releases.beginClosing();
 		try {
-			Futures.await(this.context.scheduler, shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
+			this.context.await(shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
 		}
 		catch (IllegalStateException ex) {
@@ -313,10 +313,6 @@ public final class LeaseEngine implements AutoCloseable {
 			this.context.observers.awaitIdle(this.context.settings.commandTimeout());
 			this.ownScheduler.close();
 		}
-	}
-
-	boolean isClosed() {
-		return this.context.isClosed();
 	}
 
 	/**

@@ -16,7 +16,7 @@ public final class Idleness {
 	 * @return whether it is idle
 	 */
 	public static boolean of(LockService service) {
-		return ((DefaultLockService) service).isIdle();
+		return ((DefaultLockService) service).engine.isIdle();
 	}
 
 }

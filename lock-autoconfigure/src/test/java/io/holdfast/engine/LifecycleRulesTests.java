@@ -271,7 +271,7 @@ class LifecycleRulesTests {
 		// Its token is made, and it has not come yet.
 		this.store.whileLookingAtTheClock = this.engine::resume;
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		assertThat(this.engine.isClosed()).isFalse();
+		assertThat(this.engine.context.isClosed()).isFalse();
 		assertThat(answer).isCompletedExceptionally();
 		assertThat(this.store.sent()).noneMatch((command) -> command.startsWith("acquire"));
 	}

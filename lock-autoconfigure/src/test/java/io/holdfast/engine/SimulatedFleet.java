@@ -152,7 +152,7 @@ final class SimulatedFleet {
 		if (this.known.values()
 			.stream()
 			.flatMap(Set::stream)
-			.anyMatch((instance) -> !instance.crashed && !instance.engine.isClosed())) {
+			.anyMatch((instance) -> !instance.crashed && !instance.engine.context.isClosed())) {
 			// The instances that are there have had the store forget the others.
 			InstanceStore.Asked asked = store.ask("0".repeat(32), "0".repeat(32)).join();
 			members.addAll(asked.present());

@@ -83,7 +83,7 @@ final class SimulatedStore implements LeaseStore {
 		this.store.setListening(false);
 		this.absent = true;
 		this.instance.at(nanos, () -> {
-			if (!this.instance.engine.isClosed()) {
+			if (!this.instance.engine.context.isClosed()) {
 				this.store.setListening(true);
 				counted();
 			}

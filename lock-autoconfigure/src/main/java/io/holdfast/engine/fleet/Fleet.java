@@ -22,7 +22,6 @@ import io.holdfast.LockHolder;
 import io.holdfast.engine.EngineContext;
 import io.holdfast.engine.EngineExceptions;
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.Futures;
 import io.holdfast.engine.InstanceDirectory;
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
@@ -237,7 +236,7 @@ public final class Fleet implements InstanceDirectory {
 		InstanceReport own = answer(this.reporter.answer(ReportCollector.wantedKey(name)), LOOK_HERE);
 		CompletableFuture<FleetReport> question = question(key, name, own);
 		try {
-			return Futures.await(this.context.scheduler, question,
+			return this.context.await(question,
 					this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE),
 					(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
 		}
@@ -363,7 +362,7 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {
-		return Futures.await(this.context.scheduler, command, this.context.settings.commandTimeout(),
+		return this.context.await(command, this.context.settings.commandTimeout(),
 				(error) -> EngineExceptions.storeTrouble(what, error));
 	}
 
