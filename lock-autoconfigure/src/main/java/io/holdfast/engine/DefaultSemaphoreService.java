@@ -10,7 +10,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -90,18 +89,13 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	public SemaphoreStatus status(String key) {
 		String name = named(key);
 		Resource semaphore = semaphore(name);
-		PermitState state = this.context.awaitAnswer(
-				this.engine.releases.firstAnswers(semaphore).thenCompose((released) -> inspect(semaphore)), semaphore,
-				"The inspection");
+		PermitState state = this.context.awaitAnswer(this.engine.releases.firstAnswers(semaphore)
+			.thenCompose((released) -> this.engine.inspectPermits(name)), semaphore, "The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(name, (set != null) ? set : asked, set != null, state.used(),
 				state.holderCount(), state.waiting(),
 				this.context.awaitAnswer(this.engine.queues.waiting(semaphore), semaphore, "The inspection"));
-	}
-
-	private CompletableFuture<PermitState> inspect(Resource semaphore) {
-		return this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
 	}
 
 	private static Resource semaphore(String key) {

@@ -193,13 +193,11 @@ final class OpenLeases {
 	}
 
 	private synchronized boolean isAny(Predicate<LeaseHandle> condition) {
-		return isAny(this.renewed, condition) || isAny(this.over, condition) || isAny(this.fixed, condition);
-	}
-
-	private static boolean isAny(SortedSet<LeaseHandle> leases, Predicate<LeaseHandle> condition) {
-		for (LeaseHandle lease : leases) {
-			if (condition.test(lease)) {
-				return true;
+		for (SortedSet<LeaseHandle> leases : List.of(this.renewed, this.over, this.fixed)) {
+			for (LeaseHandle lease : leases) {
+				if (condition.test(lease)) {
+					return true;
+				}
 			}
 		}
 		return false;

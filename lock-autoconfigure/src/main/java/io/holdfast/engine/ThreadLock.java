@@ -134,18 +134,18 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public boolean isHeldByCurrentThread() {
-		LockLease lease = this.holds.peek(this.request);
+		LockLease lease = this.holds.get(this.request).peek();
 		return lease != null && lease.isHeld();
 	}
 
 	@Override
 	public int getHoldCount() {
-		return this.holds.count(this.request);
+		return this.holds.get(this.request).size();
 	}
 
 	@Override
 	public LockLease lease() {
-		LockLease lease = this.holds.peek(this.request);
+		LockLease lease = this.holds.get(this.request).peek();
 		if (lease == null) {
 			throw notOwner();
 		}
@@ -185,39 +185,31 @@ final class ThreadLock implements LockView {
 	 */
 	static final class Holds {
 
+		/** Never added to. */
+		private static final Deque<LockLease> NONE = new ArrayDeque<>(1);
+
 		private final ThreadLocal<Map<Key, Deque<LockLease>>> leases = ThreadLocal.withInitial(HashMap::new);
 
 		void push(LockRequest request, LockLease lease) {
 			this.leases.get().computeIfAbsent(Key.of(request), (key) -> new ArrayDeque<>(2)).push(lease);
 		}
 
-		@Nullable LockLease peek(LockRequest request) {
-			Deque<LockLease> held = get(request);
-			return (held != null) ? held.peek() : null;
+		/** Return the leases of a lock, the newest one first. Not to be changed. */
+		Deque<LockLease> get(LockRequest request) {
+			Deque<LockLease> held = this.leases.get().getOrDefault(Key.of(request), NONE);
+			removeIfEmpty();
+			return held;
 		}
 
-		int count(LockRequest request) {
-			Deque<LockLease> held = get(request);
-			return (held != null) ? held.size() : 0;
-		}
-
+		/** Take the newest lease of a lock; {@code null} if there is none. */
 		@Nullable LockLease pop(LockRequest request) {
 			Deque<LockLease> held = get(request);
-			if (held == null) {
-				return null;
-			}
-			LockLease lease = held.pop();
+			LockLease lease = held.poll();
 			if (held.isEmpty()) {
 				this.leases.get().remove(Key.of(request));
 				removeIfEmpty();
 			}
 			return lease;
-		}
-
-		private @Nullable Deque<LockLease> get(LockRequest request) {
-			Deque<LockLease> held = this.leases.get().get(Key.of(request));
-			removeIfEmpty();
-			return held;
 		}
 
 		/** Leave nothing at a thread that holds nothing. */
