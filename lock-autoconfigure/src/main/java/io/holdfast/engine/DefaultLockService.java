@@ -59,7 +59,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;
-		this.forced = new ForcedRelease(engine.context, engine.renewer, engine.releases);
+		this.forced = new ForcedRelease(engine.queues);
 	}
 
 	/**
@@ -165,7 +165,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private LockStatus statusOf(String key) {
 		Resource lock = lock(key);
-		KeyState state = answer(this.engine.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)), lock);
+		KeyState state = answer(this.engine.queues.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)),
+				lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
 		return new StoredLockStatus(this.engine, key, kind, state, answer(this.engine.queues.waiting(lock), lock));
@@ -231,7 +232,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 			// The fence is of a holder before the foreign owner.
 			return new ForcedResult(true, false, 0, null, null);
 		}
-		Hold own = this.engine.renewer.find(owner);
+		Hold own = this.engine.queues.renewer.find(owner);
 		return new ForcedResult(true, false, state.fence(),
 				TokenState.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()),
 				(own != null && own.thread != null) ? own.thread.getName() : null);

@@ -45,7 +45,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = BlockingAcquirer.ofPermits(engine.context, engine::acquire);
-		this.forced = new ForcedRelease(engine.context, engine.renewer, engine.releases);
+		this.forced = new ForcedRelease(engine.queues);
 	}
 
 	/**
@@ -89,7 +89,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	public SemaphoreStatus status(String key) {
 		String name = named(key);
 		Resource semaphore = semaphore(name);
-		PermitState state = this.context.awaitAnswer(this.engine.releases.firstAnswers(semaphore)
+		PermitState state = this.context.awaitAnswer(this.engine.queues.releases.firstAnswers(semaphore)
 			.thenCompose((released) -> this.engine.inspectPermits(name)), semaphore, "The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;

@@ -29,10 +29,10 @@ final class ForcedRelease {
 	private final TokenReleases releases;
 
 	/** Create the forced releases of an instance. */
-	ForcedRelease(EngineContext context, LeaseRenewer renewer, TokenReleases releases) {
-		this.context = context;
-		this.renewer = renewer;
-		this.releases = releases;
+	ForcedRelease(ResourceQueues queues) {
+		this.context = queues.context;
+		this.renewer = queues.renewer;
+		this.releases = queues.releases;
 	}
 
 	/**

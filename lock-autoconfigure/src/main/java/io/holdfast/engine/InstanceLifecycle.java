@@ -36,10 +36,10 @@ final class InstanceLifecycle {
 	/** How often it was resumed: a shut-down goes no further after that. */
 	private volatile int resumptions;
 
-	InstanceLifecycle(EngineContext context, LeaseRenewer renewer, TokenReleases releases, ResourceQueues queues) {
-		this.context = context;
-		this.renewer = renewer;
-		this.releases = releases;
+	InstanceLifecycle(ResourceQueues queues) {
+		this.context = queues.context;
+		this.renewer = queues.renewer;
+		this.releases = queues.releases;
 		this.queues = queues;
 	}
 

@@ -31,10 +31,9 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One <em>instance</em> in the sense of the protocol, with an id of its own, and the
- * objects that its queues share, such as the store, the clock and the renewer.
- * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
- * Asynchronous throughout; thread-safe.
+ * One <em>instance</em> in the sense of the protocol, with an id of its own: its context,
+ * its queues and its life. {@link DefaultLockService} and {@link DefaultSemaphoreService}
+ * are its faces. Asynchronous throughout; thread-safe.
  *
  * @since 0.1.0
  */
@@ -43,12 +42,6 @@ public final class LeaseEngine implements AutoCloseable {
 	private static final Log logger = LogFactory.getLog(LeaseEngine.class);
 
 	final EngineContext context;
-
-	final HoldLosses losses;
-
-	final LeaseRenewer renewer;
-
-	final TokenReleases releases;
 
 	final ResourceQueues queues;
 
@@ -102,20 +95,12 @@ public final class LeaseEngine implements AutoCloseable {
 			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Executor code, Supplier<String> instanceIds,
 			DoubleSupplier random) {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, code, random, instanceIds, this::start);
-		this.losses = new HoldLosses(this.context);
-		this.renewer = new LeaseRenewer(this.context, this.losses);
-		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
-		this.queues = new ResourceQueues(this.context, this.losses, this.renewer, this.releases);
+		this.queues = new ResourceQueues(this.context);
 		this.refusals = new RefusalLog(this.context);
-		this.reporter = new Reporter(this.context, this.renewer, this.queues);
-		this.lifecycle = new InstanceLifecycle(this.context, this.renewer, this.releases, this.queues);
+		this.reporter = new Reporter(this.context, this.queues.renewer, this.queues);
+		this.lifecycle = new InstanceLifecycle(this.queues);
 		this.ownScheduler = ownScheduler;
 		this.threads = threads;
-	}
-
-	private boolean isInUse(String token) {
-		// In this order: a grant makes a hold of a place.
-		return this.queues.ofPlace(token) != null || this.renewer.find(token) != null;
 	}
 
 	private void start() {
@@ -143,7 +128,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param listener the listener, which replaces the one before
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
-		this.losses.setListener(listener);
+		this.queues.losses.setListener(listener);
 	}
 
 	/**
@@ -177,7 +162,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @return its condition
 	 */
 	public EngineStatus condition() {
-		List<Hold> holds = this.renewer.holds();
+		List<Hold> holds = this.queues.renewer.holds();
 		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
 				this.context.store.whyNotListening(), this.context.refusal(), holds.size(), this.queues.waiting(),
 				(int) holds.stream().filter((hold) -> hold.isRenewalFailing()).count());
@@ -298,7 +283,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		this.releases.beginClosing();
+		this.queues.releases.beginClosing();
 		try {
 			this.context.await(shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
@@ -308,7 +293,7 @@ public final class LeaseEngine implements AutoCloseable {
 		}
 		this.context.store.close();
 		// Their leases end in the store by themselves.
-		this.releases.clear();
+		this.queues.releases.clear();
 		if (this.ownScheduler != null) {
 			this.context.observers.awaitIdle(this.context.settings.commandTimeout());
 			this.ownScheduler.close();
@@ -320,7 +305,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
-		return this.queues.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
+		return this.queues.isEmpty() && this.queues.releases.isEmpty() && this.queues.renewer.holds().isEmpty();
 	}
 
 	/**

@@ -100,7 +100,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 				return;
 			}
 			if (next < this.requests.size()) {
-				acquire(next, waiter.hasMetOthers());
+				acquire(next, waiter.metOthers);
 			}
 			else {
 				complete();

@@ -1104,7 +1104,7 @@ final class ResourceQueue extends SerialExecutor {
 	private void deliver(Waiter waiter, LeaseHandle lease) {
 		// To wake up a thread takes longer than all else: others are not to wait for it.
 		later(() -> {
-			if (!waiter.complete(lease)) {
+			if (!waiter.result.complete(lease)) {
 				// Its caller has cancelled. On another thread: the next caller may have
 				// cancelled too, and releasing here would recurse.
 				this.context.call(lease::discardAsync);

@@ -2,7 +2,6 @@ package io.holdfast.engine;
 
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,9 +15,9 @@ import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of an instance, each for as long as it has a waiter or a hold. A request
- * enters by {@link #acquire}, a notification of the store finds its queue, or its hold,
- * by the token. Thread-safe.
+ * The queues of an instance, each for as long as it has a waiter or a hold, and the parts
+ * that all of them share. A request enters by {@link #acquire}, a notification of the
+ * store finds its queue, or its hold, by the token. Thread-safe.
  */
 final class ResourceQueues implements StoreNotifications {
 
@@ -43,13 +42,19 @@ final class ResourceQueues implements StoreNotifications {
 	/** Number of the last request or place. */
 	final AtomicLong lastNumber = new AtomicLong();
 
-	/** Create the queues of an instance. */
-	ResourceQueues(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
+	/** Create the queues of an instance, with the parts that they share. */
+	ResourceQueues(EngineContext context) {
 		this.context = context;
-		this.losses = losses;
-		this.renewer = renewer;
-		this.releases = releases;
-		this.ends = new WaitEnds(context, releases);
+		this.losses = new HoldLosses(context);
+		this.renewer = new LeaseRenewer(context, this.losses);
+		this.releases = new TokenReleases(context, this.losses, this::isInUse);
+		this.ends = new WaitEnds(context, this.releases);
+	}
+
+	/** Return whether a token contends or holds. */
+	private boolean isInUse(String token) {
+		// In this order: a grant makes a hold of a place.
+		return ofPlace(token) != null || this.renewer.find(token) != null;
 	}
 
 	/**
@@ -118,14 +123,13 @@ final class ResourceQueues implements StoreNotifications {
 	}
 
 	/**
-	 * Return how many requests wait for some resources, when each queue has answered.
-	 * Requests that try once are not counted.
+	 * Return how many requests wait for a resource, when its queue has answered. Requests
+	 * that try once are not counted.
 	 */
-	CompletableFuture<Integer> waiting(Resource... resources) {
-		return waiters(Stream.of(resources).map(this::find).filter(Objects::nonNull))
-			.thenApply((waiters) -> (int) waiters.stream()
-				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
-				.count());
+	CompletableFuture<Integer> waiting(Resource resource) {
+		return waiters(Stream.ofNullable(find(resource))).thenApply((waiters) -> (int) waiters.stream()
+			.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
+			.count());
 	}
 
 	private static CompletableFuture<List<Waiter>> waiters(Stream<ResourceQueue> queues) {

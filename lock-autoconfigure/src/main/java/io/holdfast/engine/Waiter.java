@@ -103,11 +103,6 @@ final class Waiter implements PendingAcquisition {
 		this.endsAt = this.startedAt + Math.max(request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
-	/** Return whether the granted request, or an earlier part, had to wait for others. */
-	public boolean hasMetOthers() {
-		return this.metOthers;
-	}
-
 	/** Return whether others were before it, or it waited here before its place asked. */
 	boolean hasMetOthersAt(Place own) {
 		return own.busy || own.event > this.event || this.metOthers;
@@ -170,14 +165,6 @@ final class Waiter implements PendingAcquisition {
 		if (this.observation != null) {
 			this.observation.handedOver(way);
 		}
-	}
-
-	/**
-	 * Complete the result by a lease.
-	 * @return false if the wait had ended
-	 */
-	boolean complete(LeaseHandle lease) {
-		return this.result.complete(lease);
 	}
 
 	/**

@@ -88,7 +88,7 @@ class ContextRulesTests extends ScriptedEngine {
 			System.gc();
 			assertThat(action.get()).isNull();
 		});
-		this.engine.renewer.holds().forEach((hold) -> this.engine.renewer.lose(hold, "it is a test"));
+		this.engine.queues.renewer.holds().forEach((hold) -> this.engine.queues.renewer.lose(hold, "it is a test"));
 		assertThat(told).containsExactly("outer");
 	}
 

@@ -195,9 +195,9 @@ class EngineObserverTests extends ScriptedEngine {
 
 	private void loseAsSoonAsItIsKept(String token) {
 		this.store.whileLookingAtTheClock = () -> {
-			Hold hold = this.engine.renewer.find(token);
+			Hold hold = this.engine.queues.renewer.find(token);
 			if (hold != null) {
-				this.engine.renewer.lose(hold, "a test says so");
+				this.engine.queues.renewer.lose(hold, "a test says so");
 			}
 			else {
 				loseAsSoonAsItIsKept(token);

@@ -145,7 +145,7 @@ class EngineRobustnessTests {
 		CompletableFuture<ReleaseResult> released = inner.releaseAsync();
 		runCallbacks();
 		assertThat(released).isCompletedWithValue(ReleaseResult.RELEASED);
-		this.engine.renewer.onTokenLost(ID + ":1", "a test says so");
+		this.engine.queues.renewer.onTokenLost(ID + ":1", "a test says so");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(inner::ensureHeld)
 			.withMessageContaining("was released");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(outer::ensureHeld)

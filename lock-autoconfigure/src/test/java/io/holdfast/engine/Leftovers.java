@@ -70,7 +70,7 @@ final class Leftovers {
 			for (String token : tokens(new Resource(kind, this.key))) {
 				LeaseEngine engine = this.instance.engine;
 				if (engine.context.isOwn(token) && engine.queues.ofPlace(token) == null
-						&& engine.renewer.find(token) == null && !engine.releases.isRetained(token)
+						&& engine.queues.renewer.find(token) == null && !engine.queues.releases.isRetained(token)
 						&& !this.instance.broughtBack.contains(token)) {
 					unknown.put(token, kind);
 				}

@@ -100,7 +100,7 @@ class LifecycleRulesTests {
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		assertThat(next.join().isHeld()).isTrue();
-		assertThat(this.engine.renewer.holds()).allMatch((hold) -> !Tokens.isOf(hold.token, before));
+		assertThat(this.engine.queues.renewer.holds()).allMatch((hold) -> !Tokens.isOf(hold.token, before));
 	}
 
 	@Test
@@ -187,7 +187,7 @@ class LifecycleRulesTests {
 	@Test
 	void noWakeUpEndsWhatCodeKeeps() {
 		granted(REQUEST.forCode(), 30_000);
-		String token = this.engine.renewer.holds().get(0).token;
+		String token = this.engine.queues.renewer.holds().get(0).token;
 		shutDownNow();
 		this.store.sent();
 		Resource lock = new Resource(Kind.LOCK, "k");

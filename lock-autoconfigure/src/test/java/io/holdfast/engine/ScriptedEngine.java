@@ -77,7 +77,7 @@ public abstract class ScriptedEngine {
 	}
 
 	protected LeaseRenewer renewer() {
-		return this.engine.renewer;
+		return this.engine.queues.renewer;
 	}
 
 	protected boolean isIdle() {

@@ -211,7 +211,7 @@ final class SimulatedInstance implements Scheduler {
 		this.engine.shutDown(Duration.ofNanos(patience)).thenRun(() -> {
 			done[0] = true;
 			if (this.engine.context.isClosed() && this.resumed == before) {
-				left("holds after the shut-down", this.engine.renewer.holds().size());
+				left("holds after the shut-down", this.engine.queues.renewer.holds().size());
 				left("subscriptions after the shut-down", this.store.isListening() ? 1 : 0);
 			}
 		});

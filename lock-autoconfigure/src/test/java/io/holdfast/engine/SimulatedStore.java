@@ -194,7 +194,7 @@ final class SimulatedStore implements LeaseStore {
 
 	/** Note that the instance hears of a lease that was released by force. */
 	private void tellEnded(String token, long nextFence) {
-		Hold hold = this.instance.engine.renewer.find(token);
+		Hold hold = this.instance.engine.queues.renewer.find(token);
 		String lease = lease(token);
 		if (lease != null && (hold == null || hold.fence < nextFence)) {
 			this.simulation.record(Event.of(now(), Type.ENDED, this.instance.name).id(lease));
@@ -281,7 +281,7 @@ final class SimulatedStore implements LeaseStore {
 
 	/** What a token's lease is called, if its user has learnt of it. */
 	@Nullable String lease(String token) {
-		Hold hold = this.instance.engine.renewer.find(token);
+		Hold hold = this.instance.engine.queues.renewer.find(token);
 		// What was passed on as a part of more reaches its user with the rest only.
 		return (hold != null && hold.isPartial()) ? null : this.leases.get(token);
 	}

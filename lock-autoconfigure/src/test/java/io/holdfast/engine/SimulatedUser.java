@@ -308,7 +308,7 @@ final class SimulatedUser {
 			}
 			case RENEW -> {
 				if (lease.isHeld()) {
-					this.instance.engine.renewer.renewNow(parts.stream().map((part) -> part.hold).toList(),
+					this.instance.engine.queues.renewer.renewNow(parts.stream().map((part) -> part.hold).toList(),
 							use.lease());
 				}
 			}
