@@ -20,10 +20,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodClassKey;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -32,16 +30,12 @@ import org.springframework.util.function.SingletonSupplier;
  * the order of their annotations, released in the reverse order.
  *
  * <p>
- * Where a bean's proxy is the target of another one, and both have the advice, the outer
- * one has acquired the leases, outside of all other advice: the inner one has to tell the
- * second half of a call from a call of its own.
+ * Where a bean's proxy is the target of another one, and both have this advice, the inner
+ * one acquires the leases.
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
-
-	/** The proxy that a call of this thread is to reach next. */
-	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
 
 	/** Tells that all leases of a call were acquired. */
 	static final Object ACQUIRED = new Object();
@@ -78,10 +72,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (takeReached(invocation)) {
+		Object target = invocation.getThis();
+		if (target instanceof Advised inner && isLeftTo(inner, invocation.getMethod())) {
 			return invocation.proceed();
 		}
-		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
 		List<LeasedMethod> annotations = annotations(invocation.getMethod(), targetClass);
@@ -108,10 +102,17 @@ final class LeaseInterceptor implements MethodInterceptor {
 						observe(invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> method.isSuspending() && CoroutineBody.takeReached(invocation) ? invocation.proceed()
-					: invokeReactive(invocation, targetClass, method, annotations);
+			case REACTIVE -> invokeReactive(invocation, targetClass, method, annotations);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
+	}
+
+	/**
+	 * Return whether a call goes on to a proxy with this advice. An introduction of the
+	 * outer proxy has methods that the inner one does not have.
+	 */
+	private boolean isLeftTo(Advised inner, Method method) {
+		return inner.indexOf(this) >= 0 && method.getDeclaringClass().isInstance(inner);
 	}
 
 	private List<LeasedMethod> annotations(Method method, Class<?> targetClass) {
@@ -240,7 +241,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 					each.lease().onLost((PromptAction) interrupt::lost);
 				}
 			}
-			return proceed(invocation);
+			return invocation.proceed();
 		}
 		catch (Throwable ex) {
 			failure = ex;
@@ -252,49 +253,6 @@ final class LeaseInterceptor implements MethodInterceptor {
 			}
 			scope.close();
 		}
-	}
-
-	/** Proceed under the acquired leases. */
-	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
-		Object outer = NEXT.get();
-		Object next = (invocation.getThis() instanceof Advised) ? invocation.getThis() : null;
-		if (outer == null && next == null) {
-			return invocation.proceed();
-		}
-		setNext(next);
-		try {
-			return invocation.proceed();
-		}
-		finally {
-			// This may be a call within an outer one that has yet to reach its target.
-			setNext(outer);
-		}
-	}
-
-	private static void setNext(@Nullable Object next) {
-		if (next != null) {
-			NEXT.set(next);
-		}
-		else {
-			NEXT.remove();
-		}
-	}
-
-	/**
-	 * Take note that a call has reached the proxy that it is meant for. Suspending
-	 * functions know this by their coroutine: another one may be resumed between the two
-	 * proxies.
-	 * @return whether it has, and so has its leases; once for each call
-	 */
-	static boolean takeReached(MethodInvocation invocation) {
-		Object next = NEXT.get();
-		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next
-				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
-			return false;
-		}
-		// Calls by the method are calls of their own.
-		NEXT.remove();
-		return true;
 	}
 
 	/**

@@ -231,7 +231,7 @@ final class ReactiveInvocation {
 	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {
 		// The innermost are those of this call.
 		List<Lease> leases = current.leases().subList(0, methodLeases);
-		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current, this.invocation) : null;
+		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current) : null;
 		Function<Boolean, CompletableFuture<@Nullable Void>> end = (body != null) ? (lost) -> body.ended() : NOTHING;
 		leases.forEach((lease) -> this.used.put(lease, end));
 		LeaseContext.Scope scope = current.open();
@@ -239,7 +239,7 @@ final class ReactiveInvocation {
 			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
 			MethodInvocation call = (body != null && this.suspending)
 					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
-			Object returned = observation.run(() -> LeaseInterceptor.proceed(call));
+			Object returned = observation.run(call::proceed);
 			if (this.deferred && returned != null) {
 				leases.forEach((lease) -> this.used.put(lease, (lost) -> CoroutineBody.ended(returned, lost)));
 			}
