@@ -4,6 +4,7 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.util.Queue;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
@@ -12,12 +13,15 @@ import java.util.function.Supplier;
 import io.holdfast.KeyNamespace;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.jdbc.TransactionFences;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.scheduling.config.TaskManagementConfigUtils;
 import org.springframework.util.StringUtils;
 
 /**
@@ -27,6 +31,8 @@ import org.springframework.util.StringUtils;
  * Thread-safe.
  */
 final class LeaseAnnotationHandler {
+
+	private static final Log logger = LogFactory.getLog(LeaseAnnotationHandler.class);
 
 	final AnnotatedMethods methods;
 
@@ -53,6 +59,9 @@ final class LeaseAnnotationHandler {
 
 	/** The fenced methods of which a warning was logged. */
 	final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
+
+	/** The scheduled methods of which a warning was logged. */
+	private final Set<String> inTurns = ConcurrentHashMap.newKeySet();
 
 	/**
 	 * Create the handler.
@@ -124,9 +133,30 @@ final class LeaseAnnotationHandler {
 	}
 
 	private void checkExpected() {
+		Set<String> found = new TreeSet<>();
 		for (LeaseOperation next = this.expected.poll(); next != null; next = this.expected.poll()) {
 			checkBeans(next);
+			String method = next.annotatedMethod().qualifiedMethodName();
+			if (next.inTurns() && isScheduling() && this.inTurns.add(method)) {
+				found.add(method);
+			}
 		}
+		if (!found.isEmpty()) {
+			warnOfTurns(found);
+		}
+	}
+
+	private boolean isScheduling() {
+		return beans().containsBean(TaskManagementConfigUtils.SCHEDULED_ANNOTATION_PROCESSOR_BEAN_NAME);
+	}
+
+	private static void warnOfTurns(Set<String> methods) {
+		logger
+			.warn("Each instance runs these scheduled methods in its turn, as they wait for their lock, which is free "
+					+ "after each run: " + String.join(", ", methods) + ". For one run in all instances, write "
+					+ "@ScheduledLock(name = \"…\", minHold = \"…\") instead of @DistributedLock, with a minHold "
+					+ "longer than the clocks of the instances differ, or, with fixedRate or fixedDelay, a little shorter than "
+					+ "the period. If each instance is to run, write minHold = \"0\"");
 	}
 
 	/** Check a name without creating its bean: the rest is left for later. */

@@ -89,18 +89,6 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		return operation(attributes, request, false);
 	}
 
-	/**
-	 * Return whether calls of several instances have their turn one after the other, with
-	 * nothing said of how long the others are kept out after a call.
-	 */
-	boolean hasTurns(AnnotatedMethod annotatedMethod) {
-		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
-		Duration declaredWait = withTerms(attributes, LockRequest.of("example")).waitTime();
-		Duration wait = (declaredWait != null) ? declaredWait : this.defaults.get().lockWaitTime();
-		return !wait.isZero() && attributes.duration("minHold") == null
-				&& attributes.plain().getEnum("mode", LockMode.class) != LockMode.READ;
-	}
-
 	private static boolean isSkip(AnnotationValues attributes) {
 		return attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
 	}
@@ -272,7 +260,18 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 				name.isEmpty() ? "" : name + ":", same, handler, onStoreFailure(attributes, onStoreFailure, handler),
 				attributes.plain().getEnum("onLoss", OnLoss.class),
 				lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD,
-				attributes.text("service"), fenced);
+				attributes.text("service"), fenced, example instanceof LockRequest request
+						&& annotatedMethod.isScheduled() && hasTurns(attributes, request));
+	}
+
+	/**
+	 * Return whether calls of several instances have their turn one after the other, with
+	 * nothing said of how long the others are kept out after a call.
+	 */
+	private boolean hasTurns(AnnotationValues attributes, LockRequest request) {
+		Duration declared = request.waitTime();
+		Duration wait = (declared != null) ? declared : this.defaults.get().lockWaitTime();
+		return !wait.isZero() && attributes.duration("minHold") == null && request.mode() != LockMode.READ;
 	}
 
 	private @Nullable CallExpression expression(AnnotationValues attributes, Use use) {

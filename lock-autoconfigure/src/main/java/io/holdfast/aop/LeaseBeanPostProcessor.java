@@ -113,8 +113,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private StringValueResolver resolver = (text) -> text;
 
-	private final ScheduledTurns scheduledTurns;
-
 	private Supplier<Defaults> defaults = () -> Defaults.NONE;
 
 	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
@@ -135,11 +133,10 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
 				this.delegates, () -> this.defaults.get(), this.onStoreFailure);
-		LeaseAnnotationHandler locked = new LeaseAnnotationHandler(DistributedLock.class, parser::lock,
-				LockService.class, locks, this::beans);
-		this.handlers = List.of(new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class,
-				semaphores, this::beans), locked);
-		this.scheduledTurns = new ScheduledTurns(locked.methods, parser::hasTurns);
+		this.handlers = List.of(
+				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores,
+						this::beans),
+				new LeaseAnnotationHandler(DistributedLock.class, parser::lock, LockService.class, locks, this::beans));
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
@@ -202,7 +199,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	@Override
 	public void afterSingletonsInstantiated() {
 		this.interceptor.checkBeans();
-		this.scheduledTurns.started();
 	}
 
 	@Override
@@ -256,7 +252,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			check(type, facts);
 			annotatedMethods(type)
 				.forEach((method) -> outside.forEach((advisor) -> warnOfTransaction(method, advisor)));
-			this.scheduledTurns.look(type, beans());
 		}
 		checkOrder();
 	}

@@ -27,10 +27,13 @@ import org.jspecify.annotations.Nullable;
  * @param releaseAfter when it is released
  * @param service the name of the bean that grants it, or empty
  * @param fenced whether databases refuse the transactions of a late holder
+ * @param inTurns whether this is a scheduled method that each instance runs in its turn:
+ * it waits for its lock, and the end of one run lets the next instance in
  */
 record LeaseOperation(AnnotatedMethod annotatedMethod, ReturnKind returnKind, @Nullable CallExpression condition,
 		@Nullable CallExpression key, String keyPrefix, LeaseRequest<?> same, NotAcquiredHandler notAcquiredHandler,
-		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service, boolean fenced) {
+		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service, boolean fenced,
+		boolean inTurns) {
 
 	/** Return the request for another key, with the same terms. */
 	static LeaseRequest<?> only(LeaseRequest<?> request, String key) {
