@@ -20,18 +20,21 @@ final class FenceListener implements TransactionExecutionListener {
 
 	private final AbstractPlatformTransactionManager manager;
 
-	private final ManagedDataSource managed;
+	/** {@code null} until the manager knows it. */
+	private volatile @Nullable DataSource known;
 
-	FenceListener(TransactionFences fences, AbstractPlatformTransactionManager manager, ManagedDataSource managed) {
+	FenceListener(TransactionFences fences, AbstractPlatformTransactionManager manager) {
 		this.fences = fences;
 		this.manager = manager;
-		this.managed = managed;
 	}
 
 	@Override
 	public void afterBegin(TransactionExecution transaction, @Nullable Throwable beginFailure) {
-		DataSource dataSource = (beginFailure == null) ? this.managed.get() : null;
-		if (dataSource == null || !transaction.isNewTransaction()) {
+		if (beginFailure != null || !transaction.isNewTransaction()) {
+			return;
+		}
+		DataSource dataSource = dataSource();
+		if (dataSource == null) {
 			return;
 		}
 		OpenTransaction begun = OpenTransaction.begun(transaction, dataSource);
@@ -46,6 +49,15 @@ final class FenceListener implements TransactionExecutionListener {
 			rollBack((DefaultTransactionStatus) transaction, ex);
 			throw ex;
 		}
+	}
+
+	private @Nullable DataSource dataSource() {
+		DataSource found = this.known;
+		if (found == null) {
+			found = ManagedDataSource.of(this.manager);
+			this.known = found;
+		}
+		return found;
 	}
 
 	/**

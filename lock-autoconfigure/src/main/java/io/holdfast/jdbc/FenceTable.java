@@ -28,7 +28,6 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.jdbc.support.SQLErrorCodeSQLExceptionTranslator;
-import org.springframework.jdbc.support.SQLExceptionTranslator;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -69,7 +68,8 @@ final class FenceTable {
 
 	private final TransactionTemplate ownTransaction;
 
-	private volatile @Nullable Database database;
+	/** Name of the database product, once known. */
+	private volatile @Nullable String product;
 
 	/**
 	 * Create the table's accessor. Nothing is sent to the database.
@@ -103,20 +103,20 @@ final class FenceTable {
 	 * @throws DataAccessException if the database fails otherwise
 	 */
 	void raise(Connection connection, Collection<FenceRow> rows, boolean atBegin) {
-		Database database = database(connection);
+		String product = product(connection);
 		List<FenceRow> sorted = rows.stream()
 			.sorted(Comparator.comparing(FenceRow::name).thenComparing(FenceRow::token))
 			.toList();
 		Duration patience = patience();
 		long deadline = System.nanoTime() + patience.toNanos();
 		for (int left = atBegin ? REPETITIONS : 0;; left--) {
-			Raise raise = new Raise(connection, database, atBegin, deadline);
+			Raise raise = new Raise(connection, product, atBegin, deadline);
 			try {
 				raise.all(sorted);
 				return;
 			}
 			catch (SQLException ex) {
-				DataAccessException failure = database.translate(ex);
+				DataAccessException failure = translate(product, ex);
 				if (!(failure instanceof ConcurrencyFailureException)) {
 					throw failure;
 				}
@@ -127,7 +127,7 @@ final class FenceTable {
 					throw failure;
 				}
 			}
-			rollback(connection, database);
+			rollback(connection, product);
 		}
 	}
 
@@ -173,7 +173,7 @@ final class FenceTable {
 	 */
 	String probe() {
 		this.jdbc.queryForList("SELECT lock_key, token FROM " + this.name + " WHERE 1 = 0");
-		return this.jdbc.execute((ConnectionCallback<String>) (connection) -> database(connection).product);
+		return this.jdbc.execute((ConnectionCallback<String>) this::product);
 	}
 
 	/** The timeout of checks, or the rest of the transaction's if that is shorter. */
@@ -191,53 +191,36 @@ final class FenceTable {
 		return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(nanos / 1e9)));
 	}
 
-	private static void rollback(Connection connection, Database database) {
+	private static void rollback(Connection connection, String product) {
 		try {
 			connection.rollback();
 		}
 		catch (SQLException ex) {
-			throw database.translate(ex);
+			throw translate(product, ex);
 		}
 	}
 
-	private Database database(Connection connection) {
-		Database known = this.database;
+	private String product(Connection connection) {
+		String known = this.product;
 		if (known == null) {
 			try {
-				known = new Database(connection.getMetaData().getDatabaseProductName());
+				known = connection.getMetaData().getDatabaseProductName();
 			}
 			catch (SQLException ex) {
 				throw new UncategorizedSQLException(TASK, null, ex);
 			}
-			this.database = known;
+			this.product = known;
 		}
 		return known;
 	}
 
-	private static final class Database {
-
-		private final String product;
-
-		private final SQLExceptionTranslator translator;
-
-		Database(String product) {
-			this.product = product;
-			// By name, as one by DataSource might ask for a second connection.
-			this.translator = new SQLErrorCodeSQLExceptionTranslator(product);
+	private static DataAccessException translate(String product, SQLException ex) {
+		if (ex.getErrorCode() == RECORD_HAS_CHANGED && product.matches("MariaDB|MySQL")) {
+			return new CannotAcquireLockException(TASK + ": " + ex.getMessage(), ex);
 		}
-
-		boolean hasUpsert() {
-			return this.product.equals("PostgreSQL");
-		}
-
-		DataAccessException translate(SQLException ex) {
-			if (ex.getErrorCode() == RECORD_HAS_CHANGED && this.product.matches("MariaDB|MySQL")) {
-				return new CannotAcquireLockException(TASK + ": " + ex.getMessage(), ex);
-			}
-			DataAccessException translated = this.translator.translate(TASK, null, ex);
-			return (translated != null) ? translated : new UncategorizedSQLException(TASK, null, ex);
-		}
-
+		// By name, as one by DataSource might ask for a second connection.
+		DataAccessException translated = new SQLErrorCodeSQLExceptionTranslator(product).translate(TASK, null, ex);
+		return (translated != null) ? translated : new UncategorizedSQLException(TASK, null, ex);
 	}
 
 	/** A try to raise all rows of a check. */
@@ -245,7 +228,7 @@ final class FenceTable {
 
 		private final Connection connection;
 
-		private final Database database;
+		private final String product;
 
 		private final boolean atBegin;
 
@@ -257,9 +240,9 @@ final class FenceTable {
 		/** Names of rows that an insert met. */
 		private final Set<String> present = new HashSet<>();
 
-		Raise(Connection connection, Database database, boolean atBegin, long deadline) {
+		Raise(Connection connection, String product, boolean atBegin, long deadline) {
 			this.connection = connection;
-			this.database = database;
+			this.product = product;
 			this.atBegin = atBegin;
 			this.deadline = deadline;
 		}
@@ -267,7 +250,7 @@ final class FenceTable {
 		void all(List<FenceRow> rows) throws SQLException {
 			for (int i = 0; i < rows.size(); i++) {
 				FenceRow row = rows.get(i);
-				boolean raised = this.database.hasUpsert() ? upsert(row) : updateOrInsert(row);
+				boolean raised = this.product.equals("PostgreSQL") ? upsert(row) : updateOrInsert(row);
 				if (!raised) {
 					// From the first row on, as the transaction was begun again.
 					i = -1;
@@ -313,7 +296,7 @@ final class FenceTable {
 				return true;
 			}
 			catch (SQLException ex) {
-				if (!(this.database.translate(ex) instanceof DuplicateKeyException)) {
+				if (!(translate(this.product, ex) instanceof DuplicateKeyException)) {
 					throw ex;
 				}
 			}

@@ -84,20 +84,20 @@ record FencedLeases(List<LockLease> leases) {
 	 * @return the exception for the code under the lease
 	 */
 	LeaseLostException refuse(String what, String consequence, String table, LateFenceException late) {
-		String key = late.name();
+		String key = late.row.name();
 		String message = late.getMessage();
 		for (LockLease lease : this.leases) {
 			for (String each : lease.keys()) {
-				if (row(lease, each).name().equals(late.name())) {
+				if (row(lease, each).name().equals(late.row.name())) {
 					key = each;
-					message = what + " '" + SingleLine.of(each) + "' (fence " + late.token()
-							+ ") was refused by the database: a later holder (fence " + late.laterToken()
+					message = what + " '" + SingleLine.of(each) + "' (fence " + late.row.token()
+							+ ") was refused by the database: a later holder (fence " + late.laterToken
 							+ ") has been there. " + consequence
 							+ ". If each new holder is refused, the clock of Redis was ahead and went back: call Fences.reset(\""
-							+ SingleLine.of(each) + "\"), or delete the row '" + SingleLine.of(late.name()) + "' of "
-							+ table;
-					((FencedLease) lease).refuse(each, "the database has refused its fence " + late.token()
-							+ ", as a later holder (fence " + late.laterToken() + ") has been there", message);
+							+ SingleLine.of(each) + "\"), or delete the row '" + SingleLine.of(late.row.name())
+							+ "' of " + table;
+					((FencedLease) lease).refuse(each, "the database has refused its fence " + late.row.token()
+							+ ", as a later holder (fence " + late.laterToken + ") has been there", message);
 				}
 			}
 		}

@@ -7,32 +7,16 @@ class LateFenceException extends RuntimeException {
 
 	private static final long serialVersionUID = 1L;
 
-	private final String name;
+	/** Row of the lease that was refused. */
+	final FenceRow row;
 
-	private final long token;
-
-	private final long laterToken;
+	/** Token of the later holder. */
+	final long laterToken;
 
 	LateFenceException(FenceRow row, long laterToken) {
 		super("Fence " + row.token() + " of '" + row.name() + "' is late: the table has " + laterToken);
-		this.name = row.name();
-		this.token = row.token();
+		this.row = row;
 		this.laterToken = laterToken;
-	}
-
-	/** Name of the row, as in {@link FenceRow#name()}. */
-	String name() {
-		return this.name;
-	}
-
-	/** Token of the lease that was refused. */
-	long token() {
-		return this.token;
-	}
-
-	/** Token of the later holder. */
-	long laterToken() {
-		return this.laterToken;
 	}
 
 }

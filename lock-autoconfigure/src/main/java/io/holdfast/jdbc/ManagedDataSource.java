@@ -12,44 +12,31 @@ import org.springframework.util.ReflectionUtils;
 
 /**
  * The {@link DataSource} of a transaction manager. That of JPA has one from its
- * initialization on, and spring-orm need not be there. Thread-safe.
+ * initialization on, and spring-orm need not be there.
  */
 final class ManagedDataSource {
 
-	private final PlatformTransactionManager manager;
-
-	private final @Nullable Method getter;
-
-	private volatile @Nullable DataSource known;
-
-	ManagedDataSource(PlatformTransactionManager manager) {
-		this.manager = manager;
-		this.getter = (manager instanceof DataSourceTransactionManager) ? null
-				: ReflectionUtils.findMethod(manager.getClass(), "getDataSource");
+	private ManagedDataSource() {
 	}
 
 	/** Return whether the manager is of a kind that has one. */
-	boolean isPossible() {
-		return this.manager instanceof DataSourceTransactionManager
-				|| this.getter != null && DataSource.class.isAssignableFrom(this.getter.getReturnType());
+	static boolean isPossible(PlatformTransactionManager manager) {
+		Method getter = getter(manager);
+		return manager instanceof DataSourceTransactionManager
+				|| getter != null && DataSource.class.isAssignableFrom(getter.getReturnType());
 	}
 
 	/** Return {@code null} if the manager has none, or does not know it. */
-	@Nullable DataSource get() {
-		DataSource found = this.known;
-		if (found == null) {
-			found = find();
-			this.known = found;
-		}
-		return found;
-	}
-
-	private @Nullable DataSource find() {
-		if (this.manager instanceof DataSourceTransactionManager jdbc) {
+	static @Nullable DataSource of(PlatformTransactionManager manager) {
+		if (manager instanceof DataSourceTransactionManager jdbc) {
 			return jdbc.getDataSource();
 		}
-		return (this.getter != null
-				&& ReflectionUtils.invokeMethod(this.getter, this.manager) instanceof DataSource own) ? own : null;
+		Method getter = getter(manager);
+		return (getter != null && ReflectionUtils.invokeMethod(getter, manager) instanceof DataSource own) ? own : null;
+	}
+
+	private static @Nullable Method getter(PlatformTransactionManager manager) {
+		return ReflectionUtils.findMethod(manager.getClass(), "getDataSource");
 	}
 
 }

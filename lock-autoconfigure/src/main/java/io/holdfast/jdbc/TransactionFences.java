@@ -84,7 +84,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	/** Before the bean may get a proxy, which has no listeners. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
-		if (bean instanceof AbstractPlatformTransactionManager manager && new ManagedDataSource(manager).isPossible()) {
+		if (bean instanceof AbstractPlatformTransactionManager manager && ManagedDataSource.isPossible(manager)) {
 			this.managers.put(beanName, manager);
 			listenFirst(manager);
 		}
@@ -105,7 +105,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
 		if (listeners.isEmpty() || !(listeners.get(0) instanceof FenceListener)) {
 			listeners.removeIf(FenceListener.class::isInstance);
-			listeners.add(0, new FenceListener(this, manager, new ManagedDataSource(manager)));
+			listeners.add(0, new FenceListener(this, manager));
 			manager.setTransactionExecutionListeners(listeners);
 		}
 	}
@@ -133,7 +133,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			announce();
 			return null;
 		}
-		if (this.managers.values().stream().anyMatch((each) -> new ManagedDataSource(each).get() != null)) {
+		if (this.managers.values().stream().anyMatch((each) -> ManagedDataSource.of(each) != null)) {
 			return "the primary transaction manager tells no DataSource, or none of several is primary: name the "
 					+ "DataSource in holdfast.fence.jdbc.data-sources";
 		}
@@ -158,7 +158,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		return all.size() == 1 && target instanceof AbstractPlatformTransactionManager own
 				&& this.managers.containsValue(own)
 				&& own.getTransactionExecutionListeners().stream().anyMatch(FenceListener.class::isInstance)
-				&& new ManagedDataSource(own).get() == all.get(0).dataSource();
+				&& ManagedDataSource.of(own) == all.get(0).dataSource();
 	}
 
 	private static Object target(Object bean) {
@@ -252,7 +252,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 				.getIfUnique();
 			Object target = (primary != null) ? target(primary) : this;
 			DataSource dataSource = (target instanceof PlatformTransactionManager manager)
-					? new ManagedDataSource(manager).get() : null;
+					? ManagedDataSource.of(manager) : null;
 			if (dataSource != null && this.managers.containsValue(target)) {
 				all.add(fenced(nameOf(dataSource), dataSource, settings));
 			}
@@ -279,7 +279,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	private @Nullable AbstractPlatformTransactionManager managerOf(DataSource dataSource) {
 		return this.managers.values()
 			.stream()
-			.filter((each) -> new ManagedDataSource(each).get() == dataSource)
+			.filter((each) -> ManagedDataSource.of(each) == dataSource)
 			.min(Comparator.comparing((each) -> !(each instanceof DataSourceTransactionManager)))
 			.orElse(null);
 	}
@@ -293,7 +293,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		}
 		return this.managers.entrySet()
 			.stream()
-			.filter((each) -> new ManagedDataSource(each.getValue()).get() == dataSource)
+			.filter((each) -> ManagedDataSource.of(each.getValue()) == dataSource)
 			.map((each) -> "that of " + each.getKey())
 			.findFirst()
 			.orElse("unknown");
@@ -307,7 +307,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		List<String> fenced = dataSources().stream().map(FencedDataSource::name).toList();
 		Map<String, String> others = new TreeMap<>();
 		this.managers.forEach((name, manager) -> {
-			DataSource dataSource = new ManagedDataSource(manager).get();
+			DataSource dataSource = ManagedDataSource.of(manager);
 			if (dataSource != null && dataSources().stream().noneMatch((each) -> each.dataSource() == dataSource)) {
 				others.put(nameOf(dataSource), name);
 			}
@@ -336,7 +336,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 				PlatformTransactionManager.class)) {
 			AbstractPlatformTransactionManager own = this.managers.get(name);
 			Class<?> type = this.beans.getType(name);
-			boolean known = own != null && new ManagedDataSource(own).get() != null;
+			boolean known = own != null && ManagedDataSource.of(own) != null;
 			boolean ofOtherStore = own == null && type != null && type.getName().startsWith("org.springframework.")
 					&& !type.getName().startsWith("org.springframework.transaction.jta.");
 			if (!known && !ofOtherStore) {

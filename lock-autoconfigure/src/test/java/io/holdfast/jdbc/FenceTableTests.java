@@ -65,9 +65,9 @@ class FenceTableTests {
 			transaction.check(database.table(), 7, "a").commit();
 			assertThatExceptionOfType(LateFenceException.class)
 				.isThrownBy(() -> transaction.check(database.table(), 6, "a", "c"))
-				.satisfies((late) -> assertThat(late.name()).isEqualTo("a"))
-				.satisfies((late) -> assertThat(late.token()).isEqualTo(6))
-				.satisfies((late) -> assertThat(late.laterToken()).isEqualTo(7));
+				.satisfies((late) -> assertThat(late.row.name()).isEqualTo("a"))
+				.satisfies((late) -> assertThat(late.row.token()).isEqualTo(6))
+				.satisfies((late) -> assertThat(late.laterToken).isEqualTo(7));
 			transaction.rollback();
 			assertThat(database.token("a")).isEqualTo(7);
 			assertThat(database.token("c")).isNull();
@@ -100,7 +100,7 @@ class FenceTableTests {
 			assertThat(sell(later.jdbc())).isEqualTo(99);
 			later.commit();
 			assertThatExceptionOfType(LateFenceException.class).isThrownBy(() -> result(earlier))
-				.satisfies((late) -> assertThat(late.laterToken()).isEqualTo(2));
+				.satisfies((late) -> assertThat(late.laterToken).isEqualTo(2));
 			assertThat(database.jdbc().queryForObject("SELECT items FROM stock", Integer.class)).isEqualTo(99);
 		}
 	}
@@ -146,7 +146,7 @@ class FenceTableTests {
 					passed.incrementAndGet();
 				}
 				catch (LateFenceException ex) {
-					assertThat(ex.laterToken()).isGreaterThan(ex.token());
+					assertThat(ex.laterToken).isGreaterThan(ex.row.token());
 				}
 			});
 			assertThat(passed.get()).isGreaterThanOrEqualTo(30);
@@ -313,7 +313,7 @@ class FenceTableTests {
 					transaction.check(table, i, "key " + i % 5, "key of " + Thread.currentThread().getName()).commit();
 				}
 				catch (LateFenceException ex) {
-					assertThat(ex.laterToken()).isGreaterThan(i);
+					assertThat(ex.laterToken).isGreaterThan(i);
 				}
 			});
 		}
