@@ -132,13 +132,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 	 * Evaluate all expressions, before anything is acquired, on the caller's thread.
 	 */
 	private static List<MethodLease> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
-		// Mostly there is one, for which a list that can grow would be much.
 		List<MethodLease> leases = List.of();
 		for (int i = 0; i < annotations.size(); i++) {
-			MethodLease lease = annotations.get(i).lease(invocation);
-			if (lease != null) {
-				leases = leases.isEmpty() ? List.of(lease) : MethodLease.of(leases.get(0), lease);
-			}
+			leases = MethodLease.append(leases, annotations.get(i).lease(invocation));
 		}
 		return leases;
 	}

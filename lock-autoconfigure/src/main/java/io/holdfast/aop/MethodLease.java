@@ -89,13 +89,20 @@ final class MethodLease {
 	}
 
 	/**
-	 * Return the leases of a call as a list, which have to do with each other.
-	 * @param outer the first lease of the call
-	 * @param inner the second lease
+	 * Return the leases of a call with one more, to be acquired after the others.
+	 * @param outer the leases so far; mostly none, for which a list that can grow would
+	 * be much
+	 * @param inner the next lease, or {@code null} if the call needs no more
 	 */
-	static List<MethodLease> of(MethodLease outer, MethodLease inner) {
-		outer.inner = inner;
-		return List.of(outer, inner);
+	static List<MethodLease> append(List<MethodLease> outer, @Nullable MethodLease inner) {
+		if (inner == null) {
+			return outer;
+		}
+		if (outer.isEmpty()) {
+			return List.of(inner);
+		}
+		outer.get(0).inner = inner;
+		return List.of(outer.get(0), inner);
 	}
 
 	Lease lease() {

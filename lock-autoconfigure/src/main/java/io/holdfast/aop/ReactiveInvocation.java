@@ -1,9 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
@@ -36,8 +34,7 @@ final class ReactiveInvocation {
 
 	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
 
-	private static final Function<Boolean, CompletableFuture<@Nullable Void>> NOTHING = (lost) -> CompletableFuture
-		.completedFuture(null);
+	private static final Work ENDED = (cancel) -> CompletableFuture.completedFuture(null);
 
 	private final MethodInvocation invocation;
 
@@ -57,12 +54,6 @@ final class ReactiveInvocation {
 	private final boolean deferred;
 
 	private final ReactiveAdapter adapter;
-
-	/**
-	 * The leases under which the method was called, each with a wait for the end of its
-	 * work, given whether that is to end with the lease.
-	 */
-	private final Map<Lease, Function<Boolean, CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
 
 	/** The chain or flow of the first subscription, until that comes. */
 	private final AtomicReference<@Nullable Object> first = new AtomicReference<>();
@@ -110,11 +101,8 @@ final class ReactiveInvocation {
 				return returned;
 			}
 			this.unleased = returned;
-			this.first.set(unleased(returned));
 		}
-		else {
-			this.first.set(under(methodLeases));
-		}
+		this.first.set(chain(methodLeases));
 		return startLater();
 	}
 
@@ -129,11 +117,7 @@ final class ReactiveInvocation {
 	private List<MethodLease> evaluate() throws Throwable {
 		List<MethodLease> methodLeases = List.of();
 		for (LeasedMethod.Leases source : this.sources) {
-			MethodLease methodLease = source.next();
-			if (methodLease != null) {
-				methodLeases = methodLeases.isEmpty() ? List.of(methodLease)
-						: MethodLease.of(methodLeases.get(0), methodLease);
-			}
+			methodLeases = MethodLease.append(methodLeases, source.next());
 		}
 		return methodLeases;
 	}
@@ -145,12 +129,7 @@ final class ReactiveInvocation {
 			return ofCall;
 		}
 		try {
-			List<MethodLease> methodLeases = evaluate();
-			if (!methodLeases.isEmpty()) {
-				return under(methodLeases);
-			}
-			Object returned = this.unleased;
-			return unleased((returned != null) ? returned : proceed());
+			return chain(evaluate());
 		}
 		catch (Throwable ex) {
 			return failing(ex);
@@ -161,7 +140,11 @@ final class ReactiveInvocation {
 		return ((ProxyMethodInvocation) this.invocation).invocableClone().proceed();
 	}
 
-	private Object unleased(@Nullable Object returned) {
+	private Object chain(List<MethodLease> methodLeases) throws Throwable {
+		if (!methodLeases.isEmpty()) {
+			return under(methodLeases);
+		}
+		Object returned = (this.unleased != null) ? this.unleased : proceed();
 		return (this.flow && returned != null) ? returned : publisher(returned, null, "");
 	}
 
@@ -215,10 +198,10 @@ final class ReactiveInvocation {
 
 	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation,
 			@Nullable TransactionShare transaction) {
-		Flux<Object> chain = Flux
-			.deferContextual((view) -> call(view.get(LeaseContext.class), methodLeases.size(), observation));
+		AtomicReference<@Nullable Work> begun = new AtomicReference<>();
+		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class), begun, observation));
 		for (int i = methodLeases.size() - 1; i >= 0; i--) {
-			chain = holding(methodLeases.get(i), observation, transaction).around(chain);
+			chain = holding(methodLeases.get(i), begun, observation, transaction).around(chain);
 		}
 		return (transaction == null) ? chain : chain.contextWrite((outer) -> outer.put(LeaseContext.class,
 				outer.<LeaseContext>get(LeaseContext.class).within(transaction)));
@@ -228,12 +211,10 @@ final class ReactiveInvocation {
 		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
 	}
 
-	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {
-		// The innermost are those of this call.
-		List<Lease> leases = current.leases().subList(0, methodLeases);
+	private Publisher<Object> call(LeaseContext current, AtomicReference<@Nullable Work> begun,
+			MethodCallObservation observation) {
 		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current) : null;
-		Function<Boolean, CompletableFuture<@Nullable Void>> end = (body != null) ? (lost) -> body.ended() : NOTHING;
-		leases.forEach((lease) -> this.used.put(lease, end));
+		begun.set((body != null) ? (cancel) -> body.ended() : ENDED);
 		LeaseContext.Scope scope = current.open();
 		try {
 			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
@@ -241,7 +222,7 @@ final class ReactiveInvocation {
 					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
 			Object returned = observation.run(call::proceed);
 			if (this.deferred && returned != null) {
-				leases.forEach((lease) -> this.used.put(lease, (lost) -> CoroutineBody.ended(returned, lost)));
+				begun.set((cancel) -> CoroutineBody.ended(returned, cancel));
 			}
 			return publisher(returned, body, "");
 		}
@@ -266,8 +247,8 @@ final class ReactiveInvocation {
 	}
 
 	/** Hold the lease of one annotation. */
-	private Holding<MethodLease> holding(MethodLease methodLease, MethodCallObservation observation,
-			@Nullable TransactionShare transaction) {
+	private Holding<MethodLease> holding(MethodLease methodLease, AtomicReference<@Nullable Work> begun,
+			MethodCallObservation observation, @Nullable TransactionShare transaction) {
 		return new Holding<>() {
 
 			@Override
@@ -305,17 +286,25 @@ final class ReactiveInvocation {
 				}
 				// Perhaps a lease inside of it came to nothing, and the method was not
 				// called.
-				Function<Boolean, CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used
-					.remove(held.lease());
-				boolean lost = endsOnLoss(held) && !held.lease().isHeld();
-				if (body == null) {
+				Work work = begun.get();
+				if (work == null) {
 					held.discard();
 					return CompletableFuture.completedFuture(failure);
 				}
-				return body.apply(lost).thenCompose((ended) -> held.endAsync(failure));
+				boolean lost = endsOnLoss(held) && !held.lease().isHeld();
+				return work.ended(lost).thenCompose((ended) -> held.endAsync(failure));
 			}
 
 		};
+	}
+
+	/** The work of a method that was called under its leases. */
+	@FunctionalInterface
+	private interface Work {
+
+		/** Wait for its end, and cancel it first if it is to end with its lease. */
+		CompletableFuture<@Nullable Void> ended(boolean cancel);
+
 	}
 
 	/**
