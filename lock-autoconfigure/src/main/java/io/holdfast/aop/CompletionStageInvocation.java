@@ -1,8 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -28,16 +25,14 @@ final class CompletionStageInvocation {
 
 	private final List<MethodLease> methodLeases;
 
-	private final Iterator<MethodLease> next;
-
 	/** Observes the call. */
 	private final MethodCallObservation observation;
 
 	/** Completed when all is released. */
 	private final CallResult<@Nullable Object> result = new CallResult<>();
 
-	/** The innermost first. */
-	private final Deque<MethodLease> held = new ArrayDeque<>(2);
+	/** Number of leases that are held: the first of the list. */
+	private int held;
 
 	private LeaseContext context = LeaseContext.current();
 
@@ -51,7 +46,6 @@ final class CompletionStageInvocation {
 		this.method = method;
 		this.methodLeases = methodLeases;
 		this.observation = observation;
-		this.next = methodLeases.iterator();
 	}
 
 	/**
@@ -94,11 +88,11 @@ final class CompletionStageInvocation {
 	}
 
 	private void acquireNext() {
-		if (!this.next.hasNext()) {
+		if (this.held == this.methodLeases.size()) {
 			call();
 			return;
 		}
-		MethodLease methodLease = this.next.next();
+		MethodLease methodLease = this.methodLeases.get(this.held);
 		CompletableFuture<MethodLease> asked = this.observation
 			.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
 		this.result.waitsFor(asked);
@@ -107,26 +101,28 @@ final class CompletionStageInvocation {
 				notAcquired(methodLease, CallResult.cause(failure));
 			}
 			else {
-				acquired(granted);
+				if (granted.isUnguarded()) {
+					this.observation.unguarded();
+				}
+				hold(granted);
 				acquireNext();
 			}
 		}));
 	}
 
-	private void acquired(MethodLease granted) {
-		if (granted.isUnguarded()) {
-			this.observation.unguarded();
-		}
-		hold(granted);
-	}
-
 	private void hold(MethodLease granted) {
-		this.held.push(granted);
+		this.held++;
 		this.context = this.context.with(granted.lease());
 	}
 
+	private void discard() {
+		while (this.held > 0) {
+			this.methodLeases.get(--this.held).discard();
+		}
+	}
+
 	private void notAcquired(MethodLease methodLease, Throwable failure) {
-		this.held.forEach(MethodLease::discard);
+		discard();
 		if (!(failure instanceof HoldfastException ex) || this.result.future().isDone()) {
 			complete(null, failure);
 			return;
@@ -147,11 +143,11 @@ final class CompletionStageInvocation {
 	private void call() {
 		if (this.result.future().isDone()) {
 			// Its caller has cancelled.
-			this.held.forEach(MethodLease::discard);
+			discard();
 			complete(null, null);
 			return;
 		}
-		this.result.runsUnder(this.held.stream().map(MethodLease::lease).toList());
+		this.result.runsUnder(this.methodLeases.stream().map(MethodLease::lease).toList());
 		CompletionStage<?> stage;
 		try {
 			stage = stage(
@@ -162,7 +158,7 @@ final class CompletionStageInvocation {
 			end(null, failure);
 			return;
 		}
-		this.held.stream()
+		this.methodLeases.stream()
 			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
 			.forEach((each) -> each.lease().onLost(() -> CallResult.cancel(stage)));
 		CallResult.follow(stage).whenComplete(this::end);
@@ -179,11 +175,11 @@ final class CompletionStageInvocation {
 	/** End the leases, the innermost first, and then tell the caller. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
 		this.result.ended();
-		MethodLease innermost = this.held.poll();
-		if (innermost == null) {
+		if (this.held == 0) {
 			complete(value, failure);
 			return;
 		}
+		MethodLease innermost = this.methodLeases.get(--this.held);
 		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
 	}
 

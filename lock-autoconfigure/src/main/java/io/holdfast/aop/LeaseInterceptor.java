@@ -134,9 +134,26 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private static List<MethodLease> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
 		List<MethodLease> leases = List.of();
 		for (int i = 0; i < annotations.size(); i++) {
-			leases = MethodLease.append(leases, annotations.get(i).lease(invocation));
+			leases = append(leases, annotations.get(i).lease(invocation));
 		}
 		return leases;
+	}
+
+	/**
+	 * Return the leases of a call with one more, to be acquired after the others.
+	 * @param outer the leases so far; mostly none, for which a list that can grow would
+	 * be much
+	 * @param inner the next lease, or {@code null} if the call needs no more
+	 */
+	static List<MethodLease> append(List<MethodLease> outer, @Nullable MethodLease inner) {
+		if (inner == null) {
+			return outer;
+		}
+		if (outer.isEmpty()) {
+			return List.of(inner);
+		}
+		outer.get(0).inner = inner;
+		return List.of(outer.get(0), inner);
 	}
 
 	/** Call a method that returns when its work is done: all happens on this thread. */

@@ -38,6 +38,9 @@ final class LeasedMethod {
 	/** The services of the annotation with a failure at the last call. */
 	final Set<Object> failing;
 
+	/** Whether permits are kept for a while after a run that fails. */
+	private final boolean keptAfterFailure;
+
 	/** Known from the first call on. */
 	private volatile @Nullable Object service;
 
@@ -46,6 +49,7 @@ final class LeasedMethod {
 		this.operation = operation;
 		this.failing = annotation.failing;
 		this.scheduled = operation.annotatedMethod().isScheduled();
+		this.keptAfterFailure = !operation.isLock() && !operation.same().minHold().isZero();
 	}
 
 	/**
@@ -62,7 +66,7 @@ final class LeasedMethod {
 		service();
 		return lease(invocation, request, this.annotation.namespace.get(),
 				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
-				(request instanceof SemaphoreRequest) ? MethodLease.Attempts.of(invocation) : null);
+				this.keptAfterFailure ? MethodLease.Attempts.of(invocation) : null);
 	}
 
 	/**
@@ -73,8 +77,7 @@ final class LeasedMethod {
 	Leases leases(MethodInvocation invocation) {
 		NotAcquiredHandler handler = notAcquiredHandler();
 		// The runs of a scheduled method are no retries of one another.
-		MethodLease.Attempts attempts = (!this.operation.isLock() && !this.scheduled) ? new MethodLease.Attempts()
-				: null;
+		MethodLease.Attempts attempts = (this.keptAfterFailure && !this.scheduled) ? new MethodLease.Attempts() : null;
 		KeyNamespace namespace;
 		try {
 			KeyNamespace current = this.annotation.namespace.get();

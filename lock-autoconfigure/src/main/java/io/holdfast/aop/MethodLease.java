@@ -73,7 +73,7 @@ final class MethodLease {
 	private volatile @Nullable String loss;
 
 	/** The lease of the same call that ends before this one. */
-	private @Nullable MethodLease inner;
+	@Nullable MethodLease inner;
 
 	/** Whether the release has failed. */
 	private volatile boolean releaseFailed;
@@ -86,23 +86,6 @@ final class MethodLease {
 		this.request = request;
 		this.handler = handler;
 		this.attempts = attempts;
-	}
-
-	/**
-	 * Return the leases of a call with one more, to be acquired after the others.
-	 * @param outer the leases so far; mostly none, for which a list that can grow would
-	 * be much
-	 * @param inner the next lease, or {@code null} if the call needs no more
-	 */
-	static List<MethodLease> append(List<MethodLease> outer, @Nullable MethodLease inner) {
-		if (inner == null) {
-			return outer;
-		}
-		if (outer.isEmpty()) {
-			return List.of(inner);
-		}
-		outer.get(0).inner = inner;
-		return List.of(outer.get(0), inner);
 	}
 
 	Lease lease() {

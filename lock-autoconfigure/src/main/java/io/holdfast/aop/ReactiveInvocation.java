@@ -117,7 +117,7 @@ final class ReactiveInvocation {
 	private List<MethodLease> evaluate() throws Throwable {
 		List<MethodLease> methodLeases = List.of();
 		for (LeasedMethod.Leases source : this.sources) {
-			methodLeases = MethodLease.append(methodLeases, source.next());
+			methodLeases = LeaseInterceptor.append(methodLeases, source.next());
 		}
 		return methodLeases;
 	}
