@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.async.CallResult;
@@ -93,7 +94,7 @@ final class CompletionStageInvocation {
 			return;
 		}
 		MethodLease methodLease = this.methodLeases.get(this.held);
-		CompletableFuture<MethodLease> asked = this.observation
+		CompletableFuture<Lease> asked = this.observation
 			.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
 		this.result.waitsFor(asked);
 		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(asked, () -> {
@@ -101,10 +102,10 @@ final class CompletionStageInvocation {
 				notAcquired(methodLease, CallResult.cause(failure));
 			}
 			else {
-				if (granted.isUnguarded()) {
+				if (methodLease.isUnguarded()) {
 					this.observation.unguarded();
 				}
-				hold(granted);
+				hold(methodLease);
 				acquireNext();
 			}
 		}));

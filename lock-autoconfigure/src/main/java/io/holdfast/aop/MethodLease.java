@@ -141,10 +141,10 @@ final class MethodLease {
 	/**
 	 * Acquire without blocking.
 	 * @param transaction that of the caller, if there is one
-	 * @return this, once acquired; cancel it to give up: a lease that was granted by then
+	 * @return the lease to come; cancel it to give up: a lease that was granted by then
 	 * is released. Fails as {@link #acquire()} throws
 	 */
-	CompletableFuture<MethodLease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
+	CompletableFuture<Lease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
 		LeaseRequest<?> asked = within(context);
 		@Nullable CompletableFuture<? extends Lease> granted = (asked instanceof LockRequest lock)
 				? ((LockService) this.method.service()).acquireAsync(lock)
@@ -152,7 +152,7 @@ final class MethodLease {
 		if (granted == null) {
 			return CompletableFuture.failedFuture(this.method.noAnswer("future", this.request));
 		}
-		CompletableFuture<MethodLease> result = granted.newIncompleteFuture();
+		CompletableFuture<Lease> result = granted.newIncompleteFuture();
 		granted.whenComplete((lease, failure) -> {
 			try {
 				acquired((failure != null) ? unguarded(failure, transaction) : lease, transaction);
@@ -161,7 +161,7 @@ final class MethodLease {
 				result.completeExceptionally(ex);
 				return;
 			}
-			if (!result.complete(this)) {
+			if (!result.complete(lease())) {
 				discard();
 			}
 		});

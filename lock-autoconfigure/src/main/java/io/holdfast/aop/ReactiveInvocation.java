@@ -247,12 +247,12 @@ final class ReactiveInvocation {
 	}
 
 	/** Hold the lease of one annotation. */
-	private Holding<MethodLease> holding(MethodLease methodLease, AtomicReference<@Nullable Work> begun,
+	private Holding<Lease> holding(MethodLease methodLease, AtomicReference<@Nullable Work> begun,
 			MethodCallObservation observation, @Nullable TransactionShare transaction) {
 		return new Holding<>() {
 
 			@Override
-			protected CompletableFuture<MethodLease> acquire(LeaseContext context) {
+			protected CompletableFuture<Lease> acquire(LeaseContext context) {
 				return observation.ask(() -> methodLease.acquireAsync(context, transaction));
 			}
 
@@ -270,29 +270,24 @@ final class ReactiveInvocation {
 			}
 
 			@Override
-			protected Lease lease(MethodLease held) {
-				return held.lease();
+			protected boolean endsOnLoss() {
+				return methodLease.onLoss() == OnLoss.INTERRUPT;
 			}
 
 			@Override
-			protected boolean endsOnLoss(MethodLease held) {
-				return held.onLoss() == OnLoss.INTERRUPT;
-			}
-
-			@Override
-			protected CompletableFuture<@Nullable Throwable> end(MethodLease held, @Nullable Throwable failure) {
-				if (held.isUnguarded()) {
+			protected CompletableFuture<@Nullable Throwable> end(Lease held, @Nullable Throwable failure) {
+				if (methodLease.isUnguarded()) {
 					observation.unguarded();
 				}
 				// Perhaps a lease inside of it came to nothing, and the method was not
 				// called.
 				Work work = begun.get();
 				if (work == null) {
-					held.discard();
+					methodLease.discard();
 					return CompletableFuture.completedFuture(failure);
 				}
-				boolean lost = endsOnLoss(held) && !held.lease().isHeld();
-				return work.ended(lost).thenCompose((ended) -> held.endAsync(failure));
+				boolean lost = endsOnLoss() && !held.isHeld();
+				return work.ended(lost).thenCompose((ended) -> methodLease.endAsync(failure));
 			}
 
 		};

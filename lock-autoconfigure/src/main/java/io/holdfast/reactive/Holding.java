@@ -17,30 +17,22 @@ import reactor.core.publisher.Mono;
  * when the release was sent or, if they depend on its result, answered. Common part of
  * the services and annotated methods; applications use these.
  *
- * @param <H> the type of the lease, or of an object that knows one
+ * @param <L> the type of the lease
  */
-public abstract class Holding<H> {
+public abstract class Holding<L extends Lease> {
 
 	/**
 	 * Acquire without blocking.
 	 * @param context the leases that the subscriber runs under
 	 * @return the lease to come; cancelled to give up
 	 */
-	protected abstract CompletableFuture<H> acquire(LeaseContext context);
-
-	/**
-	 * Return the lease that the chain runs under.
-	 * @param held the lease
-	 * @return its lease
-	 */
-	protected abstract Lease lease(H held);
+	protected abstract CompletableFuture<L> acquire(LeaseContext context);
 
 	/**
 	 * Return whether to cancel the chain if the lease is lost.
-	 * @param held the lease
 	 * @return whether it ends with its lease
 	 */
-	protected abstract boolean endsOnLoss(H held);
+	protected abstract boolean endsOnLoss();
 
 	/**
 	 * Release, as the chain has ended, without blocking.
@@ -50,7 +42,7 @@ public abstract class Holding<H> {
 	 * answered; with the error that the subscriber is to get, or {@code null} for none;
 	 * never fails
 	 */
-	protected abstract CompletableFuture<@Nullable Throwable> end(H held, @Nullable Throwable failure);
+	protected abstract CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure);
 
 	/**
 	 * Return the chain in place of one whose lease was not acquired.
@@ -100,36 +92,35 @@ public abstract class Holding<H> {
 	/**
 	 * Acquire alone: the subscriber has to release it.
 	 */
-	final Mono<H> acquisition() {
+	final Mono<L> acquisition() {
 		return Mono.deferContextual((view) -> acquisition(ReactiveLeaseContext.of(view)));
 	}
 
-	private Mono<H> acquisition(LeaseContext context) {
+	private Mono<L> acquisition(LeaseContext context) {
 		return new Acquisition<>(() -> acquire(context), (held) -> {
 			waiveMinHold(held);
 			end(held, null);
 		});
 	}
 
-	private <T> Flux<T> inside(LeaseContext context, H held, Flux<T> chain) {
-		Lease lease = lease(held);
+	private <T> Flux<T> inside(LeaseContext context, L held, Flux<T> chain) {
 		Flux<T> whole = new Signalled<>(chain);
-		if (endsOnLoss(held)) {
+		if (endsOnLoss()) {
 			// It completes the chain, since an error would not cancel it, and the end
 			// finds the loss.
-			whole = whole.takeUntilOther(Mono.create((sink) -> lease.onLost(sink::success)));
+			whole = whole.takeUntilOther(Mono.create((sink) -> held.onLost(sink::success)));
 		}
-		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(lease)));
+		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(held)));
 	}
 
 	/** The minHold of a lock does not count for a chain that did not complete. */
-	private void waiveMinHold(H held) {
-		if (lease(held) instanceof LockLease lock) {
+	private void waiveMinHold(L held) {
+		if (held instanceof LockLease lock) {
 			lock.waiveMinHold();
 		}
 	}
 
-	private Mono<Throwable> ending(H held, @Nullable Throwable failure) {
+	private Mono<Throwable> ending(L held, @Nullable Throwable failure) {
 		return Mono.fromFuture(() -> end(held, failure), true);
 	}
 

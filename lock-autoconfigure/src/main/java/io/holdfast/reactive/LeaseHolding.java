@@ -51,12 +51,7 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 	}
 
 	@Override
-	protected Lease lease(L held) {
-		return held;
-	}
-
-	@Override
-	protected boolean endsOnLoss(L held) {
+	protected boolean endsOnLoss() {
 		return true;
 	}
 

@@ -124,7 +124,7 @@ public final class Fleet implements InstanceDirectory {
 			return null;
 		}
 		try {
-			Futures.await(this.context.scheduler, known.requestAdmission(), patience,
+			this.context.await(known.requestAdmission(), patience,
 					(error) -> EngineExceptions.storeTrouble("The comparison of versions", error));
 		}
 		catch (LeaseStoreException ex) {
