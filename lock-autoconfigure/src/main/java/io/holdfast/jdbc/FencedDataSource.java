@@ -8,10 +8,12 @@ import javax.sql.DataSource;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.async.Guard;
 import io.holdfast.LockLease;
 import io.holdfast.async.SingleLine;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -36,6 +38,9 @@ import org.springframework.transaction.support.TransactionTemplate;
  */
 record FencedDataSource(String name, DataSource dataSource, FenceTable table, String tableName,
 		@Nullable AbstractPlatformTransactionManager manager, ObservationRegistry observations) {
+
+	private static final Guard OBSERVERS = new Guard(LogFactory.getLog(FencedDataSource.class),
+			"An observer of fence checks failed", "transactions are not affected");
 
 	/** Check the leases of a transaction that has just begun. */
 	void checkBegun(OpenTransaction begun, FencedLeases leases) {
@@ -164,26 +169,33 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 	}
 
 	private void observe(String when, Runnable check) {
-		Observation observation = Observation.createNotStarted("holdfast.fence.check", this.observations)
-			.contextualName("fence check")
-			.lowCardinalityKeyValue("when", when)
-			.start();
-		String outcome = "failed";
+		Observation observation = OBSERVERS
+			.get(() -> Observation.createNotStarted("holdfast.fence.check", this.observations)
+				.contextualName("fence check")
+				.lowCardinalityKeyValue("when", when)
+				.start(), () -> Observation.NOOP);
 		try {
 			check.run();
-			outcome = "passed";
+			end(observation, "passed", null);
 		}
 		catch (LeaseLostException ex) {
-			outcome = "refused";
+			end(observation, "refused", null);
 			throw ex;
 		}
 		catch (RuntimeException | Error ex) {
-			observation.error(ex);
+			end(observation, "failed", ex);
 			throw ex;
 		}
-		finally {
-			observation.lowCardinalityKeyValue("outcome", outcome).stop();
-		}
+	}
+
+	private static void end(Observation observation, String outcome, @Nullable Throwable failure) {
+		OBSERVERS.run(() -> {
+			observation.lowCardinalityKeyValue("outcome", outcome);
+			if (failure != null) {
+				observation.error(failure);
+			}
+			observation.stop();
+		});
 	}
 
 	/** Uses a connection of the current transaction. */

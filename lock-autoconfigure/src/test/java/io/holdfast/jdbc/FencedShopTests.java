@@ -7,8 +7,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import javax.sql.DataSource;
-
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
@@ -19,13 +17,17 @@ import io.holdfast.jdbc.FencedShop.Kind;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestDatabase;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -41,6 +43,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.Assert;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -95,6 +98,40 @@ class FencedShopTests extends RedisTestCase {
 			.hasObservationWithNameEqualTo("holdfast.fence.check")
 			.that()
 			.hasLowCardinalityKeyValue("when", "acquisition");
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("An observer that fails, at the start or at the end of a check, fails no transaction")
+	void failingObserver(boolean first) {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		shop.context.getBean(TestObservationRegistry.class)
+			.observationConfig()
+			.observationHandler(new FailingHandler(first));
+		for (String written : List.of("first", "second")) {
+			shop.sales.sell(() -> shop.write(written));
+		}
+		assertThat(shop.written()).containsExactly("first", "second");
+		shop.checkNothingLeft();
+	}
+
+	private record FailingHandler(boolean first) implements ObservationHandler<Observation.Context> {
+
+		@Override
+		public boolean supportsContext(Observation.Context context) {
+			return "holdfast.fence.check".equals(context.getName());
+		}
+
+		@Override
+		public void onStart(Observation.Context context) {
+			Assert.state(!this.first, "on purpose");
+		}
+
+		@Override
+		public void onStop(Observation.Context context) {
+			Assert.state(this.first, "on purpose");
+		}
+
 	}
 
 	@Test
