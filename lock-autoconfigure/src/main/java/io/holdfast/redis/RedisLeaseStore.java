@@ -55,6 +55,9 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final HoldfastConnectionFactory connections;
 
+	/** Not asked for with each command. */
+	private final long answerNanos;
+
 	private final ScriptExecutor executor;
 
 	private final @Nullable NotificationListener listener;
@@ -115,6 +118,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		// A WAIT may take its time.
 		this.connections = HoldfastConnectionFactory.of(application,
 				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO, this.threads);
+		this.answerNanos = this.connections.answerNanos();
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
@@ -214,7 +218,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public long answerNanos() {
-		return this.connections.answerNanos();
+		return this.answerNanos;
 	}
 
 	@Override

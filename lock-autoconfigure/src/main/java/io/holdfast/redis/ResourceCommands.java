@@ -197,10 +197,7 @@ final class ResourceCommands {
 		return this.options.withServer(keys.toArray(byte[][]::new));
 	}
 
-	/**
-	 * Send a script, to whose answer the engine gives a deadline. The call has failed if
-	 * the resource or the lease is refused.
-	 */
+	/** Send a script. The call has failed if the resource or the lease is refused. */
 	private <T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
 			Function<List<?>, T> reply, Object... args) {
 		Name name;
@@ -212,7 +209,7 @@ final class ResourceCommands {
 			return CompletableFuture.failedFuture(ex);
 		}
 		StoreScripts shard = this.cluster ? this.shards.apply(name.slot()) : null;
-		return this.executor.executeTimed(script.apply((shard != null) ? shard : this.scripts), name.keys(),
+		return this.executor.execute(script.apply((shard != null) ? shard : this.scripts), name.keys(),
 				isLock(resource) ? args : join(new Object[] { resource.key() }, args), name.key(), reply);
 	}
 

@@ -11,13 +11,10 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.TimeoutOptions.TimeoutSource;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
-import io.lettuce.core.protocol.CommandWrapper;
-import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
@@ -89,11 +86,8 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		super(configuration, configure(configuration, client, resources));
 		this.resources = resources;
 		this.address = RedisAddress.describe(configuration);
-		boolean timed = client.getClientOptions()
-			.map((options) -> options.getTimeoutOptions().isTimeoutCommands())
-			.orElse(true);
-		this.answerNanos = (timed && !client.getCommandTimeout().isZero()) ? client.getCommandTimeout().toNanos()
-				: Long.MAX_VALUE;
+		Duration timeout = client.getCommandTimeout();
+		this.answerNanos = timeout.isZero() ? Long.MAX_VALUE : timeout.toNanos();
 		afterPropertiesSet();
 	}
 
@@ -221,16 +215,16 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	private static ClientOptions options(RedisConfiguration configuration, LettuceClientConfiguration client) {
-		ClientOptions options = client.getClientOptions()
-			.orElseGet(() -> ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build());
+		ClientOptions options = client.getClientOptions().orElseGet(ClientOptions::create);
 		if (RedisConfiguration.isClusterConfiguration(configuration) && !(options instanceof ClusterClientOptions)) {
 			// Lettuce would make the same of it later.
 			options = ClusterClientOptions.builder(options).build();
 		}
 		SocketOptions socket = options.getSocketOptions();
-		TimeoutOptions timeouts = options.getTimeoutOptions();
 		ClientOptions.Builder changed = options.mutate()
-			.timeoutOptions(timeouts.isTimeoutCommands() ? timeouts(timeouts, client.getCommandTimeout()) : timeouts)
+			// The engine has a deadline for each answer. A timer of the driver for each
+			// command would cost more than all else that the driver does for it.
+			.timeoutOptions(TimeoutOptions.create())
 			// Holdfast does not open broken connections again itself.
 			.autoReconnect(true)
 			.socketOptions(
@@ -243,29 +237,6 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				.build());
 		}
 		return changed.build();
-	}
-
-	/**
-	 * Return timeouts as the application's, also during a wait for a connection, but for
-	 * commands with a deadline of the engine.
-	 */
-	private static TimeoutOptions timeouts(TimeoutOptions application, Duration timeout) {
-		TimeoutSource source = application.isApplyConnectionTimeout() ? TimeoutOptions.enabled(timeout).getSource()
-				: application.getSource();
-		return TimeoutOptions.builder().timeoutSource(new TimeoutSource() {
-
-			@Override
-			public long getTimeout(RedisCommand<?, ?, ?> command) {
-				ScriptCall<?> call = CommandWrapper.unwrap(command, ScriptCall.class);
-				return (call != null && call.isTimedByCaller()) ? 0 : source.getTimeout(command);
-			}
-
-			@Override
-			public TimeUnit getTimeUnit() {
-				return source.getTimeUnit();
-			}
-
-		}).build();
 	}
 
 	private static boolean isRefreshed(@Nullable ClusterTopologyRefreshOptions refresh) {
@@ -286,7 +257,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Return how long the application's commands wait for an answer, in nanoseconds.
+	 * Return how long the application waits for the answer to a command, in nanoseconds.
 	 */
 	public long answerNanos() {
 		return this.answerNanos;

@@ -48,11 +48,6 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** The executor, noted before the command is given to the driver. */
 	@Nullable ScriptExecutor executor;
 
-	/**
-	 * Whether the caller has a deadline for the answer, so that the driver needs none.
-	 */
-	private boolean timedByCaller;
-
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
 
@@ -78,16 +73,6 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		this.array = (ScriptReply<T>) getOutput();
 		this.reply = reply;
 		this.failure = failure;
-	}
-
-	/** Have the driver set no timer, as the caller has a deadline for the answer. */
-	ScriptCall<T> timedByCaller() {
-		this.timedByCaller = true;
-		return this;
-	}
-
-	boolean isTimedByCaller() {
-		return this.timedByCaller;
 	}
 
 	/** Return the arguments, by which the driver finds a node, and tells of a command. */

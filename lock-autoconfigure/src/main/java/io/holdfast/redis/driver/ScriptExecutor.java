@@ -160,12 +160,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Send a script. The call fails with the exception of its KEYS.
-	 * @param <T> the type of the result
-	 * @param keys its KEYS
-	 * @param args its ARGV, as {@link ScriptArguments} writes them
-	 * @param what the key in Redis, or the attempt, for messages
-	 * @param reply turns the reply into a result
+	 * Send a script as {@link #execute(Script, byte[][], Object[], String, Function)}
+	 * does. The call fails with the exception of its KEYS.
 	 */
 	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
@@ -176,29 +172,26 @@ public final class ScriptExecutor implements AutoCloseable {
 		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);
 		}
-		ScriptCall<T> call = call(script, names, args, what, reply);
-		execute(call);
-		return call;
+		return execute(script, names, args, what, reply);
 	}
 
 	/**
-	 * Send a script of which the caller has a deadline for the answer: the driver sets no
-	 * timer, which would cost more than all else that it does for the command.
-	 * @see #execute(Script, Supplier, Object[], String, Function)
+	 * Send a script. The caller has a deadline for the answer: without one, the call ends
+	 * with its connection.
+	 * @param <T> the type of the result
+	 * @param keys its KEYS
+	 * @param args its ARGV, as {@link ScriptArguments} writes them
+	 * @param what the key in Redis, or the attempt, for messages
+	 * @param reply turns the reply into a result
 	 */
-	public <T> CompletableFuture<T> executeTimed(Script script, byte[][] keys, Object[] args, String what,
+	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
-		ScriptCall<T> call = call(script, keys, args, what, reply).timedByCaller();
-		execute(call);
-		return call;
-	}
-
-	private <T> ScriptCall<T> call(Script script, byte[][] keys, Object[] args, String what,
-			Function<List<?>, T> reply) {
-		return new ScriptCall<>(script, keys, args, reply, (error) -> {
+		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> {
 			reopenIfDemoted(error);
 			return RedisFailures.of(error, what);
 		});
+		execute(call);
+		return call;
 	}
 
 	/**

@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.async.DaemonThreads;
-import io.holdfast.redis.script.Script;
 import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -16,16 +15,10 @@ import io.lettuce.core.ReadFrom;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslVerifyMode;
 import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.TimeoutOptions.TimeoutSource;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
-import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandType;
-import io.lettuce.core.protocol.CommandWrapper;
-import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
 import javax.net.ssl.SSLSocketFactory;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -120,7 +113,6 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 				assertThat(used.getRequestQueueSize()).isEqualTo(17);
 				assertThat(used.getSocketOptions().isKeepAlive()).isTrue();
 				assertThat(used.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofSeconds(2));
-				assertThat(commandTimeout(used)).isEqualTo(Duration.ofSeconds(7));
 			});
 			assertThat(client.getClientName()).hasValue("shop");
 			assertThat(client.getReadFrom()).hasValue(ReadFrom.REPLICA_PREFERRED);
@@ -164,62 +156,24 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 		}
 	}
 
-	private static Duration commandTimeout(ClientOptions options) {
-		return timeout(options, new Command<>(CommandType.PING, null));
-	}
-
-	private static Duration timeout(ClientOptions options, RedisCommand<?, ?, ?> command) {
-		TimeoutSource source = options.getTimeoutOptions().getSource();
-		return Duration.ofNanos(source.getTimeUnit().toNanos(source.getTimeout(command)));
-	}
-
-	@Test
-	@DisplayName("The driver has no timer for commands with a deadline of the engine; others have the application's")
-	void timeouts() {
-		TimeoutSource source = new TimeoutSource() {
-
-			@Override
-			public long getTimeout(RedisCommand<?, ?, ?> command) {
-				return 4;
-			}
-
-			@Override
-			public TimeUnit getTimeUnit() {
-				return TimeUnit.SECONDS;
-			}
-
-		};
-		checkTimeouts(TimeoutOptions.enabled(), Duration.ofSeconds(7), TimeUnit.SECONDS.toNanos(7));
-		checkTimeouts(TimeoutOptions.builder().timeoutSource(source).build(), Duration.ofSeconds(4),
-				TimeUnit.SECONDS.toNanos(7));
-		checkTimeouts(TimeoutOptions.create(), null, Long.MAX_VALUE);
-	}
-
-	private static void checkTimeouts(TimeoutOptions timeouts, @Nullable Duration others, long answerNanos) {
+	@ParameterizedTest
+	@ValueSource(ints = { 7, 0 })
+	@DisplayName("The driver has no timer for commands, as the engine knows how long the application waits for answers")
+	void timeouts(int seconds) {
 		HoldfastConnectionFactory own = own(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
 				LettuceClientConfiguration.builder()
-					.clientOptions(ClientOptions.builder().timeoutOptions(timeouts).build())
-					.commandTimeout(Duration.ofSeconds(7))
+					.clientOptions(ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build())
+					.commandTimeout(Duration.ofSeconds(seconds))
 					.build()));
 		try {
-			assertThat(own.answerNanos()).isEqualTo(answerNanos);
-			ClientOptions used = own.getClientConfiguration().getClientOptions().orElseThrow();
-			assertThat(used.getTimeoutOptions().isTimeoutCommands()).isEqualTo(others != null);
-			if (others != null) {
-				assertThat(commandTimeout(used)).isEqualTo(others);
-				assertThat(timeout(used, call())).isEqualTo(others);
-				assertThat(timeout(used, call().timedByCaller())).isZero();
-				// As in a cluster.
-				assertThat(timeout(used, new CommandWrapper<>(call().timedByCaller()))).isZero();
-			}
+			assertThat(own.answerNanos())
+				.isEqualTo((seconds == 0) ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(seconds));
+			assertThat(own.getClientConfiguration().getClientOptions().orElseThrow().getTimeoutOptions()).returns(false,
+					TimeoutOptions::isTimeoutCommands);
 		}
 		finally {
 			own.destroy();
 		}
-	}
-
-	private static ScriptCall<String> call() {
-		return new ScriptCall<>(Script.PING, new byte[0][], new Object[0], (reply) -> "", (error) -> error);
 	}
 
 	@Test
