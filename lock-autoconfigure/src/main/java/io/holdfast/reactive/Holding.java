@@ -104,12 +104,10 @@ public abstract class Holding<L extends Lease> {
 	}
 
 	private <T> Flux<T> inside(LeaseContext context, L held, Flux<T> chain) {
-		Flux<T> whole = new Signalled<>(chain);
-		if (endsOnLoss()) {
-			// It completes the chain, since an error would not cancel it, and the end
-			// finds the loss.
-			whole = whole.takeUntilOther(Mono.create((sink) -> held.onLost(sink::success)));
-		}
+		// A loss completes the chain, since an error would not cancel it, and the end
+		// finds
+		// the loss.
+		Flux<T> whole = endsOnLoss() ? chain.takeUntilOther(Mono.create((sink) -> held.onLost(sink::success))) : chain;
 		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(held)));
 	}
 
