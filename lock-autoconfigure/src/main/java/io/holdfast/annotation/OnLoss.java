@@ -34,8 +34,8 @@ public enum OnLoss {
 	 * future cancelled. The caller gets a {@link io.holdfast.LeaseLostException}, also if
 	 * the method returns; an exception of the method is its cause. Otherwise as
 	 * {@link #THROW}. The thread is not left interrupted by the loss. An interrupt from
-	 * outside is kept if it comes after the method has noticed the loss; before, the two
-	 * interrupts cannot be told apart.
+	 * outside is kept if it comes before that of the loss; later, the two interrupts
+	 * cannot be told apart.
 	 */
 	INTERRUPT
 

@@ -245,7 +245,6 @@ final class LeaseInterceptor implements MethodInterceptor {
 			throws Throwable {
 		LeaseContext.Scope scope = context.open();
 		LossInterrupt interrupt = null;
-		Throwable failure = null;
 		try {
 			for (int i = 0; i < leases.size(); i++) {
 				MethodLease each = leases.get(i);
@@ -256,13 +255,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 			}
 			return invocation.proceed();
 		}
-		catch (Throwable ex) {
-			failure = ex;
-			throw ex;
-		}
 		finally {
 			if (interrupt != null) {
-				interrupt.end(failure);
+				interrupt.end();
 			}
 			scope.close();
 		}
