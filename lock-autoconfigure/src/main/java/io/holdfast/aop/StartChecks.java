@@ -223,30 +223,20 @@ final class StartChecks {
 		}
 	}
 
-	/** Refuse an annotation of a type that guards no method, or none that is called. */
+	/** Refuse an annotation of a type that guards no method, or not the one called. */
 	private void checkMethodsOfType(Class<?> annotated) {
-		List<Method> own = Stream.of(ReflectionUtils.getUniqueDeclaredMethods(this.type))
+		Stream.of(ReflectionUtils.getUniqueDeclaredMethods(this.type))
 			.filter((method) -> annotated.isAssignableFrom(method.getDeclaringClass())
 					&& !Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
 					&& !method.isSynthetic() && this.methods.stream().noneMatch((each) -> each.method().equals(method)))
-			.toList();
-		own.forEach((method) -> checkEntry(annotated, method));
-		List<Method> guarded = this.methods.stream()
-			.filter((method) -> !this.bean.classProxy() || !Modifier.isFinal(method.method().getModifiers()))
-			.filter((method) -> !isOfOther(method))
+			.forEach((method) -> checkEntry(annotated, method));
+		boolean guards = this.methods.stream()
 			.map(AnnotatedMethod::method)
-			.filter((method) -> !this.bean.isCallback(method, this.type))
-			.toList();
-		this.methods.stream()
-			.filter(this::isOfOther)
-			.map(AnnotatedMethod::method)
-			.filter((method) -> method.getDeclaringClass().isAssignableFrom(annotated))
-			.findFirst()
-			.ifPresent((method) -> checkInherited(annotated, method, guarded));
-		this.methods.forEach((method) -> checkTemplate(annotated, method, own, guarded));
-		if (guarded.isEmpty()) {
+			.anyMatch((method) -> !(this.bean.classProxy() && Modifier.isFinal(method.getModifiers()))
+					&& !this.bean.isCallback(method, this.type));
+		if (!guards) {
 			throw invalid(annotated,
-					"has no effect, because it applies to public methods that are called through the bean, and "
+					"has no effect, because it applies to public methods that the bean's proxy can advise, and "
 							+ this.type.getSimpleName() + " has none",
 					"Make the method that does the work public, or annotate that method");
 		}
@@ -261,64 +251,6 @@ final class StartChecks {
 							+ entry.getRoot().getType().getSimpleName() + ", because the method is not public",
 					"Make the method public, or annotate the methods instead of the type");
 		});
-	}
-
-	/**
-	 * Return whether a proxy for an interface, whose target does not implement that, has
-	 * a method of another one, as a repository has: its calls know the other one only.
-	 */
-	private boolean isOfOther(AnnotatedMethod annotatedMethod) {
-		return this.type.isInterface() && !isMeant(annotatedMethod);
-	}
-
-	/** Refuse an interface with no methods but inherited ones; warn if it has others. */
-	private void checkInherited(Class<?> annotated, Method inherited, List<Method> guarded) {
-		InvalidDeclarationException trouble = invalid(annotated,
-				"has no effect on what " + this.type.getSimpleName() + " inherits, such as "
-						+ inherited.getDeclaringClass().getSimpleName() + "." + inherited.getName(),
-				"Declare the methods that it is meant for in " + this.type.getSimpleName() + " as well");
-		if (guarded.isEmpty()) {
-			throw trouble;
-		}
-		logger.warn(trouble.getMessage());
-	}
-
-	/**
-	 * Refuse a type whose work is called by a final method of a base class if its other
-	 * methods only configure it; warn if it has work of its own.
-	 * @param own the methods that are not public
-	 * @param guarded the methods that are guarded
-	 */
-	private void checkTemplate(Class<?> annotated, AnnotatedMethod template, List<Method> own, List<Method> guarded) {
-		Method caller = template.method();
-		Class<?> base = caller.getDeclaringClass();
-		// The container and accessors call no work: DaoSupport.initDao is none.
-		if (!this.bean.classProxy() || isMeant(template) || !Modifier.isFinal(caller.getModifiers())
-				|| this.bean.isCallback(caller, this.type) || isAccessor(caller)) {
-			return;
-		}
-		own.stream().filter((method) -> overrides(method, base)).findFirst().ifPresent((work) -> {
-			InvalidDeclarationException trouble = invalid(annotated,
-					"has no effect on " + work.getName() + ", because " + base.getSimpleName() + "." + caller.getName()
-							+ ", by which it is called, is final",
-					"Move it to " + work.getName() + ", or use the " + this.handler.serviceType.getSimpleName()
-							+ " there");
-			if (guarded.stream().allMatch(StartChecks::isAccessor)) {
-				throw trouble;
-			}
-			logger.warn(trouble.getMessage());
-		});
-	}
-
-	private static boolean overrides(Method method, Class<?> base) {
-		Method overridden = ReflectionUtils.findMethod(base, method.getName(), method.getParameterTypes());
-		return overridden != null && !Modifier.isPrivate(overridden.getModifiers());
-	}
-
-	private static boolean isAccessor(Method method) {
-		String name = method.getName();
-		return (method.getParameterCount() == 0) ? name.startsWith("get") || name.startsWith("is")
-				: method.getParameterCount() == 1 && name.startsWith("set");
 	}
 
 	/**
