@@ -7,8 +7,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Stream;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.annotation.MergedAnnotation;
@@ -20,12 +18,9 @@ import org.springframework.util.ReflectionUtils;
 /**
  * The checks of one annotation of one type, when its bean is created. A declaration that
  * cannot be applied, or would have no effect, is refused with an
- * {@link InvalidDeclarationException}; a doubtful one is warned of. {@link #run()} has
- * the checks in their order.
+ * {@link InvalidDeclarationException}. {@link #run()} has the checks in their order.
  */
 final class StartChecks {
-
-	private static final Log logger = LogFactory.getLog(StartChecks.class);
 
 	/**
 	 * The annotations of methods that are called from outside of the application, mostly
@@ -79,7 +74,6 @@ final class StartChecks {
 		}
 		for (AnnotatedMethod method : this.methods) {
 			refuseCallback(method);
-			warnOfDestroyMethod(method);
 			refuseHandedOver(method);
 		}
 	}
@@ -265,14 +259,6 @@ final class StartChecks {
 							+ (init ? "creates" : "destroys") + " the bean",
 					"Call an annotated method of another bean from it, or use the service there"
 							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""));
-		}
-	}
-
-	private void warnOfDestroyMethod(AnnotatedMethod annotated) {
-		if (annotated.source() instanceof Method && this.bean.isDestroyByName(annotated.method(), this.type)) {
-			logger.warn(annotated + " does not apply when the container destroys the bean '" + this.bean.name()
-					+ "', as it then calls the method, by its name, past the bean's proxy. If the method is not meant to end "
-					+ "the bean, write @Bean(destroyMethod = \"\")");
 		}
 	}
 

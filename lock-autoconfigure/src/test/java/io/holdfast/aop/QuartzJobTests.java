@@ -54,7 +54,8 @@ class QuartzJobTests {
 			.havingRootCause()
 			.isInstanceOf(InvalidDeclarationException.class)
 			.withMessageContaining("@DistributedLock on " + NightlyJob.class.getName())
-			.withMessageContaining("has no effect, because it applies to public methods that the bean's proxy can advise")
+			.withMessageContaining(
+					"has no effect, because it applies to public methods that the bean's proxy can advise")
 			.withMessageContaining("annotate that method");
 	}
 

@@ -18,8 +18,6 @@ import org.quartz.JobExecutionContext;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.InitializingBean;
-import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
 import org.springframework.messaging.handler.annotation.MessageMapping;
@@ -233,7 +231,7 @@ class TypeWithoutEffectTests {
 	}
 
 	@DistributedLock
-	static class OnlyCallbacks implements InitializingBean, ApplicationContextAware {
+	static class OnlyCallbacks implements InitializingBean {
 
 		@PostConstruct
 		public void init() {
@@ -241,10 +239,6 @@ class TypeWithoutEffectTests {
 
 		@Override
 		public void afterPropertiesSet() {
-		}
-
-		@Override
-		public void setApplicationContext(ApplicationContext context) {
 		}
 
 	}
