@@ -23,7 +23,6 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.dao.DuplicateKeyException;
 import org.springframework.dao.QueryTimeoutException;
 import org.springframework.jdbc.UncategorizedSQLException;
-import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -167,13 +166,11 @@ final class FenceTable {
 
 	/**
 	 * Read no row of the table, to find out whether it is there. Blocks.
-	 * @return the name of the database
 	 * @throws org.springframework.jdbc.BadSqlGrammarException if there is no such table
 	 * @throws DataAccessException if the database fails otherwise
 	 */
-	String probe() {
+	void probe() {
 		this.jdbc.queryForList("SELECT lock_key, token FROM " + this.name + " WHERE 1 = 0");
-		return this.jdbc.execute((ConnectionCallback<String>) this::product);
 	}
 
 	/** The timeout of checks, or the rest of the transaction's if that is shorter. */

@@ -1,6 +1,5 @@
 package io.holdfast.jdbc;
 
-import java.util.Set;
 import java.util.function.Function;
 
 import javax.sql.DataSource;
@@ -13,14 +12,11 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.BadSqlGrammarException;
 
 /**
- * A look at the fence tables of a context at its start. A missing table fails the start;
- * a database that Holdfast is not tested with is warned of.
+ * A look at the fence tables of a context at its start. A missing table fails the start.
  */
 public final class FenceTableCheck implements SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(FenceTableCheck.class);
-
-	private static final Set<String> TESTED = Set.of("PostgreSQL", "MariaDB", "H2");
 
 	private final TransactionFences fences;
 
@@ -43,11 +39,7 @@ public final class FenceTableCheck implements SmartInitializingSingleton {
 
 	private void check(FencedDataSource fenced) {
 		try {
-			String database = fenced.table().probe();
-			if (!TESTED.contains(database)) {
-				logger.warn("Fences are not tested with " + database + ", the database of '" + fenced.name()
-						+ "', but with PostgreSQL, MariaDB and H2 only");
-			}
+			fenced.table().probe();
 		}
 		catch (BadSqlGrammarException ex) {
 			throw new IllegalStateException("The DataSource '" + fenced.name() + "' has no fence table "

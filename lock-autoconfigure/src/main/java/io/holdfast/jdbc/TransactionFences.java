@@ -4,9 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 import javax.sql.DataSource;
@@ -14,8 +12,6 @@ import javax.sql.DataSource;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.micrometer.observation.ObservationRegistry;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.AopProxyUtils;
@@ -32,7 +28,6 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
-import org.springframework.util.ClassUtils;
 
 /**
  * Has the transaction managers of a context check the fenced leases of their threads, and
@@ -40,12 +35,6 @@ import org.springframework.util.ClassUtils;
  * the settings. Applications use {@link Fences}. Thread-safe.
  */
 public final class TransactionFences implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
-
-	private static final Log logger = LogFactory.getLog(TransactionFences.class);
-
-	private static final List<String> OPEN_IN_VIEW = List.of(
-			"org.springframework.orm.jpa.support.OpenEntityManagerInViewInterceptor",
-			"org.springframework.orm.jpa.support.OpenEntityManagerInViewFilter");
 
 	private final ConfigurableListableBeanFactory beans;
 
@@ -59,8 +48,6 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	private final Map<String, AbstractPlatformTransactionManager> managers = new ConcurrentHashMap<>();
 
 	private volatile @Nullable List<FencedDataSource> known;
-
-	private final AtomicBoolean announced = new AtomicBoolean();
 
 	/**
 	 * Create the fences of a context.
@@ -130,7 +117,6 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			}
 		}
 		if (!all.isEmpty()) {
-			announce();
 			return null;
 		}
 		if (this.managers.values().stream().anyMatch((each) -> ManagedDataSource.of(each) != null)) {
@@ -216,7 +202,6 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		if (all.isEmpty()) {
 			throw new IllegalStateException("No DataSource is fenced: " + obstacle());
 		}
-		announce();
 		return all;
 	}
 
@@ -299,36 +284,6 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			.orElse("unknown");
 	}
 
-	/** Warn once of data sources that are not fenced. */
-	private void announce() {
-		if (!this.announced.compareAndSet(false, true)) {
-			return;
-		}
-		List<String> fenced = dataSources().stream().map(FencedDataSource::name).toList();
-		Map<String, String> others = new TreeMap<>();
-		this.managers.forEach((name, manager) -> {
-			DataSource dataSource = ManagedDataSource.of(manager);
-			if (dataSource != null && dataSources().stream().noneMatch((each) -> each.dataSource() == dataSource)) {
-				others.put(nameOf(dataSource), name);
-			}
-		});
-		if (!others.isEmpty()) {
-			logger.info("Transactions of " + String.join(", ", fenced) + " are fenced; those of "
-					+ String.join(", ", others.keySet())
-					+ " are not, as holdfast.fence.jdbc.data-sources does not name them");
-		}
-		List<String> unchecked = unchecked();
-		if (!unchecked.isEmpty()) {
-			logger
-				.warn("Transactions of " + String.join(", ", unchecked) + " are not checked under fenced locks, as no "
-						+ "DataSource of theirs is known: call Fences.check(lease) in them");
-		}
-		if (isOpenInView()) {
-			logger.warn("spring.jpa.open-in-view keeps entities of a request that were read before a fenced lock, and "
-					+ "may be stale under it: set it to false, or refresh them under the lock");
-		}
-	}
-
 	/** Return the managers that may be of JDBC, and tell no {@code DataSource}. */
 	private List<String> unchecked() {
 		List<String> names = new ArrayList<>();
@@ -344,14 +299,6 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			}
 		}
 		return names;
-	}
-
-	private boolean isOpenInView() {
-		ClassLoader loader = this.beans.getBeanClassLoader();
-		return OPEN_IN_VIEW.stream()
-			.filter((name) -> ClassUtils.isPresent(name, loader))
-			.map((name) -> ClassUtils.resolveClassName(name, loader))
-			.anyMatch((type) -> this.beans.getBeanNamesForType(type, true, false).length > 0);
 	}
 
 }

@@ -1,10 +1,5 @@
 package io.holdfast.jdbc;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
-import java.sql.Connection;
-import java.sql.DatabaseMetaData;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;
@@ -134,17 +129,6 @@ class FenceTablesTests {
 		}
 	}
 
-	@Test
-	@DisplayName("A database that is not tested is told in a line")
-	void untested(CapturedOutput output) {
-		this.enabled.run((context) -> assertThat(output).doesNotContain("Fences are not tested"));
-		this.enabled
-			.withPropertyValues("product=Oracle", "holdfast.fence.jdbc.initialize-schema=always",
-					"holdfast.fence.jdbc.platform=h2")
-			.run((context) -> assertThat(output)
-				.contains("Fences are not tested with Oracle, the database of 'main', but with PostgreSQL"));
-	}
-
 	@ParameterizedTest
 	@CsvSource({ "fence.jdbc.retention=23h, at least 86400000ms", "lock.max-hold=31d, not be shorter than the longest",
 			"fence.jdbc.timeout=900ms, at least 1000ms", "'fence.jdbc.table-name=f;', letters" })
@@ -240,9 +224,7 @@ class FenceTablesTests {
 				// Stays open after its context.
 				return new DelegatingDataSource(given.getObject());
 			}
-			HikariDataSource pool = TestDatabase.valueOf(environment.getProperty("database", "H2")).open();
-			String product = environment.getProperty("product");
-			return (product != null) ? new RenamedDatabase(pool, product) : pool;
+			return TestDatabase.valueOf(environment.getProperty("database", "H2")).open();
 		}
 
 		@Bean
@@ -272,43 +254,6 @@ class FenceTablesTests {
 
 		@DistributedLock(key = "'a'", fenced = true)
 		public void method() {
-		}
-
-	}
-
-	/** A database that says that it is another one, once its table is created. */
-	private static final class RenamedDatabase extends DelegatingDataSource {
-
-		private final String product;
-
-		RenamedDatabase(DataSource target, String product) {
-			super(target);
-			this.product = product;
-		}
-
-		@Override
-		public Connection getConnection() throws SQLException {
-			Connection connection = super.getConnection();
-			return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
-					(proxy, method, args) -> method.getName().equals("getMetaData") ? metadata(connection)
-							: invoke(connection, method, args));
-		}
-
-		private DatabaseMetaData metadata(Connection connection) throws SQLException {
-			DatabaseMetaData metadata = connection.getMetaData();
-			return (DatabaseMetaData) Proxy.newProxyInstance(getClass().getClassLoader(),
-					new Class<?>[] { DatabaseMetaData.class },
-					(proxy, method, args) -> method.getName().equals("getDatabaseProductName") ? this.product
-							: invoke(metadata, method, args));
-		}
-
-		private static Object invoke(Object target, java.lang.reflect.Method method, Object[] args) throws Throwable {
-			try {
-				return method.invoke(target, args);
-			}
-			catch (InvocationTargetException ex) {
-				throw ex.getCause();
-			}
 		}
 
 	}

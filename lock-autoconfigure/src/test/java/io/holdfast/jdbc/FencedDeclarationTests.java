@@ -16,17 +16,13 @@ import io.holdfast.testing.TestTransactions;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.boot.test.system.CapturedOutput;
-import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.support.JdbcTransactionManager;
-import org.springframework.orm.jpa.support.OpenEntityManagerInViewInterceptor;
 import org.springframework.transaction.PlatformTransactionManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -37,7 +33,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * Fenced methods and requests that cannot be fenced, and what is told of them at the
  * start.
  */
-@ExtendWith(OutputCaptureExtension.class)
 class FencedDeclarationTests {
 
 	private final ApplicationContextRunner runner = new ApplicationContextRunner()
@@ -126,35 +121,6 @@ class FencedDeclarationTests {
 				.isThrownBy(() -> context.getBean(LockService.class).withLock(LockRequest.of("stock").fenced(), () -> {
 				}))
 				.withMessageContaining("spring-jdbc"));
-	}
-
-	@Test
-	@DisplayName("One line names the DataSources that are not fenced, one warning the managers without one, one open-in-view")
-	void told(CapturedOutput output) {
-		DataSource other = database();
-		withDatabase("shop").withBean(Fenced.class)
-			.withBean("archive", DataSource.class, () -> other)
-			.withBean("archiveTransactions", PlatformTransactionManager.class, () -> new JdbcTransactionManager(other))
-			.withBean("otherTransactions", PlatformTransactionManager.class, TestTransactions::new)
-			.withBean(OpenEntityManagerInViewInterceptor.class, OpenEntityManagerInViewInterceptor::new,
-					(definition) -> definition.setLazyInit(true))
-			.withPropertyValues("holdfast.fence.jdbc.data-sources=shop")
-			.run((context) -> assertThat(context.getBean(TransactionFences.class).dataSources()).hasSize(1));
-		assertThat(output.getOut())
-			.containsOnlyOnce(
-					"Transactions of shop are fenced; those of archive are not, as holdfast.fence.jdbc.data-sources")
-			.containsOnlyOnce("Transactions of otherTransactions are not checked under fenced locks")
-			.containsOnlyOnce("spring.jpa.open-in-view keeps entities");
-	}
-
-	@Test
-	@DisplayName("Nothing is told without a fenced method")
-	void nothingTold(CapturedOutput output) {
-		withDatabase("shop").withBean("otherTransactions", PlatformTransactionManager.class, TestTransactions::new)
-			.withBean(OpenEntityManagerInViewInterceptor.class, OpenEntityManagerInViewInterceptor::new,
-					(definition) -> definition.setLazyInit(true))
-			.run((context) -> assertThat(context).hasNotFailed());
-		assertThat(output.getOut()).doesNotContain("fenced", "open-in-view");
 	}
 
 	/** A fenced method. Public, as a proxy may be of another class loader. */
