@@ -2,10 +2,7 @@ package io.holdfast.aop;
 
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
-import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Proxy;
-import java.lang.reflect.Type;
-import java.lang.reflect.WildcardType;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -95,18 +92,6 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	boolean isScheduled() {
 		return !AnnotatedElementUtils.getMergedRepeatableAnnotations(this.method, Scheduled.class, Schedules.class)
 			.isEmpty();
-	}
-
-	/**
-	 * Return whether this is a suspending function with the result {@code Nothing}, for
-	 * which {@link #returned()} fails, as no type stands for it: its continuation takes
-	 * anything.
-	 */
-	boolean neverReturns() {
-		Type[] parameters = this.method.getGenericParameterTypes();
-		return isSuspending() && parameters[parameters.length - 1] instanceof ParameterizedType continuation
-				&& continuation.getActualTypeArguments()[0] instanceof WildcardType result
-				&& result.getLowerBounds().length == 0;
 	}
 
 	/**

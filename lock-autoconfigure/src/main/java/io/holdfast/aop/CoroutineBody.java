@@ -135,27 +135,13 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	 * @return completed when the body has ended; never fails
 	 */
 	CompletableFuture<@Nullable Void> ended() {
-		Job begun = this.job.get();
-		return (begun != null) ? ended(begun) : CompletableFuture.completedFuture(null);
-	}
-
-	/**
-	 * Wait for the end of the work of a {@code Deferred}, which outlasts a cancelled
-	 * caller, and may have other callers.
-	 * @param cancel whether to cancel it
-	 * @return completed when the work has ended; never fails
-	 */
-	static CompletableFuture<@Nullable Void> ended(Object deferred, boolean cancel) {
-		Job work = (Job) deferred;
-		if (cancel) {
-			work.cancel(null);
-		}
-		return ended(work);
-	}
-
-	private static CompletableFuture<@Nullable Void> ended(Job work) {
 		CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
-		work.invokeOnCompletion((failure) -> {
+		Job begun = this.job.get();
+		if (begun == null) {
+			ended.complete(null);
+			return ended;
+		}
+		begun.invokeOnCompletion((failure) -> {
 			ended.complete(null);
 			return Unit.INSTANCE;
 		});

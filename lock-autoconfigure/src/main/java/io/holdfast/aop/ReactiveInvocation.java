@@ -32,9 +32,7 @@ import org.springframework.transaction.reactive.TransactionSynchronizationManage
  */
 final class ReactiveInvocation {
 
-	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
-
-	private static final Work ENDED = (cancel) -> CompletableFuture.completedFuture(null);
+	private static final Work ENDED = () -> CompletableFuture.completedFuture(null);
 
 	private final MethodInvocation invocation;
 
@@ -50,8 +48,6 @@ final class ReactiveInvocation {
 	private final boolean suspending;
 
 	private final boolean flow;
-
-	private final boolean deferred;
 
 	private final ReactiveAdapter adapter;
 
@@ -77,7 +73,6 @@ final class ReactiveInvocation {
 		this.callerLeases = this.suspending ? CoroutineBody.callerLeases(invocation) : LeaseContext.current();
 		this.adapter = method.reactiveAdapter();
 		this.flow = this.adapter.getReactiveType().getName().equals(ReturnKind.FLOW);
-		this.deferred = this.adapter.getReactiveType().getName().equals(DEFERRED);
 	}
 
 	/**
@@ -97,7 +92,7 @@ final class ReactiveInvocation {
 		}
 		if (methodLeases.isEmpty()) {
 			Object returned = proceed();
-			if (returned == null || this.deferred) {
+			if (returned == null) {
 				return returned;
 			}
 			this.unleased = returned;
@@ -214,17 +209,13 @@ final class ReactiveInvocation {
 	private Publisher<Object> call(LeaseContext current, AtomicReference<@Nullable Work> begun,
 			MethodCallObservation observation) {
 		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current) : null;
-		begun.set((body != null) ? (cancel) -> body.ended() : ENDED);
+		begun.set((body != null) ? body::ended : ENDED);
 		LeaseContext.Scope scope = current.open();
 		try {
 			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
 			MethodInvocation call = (body != null && this.suspending)
 					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
-			Object returned = observation.run(call::proceed);
-			if (this.deferred && returned != null) {
-				begun.set((cancel) -> CoroutineBody.ended(returned, cancel));
-			}
-			return publisher(returned, body, "");
+			return publisher(observation.run(call::proceed), body, "");
 		}
 		catch (Throwable ex) {
 			return Mono.error(ex);
@@ -286,8 +277,7 @@ final class ReactiveInvocation {
 					methodLease.discard();
 					return CompletableFuture.completedFuture(failure);
 				}
-				boolean lost = endsOnLoss() && !held.isHeld();
-				return work.ended(lost).thenCompose((ended) -> methodLease.endAsync(failure));
+				return work.ended().thenCompose((ended) -> methodLease.endAsync(failure));
 			}
 
 		};
@@ -297,8 +287,8 @@ final class ReactiveInvocation {
 	@FunctionalInterface
 	private interface Work {
 
-		/** Wait for its end, and cancel it first if it is to end with its lease. */
-		CompletableFuture<@Nullable Void> ended(boolean cancel);
+		/** Wait for its end. */
+		CompletableFuture<@Nullable Void> ended();
 
 	}
 

@@ -33,6 +33,9 @@ enum ReturnKind {
 
 	static final String FLOW = "kotlinx.coroutines.flow.Flow";
 
+	/** A job as well, which Spring makes a publisher of. */
+	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
+
 	private static final String SERVLET_ASYNC = "org.springframework.web.context.request.async.";
 
 	private static final String SERVLET_STREAMING = "org.springframework.web.servlet.mvc.method.annotation.";
@@ -45,7 +48,7 @@ enum ReturnKind {
 			Map.entry("java.util.stream.BaseStream", "a List or a Flux"),
 			Map.entry("java.util.Iterator", "a List or a Flux"), Map.entry("java.util.Spliterator", "a List or a Flux"),
 			Map.entry("kotlin.sequences.Sequence", "a List"), Map.entry(FLOW, "a Flow itself"),
-			Map.entry("kotlinx.coroutines.Job", "a Deferred"),
+			Map.entry("kotlinx.coroutines.Job", "the result itself, from a suspending function"),
 			Map.entry("kotlinx.coroutines.channels.ReceiveChannel", "a Flow"),
 			Map.entry("kotlin.Lazy", "the result itself"), Map.entry("kotlin.Function", "the result itself"),
 			Map.entry("java.util.concurrent.Callable", "the result itself or a CompletableFuture"),
@@ -119,7 +122,7 @@ enum ReturnKind {
 		}
 		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
 		if (REACTOR && adapter != null && adapter.getDescriptor().isDeferred()
-				&& type.isAssignableFrom(adapter.getReactiveType())) {
+				&& type.isAssignableFrom(adapter.getReactiveType()) && !type.getName().equals(DEFERRED)) {
 			return REACTIVE;
 		}
 		boolean later = adapter != null || CompletionStage.class.isAssignableFrom(type)

@@ -62,7 +62,6 @@ final class StartChecks {
 				refusePastProxy(method);
 				refuseSeveral(method);
 				refuseRival(method);
-				refuseEndless(method);
 				refuseUnfollowed(method);
 				refuseNotOverridable(method);
 				this.handler.check(method);
@@ -159,14 +158,6 @@ final class StartChecks {
 			return type;
 		}
 		return (annotation.getSource() instanceof Member member) ? member.getDeclaringClass() : Object.class;
-	}
-
-	private static void refuseEndless(AnnotatedMethod annotated) {
-		if (annotated.neverReturns()) {
-			throw annotated.invalid(
-					"cannot be applied, because no proxy can call a suspending function that returns Nothing",
-					"Have it return Unit, or annotate the function that calls it");
-		}
 	}
 
 	private static void refuseUnfollowed(AnnotatedMethod annotated) {

@@ -1,13 +1,11 @@
 package io.holdfast.async
 
 import io.holdfast.LeaseContext
-import io.holdfast.LeaseLostException
 import io.holdfast.LockLease
 import io.holdfast.LockNotAcquiredException
 import io.holdfast.LockService
 import io.holdfast.SemaphoreService
 import io.holdfast.annotation.DistributedLock
-import io.holdfast.annotation.OnLoss
 import io.holdfast.annotation.OnTimeout
 import io.holdfast.annotation.Semaphore
 import io.holdfast.guide.Leases
@@ -20,7 +18,6 @@ import java.util.concurrent.Executors
 import java.util.concurrent.atomic.AtomicInteger
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.TimeoutCancellationException
@@ -189,15 +186,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
         val scope = CoroutineScope(Dispatchers.Default)
         val calls = listOf<suspend (suspend CoroutineScope.() -> String) -> String>(
             { work -> shops[0].later("a") { scope.future(block = work) }.await() },
-            { work -> instances[0].getBean(LockService::class.java).withLockAsync("stock:a") { scope.future(block = work) }.await() },
-            { work ->
-                val deferred = shops[0].deferred("a") { scope.async(block = work) }
-                try {
-                    deferred.await()
-                } finally {
-                    deferred.cancel()
-                }
-            }
+            { work -> instances[0].getBean(LockService::class.java).withLockAsync("stock:a") { scope.future(block = work) }.await() }
         )
         for (call in calls) {
             val begun = CompletableDeferred<Unit>()
@@ -211,17 +200,6 @@ internal class CoroutineTests(private val redis: TestRedis) {
             assertThat(next.await()).isEqualTo(true)
             awaitFree("stock:a")
         }
-    }
-
-    @Test
-    @DisplayName("A Deferred whose lock is lost is cancelled, if it is to end with its lock")
-    fun lostDeferred() = runBlocking<Unit>(Dispatchers.Default) {
-        val work = CompletableDeferred<String>()
-        val result = shops[0].ending { work }
-        await().atMost(SOON).until { locks.status("ending").isLocked }
-        assertThat(locks.admin().forceRelease("ending")).isTrue
-        assertThat(runCatching { result.await() }.exceptionOrNull()).isInstanceOf(LeaseLostException::class.java)
-        assertThat(work.isCancelled).isTrue
     }
 
     @Test
@@ -337,12 +315,6 @@ internal class CoroutineTests(private val redis: TestRedis) {
 
         @DistributedLock(key = "'stock:' + #sku", waitTime = "20s")
         open fun later(sku: String, work: () -> CompletableFuture<String>): CompletableFuture<String> = work()
-
-        @DistributedLock(key = "'stock:' + #sku", waitTime = "20s")
-        open fun deferred(sku: String, work: () -> Deferred<String>): Deferred<String> = work()
-
-        @DistributedLock(name = "ending", leaseTime = "1s", onLoss = OnLoss.INTERRUPT)
-        open fun ending(work: () -> Deferred<String>): Deferred<String> = work()
 
         @Semaphore(name = "limited", limit = 3, waitTime = "20s")
         open suspend fun limited(work: suspend () -> Unit) = work()
