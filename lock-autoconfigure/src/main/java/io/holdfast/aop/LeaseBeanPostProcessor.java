@@ -24,7 +24,6 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopConfigException;
 import org.springframework.aop.framework.AopInfrastructureBean;
-import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
@@ -35,9 +34,7 @@ import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
@@ -119,8 +116,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/** Many beans may be created from one definition. */
 	private final Set<CheckedBean> checked = ConcurrentHashMap.newKeySet();
-
-	private volatile boolean orderChecked;
 
 	private final AtomicBoolean transactionWarned = new AtomicBoolean();
 
@@ -253,7 +248,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			annotatedMethods(type)
 				.forEach((method) -> outside.forEach((advisor) -> warnOfTransaction(method, advisor)));
 		}
-		checkOrder();
 	}
 
 	private void check(Class<?> type, AnnotatedBean bean) {
@@ -376,26 +370,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private InvalidDeclarationException notProxied(Class<?> type, String problem, String cure) {
 		return annotatedMethods(type).findFirst().orElseThrow().invalid("has no effect, " + problem, cure);
-	}
-
-	/**
-	 * Warn of an auto-proxy creator that comes later, and so goes around this advice: its
-	 * own, perhaps a transaction, is open while the lock is waited for.
-	 */
-	private void checkOrder() {
-		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {
-			return;
-		}
-		this.orderChecked = true;
-		boolean later = false;
-		for (BeanPostProcessor processor : factory.getBeanPostProcessors()) {
-			later |= (processor == this);
-			if (later && processor instanceof AbstractAutoProxyCreator creator) {
-				logger.warn("The auto-proxy creator " + creator.getClass().getName() + " (order " + creator.getOrder()
-						+ ") comes after the one for @DistributedLock and @Semaphore (order " + getOrder()
-						+ "): transactions that it adds begin before the wait for the lock. Give it a lower order");
-			}
-		}
 	}
 
 	/**

@@ -21,7 +21,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
-import org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -207,25 +206,6 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("An auto-proxy creator that comes later is warned of, since it puts transactions around the lock")
-	void lateAutoProxyCreator(CapturedOutput output) {
-		try (LockedContext context = LockedContext.of(LateCreator.class, Transactions.class, Shop.class)) {
-			context.bean(Shop.class).sell();
-			assertThat(output).contains("auto-proxy creator " + DefaultAdvisorAutoProxyCreator.class.getName())
-				.contains("Give it a lower order");
-			assertThat(context.locks().events()).startsWith("begin", "lock");
-		}
-	}
-
-	@Test
-	@ExtendWith(OutputCaptureExtension.class)
-	void usualAutoProxyCreatorIsNotWarnedOf(CapturedOutput output) {
-		LockedContext.of(TransactionsAndAspects.class, Shop.class).close();
-		assertThat(output).doesNotContain("Give it a lower order");
-	}
-
-	@Test
 	@DisplayName("A proxy around a proxy that both lock: nested leases, released in order")
 	void doublyProxied() {
 		try (LockedContext context = LockedContext.of(SecondProcessor.class, Shop.class)) {
@@ -408,18 +388,6 @@ class AdviceOrderTests {
 		@Override
 		public int getOrder() {
 			return Ordered.LOWEST_PRECEDENCE - 2;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LateCreator {
-
-		@Bean
-		static DefaultAdvisorAutoProxyCreator lateCreator() {
-			DefaultAdvisorAutoProxyCreator creator = new DefaultAdvisorAutoProxyCreator();
-			creator.setProxyTargetClass(true);
-			return creator;
 		}
 
 	}
