@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Hooks;
 
+import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.PropagationContextElement;
 
 /**
@@ -41,13 +43,19 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	private final LeaseContext leases;
 
+	/** The proxy that the call is to reach next, as for {@link LeaseInterceptor}. */
+	private final @Nullable Object next;
+
+	private final AtomicBoolean reached = new AtomicBoolean();
+
 	/** The first that comes is that of the body, others are parts of it. */
 	private final AtomicReference<@Nullable Job> job = new AtomicReference<>();
 
 	/** Create the body of a call. */
-	CoroutineBody(LeaseContext leases) {
+	CoroutineBody(LeaseContext leases, MethodInvocation call) {
 		super(KEY);
 		this.leases = leases;
+		this.next = LeaseInterceptor.next(call);
 	}
 
 	/**
@@ -159,6 +167,19 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	@Override
 	public void restoreThreadContext(CoroutineContext context, LeaseContext.Scope scope) {
 		scope.close();
+	}
+
+	/**
+	 * Take note that a call of a suspending function has reached the proxy that it is
+	 * meant for: the second half of a call, see {@link LeaseInterceptor}.
+	 * @return whether it has; once for each call
+	 */
+	static boolean takeReached(MethodInvocation call) {
+		@Nullable Object[] arguments = call.getArguments();
+		CoroutineBody body = (arguments[arguments.length - 1] instanceof Continuation<?> continuation)
+				? continuation.getContext().get(KEY) : null;
+		return body != null && body.next != null && call instanceof ProxyMethodInvocation proxied
+				&& proxied.getProxy() == body.next && body.reached.compareAndSet(false, true);
 	}
 
 	/** Only asked for its context: Spring makes a publisher of the body. */

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
@@ -20,8 +21,11 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodClassKey;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -30,12 +34,16 @@ import org.springframework.util.function.SingletonSupplier;
  * the order of their annotations, released in the reverse order.
  *
  * <p>
- * Where a bean's proxy is the target of another one, and both have this advice, the inner
- * one acquires the leases.
+ * Where a bean's proxy is the target of another one, and both have the advice, the outer
+ * one has acquired the leases, outside of all other advice: the inner one has to tell the
+ * second half of a call from a call of its own.
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
+
+	/** The proxy that a call of this thread is to reach next. */
+	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
 
 	/** Tells that all leases of a call were acquired. */
 	static final Object ACQUIRED = new Object();
@@ -72,10 +80,11 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		Object target = invocation.getThis();
-		if (target instanceof Advised inner && isLeftTo(inner, invocation.getMethod())) {
-			return invocation.proceed();
+		if (takeReached(invocation)) {
+			// Perhaps to a third one.
+			return proceed(invocation);
 		}
+		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
 		List<LeasedMethod> annotations = annotations(invocation.getMethod(), targetClass);
@@ -102,17 +111,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 						observe(invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> invokeReactive(invocation, targetClass, method, annotations);
+			case REACTIVE -> method.isSuspending() && CoroutineBody.takeReached(invocation) ? invocation.proceed()
+					: invokeReactive(invocation, targetClass, method, annotations);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
-	}
-
-	/**
-	 * Return whether a call goes on to a proxy with this advice. An introduction of the
-	 * outer proxy has methods that the inner one does not have.
-	 */
-	private boolean isLeftTo(Advised inner, Method method) {
-		return inner.indexOf(this) >= 0 && method.getDeclaringClass().isInstance(inner);
 	}
 
 	private List<LeasedMethod> annotations(Method method, Class<?> targetClass) {
@@ -253,7 +255,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 					each.lease().onLost((PromptAction) interrupt::lost);
 				}
 			}
-			return invocation.proceed();
+			return proceed(invocation);
 		}
 		finally {
 			if (interrupt != null) {
@@ -261,6 +263,62 @@ final class LeaseInterceptor implements MethodInterceptor {
 			}
 			scope.close();
 		}
+	}
+
+	/** Proceed under the acquired leases. */
+	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
+		Object outer = NEXT.get();
+		Object next = next(invocation);
+		if (outer == null && next == null) {
+			return invocation.proceed();
+		}
+		setNext(next);
+		try {
+			return invocation.proceed();
+		}
+		finally {
+			// This may be a call within an outer one that has yet to reach its target.
+			setNext(outer);
+		}
+	}
+
+	/**
+	 * Return the proxy with this advice, also of another context, that a call is to reach
+	 * next; other proxies may be before it. {@code null} if there is none.
+	 */
+	static @Nullable Object next(MethodInvocation invocation) {
+		Object target = invocation.getThis();
+		while (target instanceof Advised proxy && Stream.of(proxy.getAdvisors())
+			.noneMatch((advisor) -> advisor.getAdvice() instanceof LeaseInterceptor)) {
+			target = AopProxyUtils.getSingletonTarget(target);
+		}
+		return (target instanceof Advised) ? target : null;
+	}
+
+	private static void setNext(@Nullable Object next) {
+		if (next != null) {
+			NEXT.set(next);
+		}
+		else {
+			NEXT.remove();
+		}
+	}
+
+	/**
+	 * Take note that a call has reached the proxy that it is meant for. Suspending
+	 * functions know this by their coroutine: another one may be resumed between the two
+	 * proxies.
+	 * @return whether it has, and so has its leases; once for each call
+	 */
+	static boolean takeReached(MethodInvocation invocation) {
+		Object next = NEXT.get();
+		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next
+				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
+			return false;
+		}
+		// Calls by the method are calls of their own.
+		NEXT.remove();
+		return true;
 	}
 
 	/**

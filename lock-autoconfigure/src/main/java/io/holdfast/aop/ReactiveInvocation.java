@@ -208,14 +208,14 @@ final class ReactiveInvocation {
 
 	private Publisher<Object> call(LeaseContext current, AtomicReference<@Nullable Work> begun,
 			MethodCallObservation observation) {
-		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current) : null;
+		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current, this.invocation) : null;
 		begun.set((body != null) ? body::ended : ENDED);
 		LeaseContext.Scope scope = current.open();
 		try {
 			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
 			MethodInvocation call = (body != null && this.suspending)
 					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
-			return publisher(observation.run(call::proceed), body, "");
+			return publisher(observation.run(() -> LeaseInterceptor.proceed(call)), body, "");
 		}
 		catch (Throwable ex) {
 			return Mono.error(ex);
