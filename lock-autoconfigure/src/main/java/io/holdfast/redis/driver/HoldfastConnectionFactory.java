@@ -11,10 +11,13 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.TimeoutOptions.TimeoutSource;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
@@ -86,8 +89,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		super(configuration, configure(configuration, client, resources));
 		this.resources = resources;
 		this.address = RedisAddress.describe(configuration);
-		Duration timeout = client.getCommandTimeout();
-		this.answerNanos = timeout.isZero() ? Long.MAX_VALUE : timeout.toNanos();
+		this.answerNanos = answerNanos(client);
 		afterPropertiesSet();
 	}
 
@@ -237,6 +239,17 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				.build());
 		}
 		return changed.build();
+	}
+
+	private static long answerNanos(LettuceClientConfiguration client) {
+		TimeoutOptions timeouts = client.getClientOptions()
+			.map(ClientOptions::getTimeoutOptions)
+			.orElseGet(TimeoutOptions::enabled);
+		TimeoutSource source = timeouts.getSource();
+		long nanos = (timeouts.isTimeoutCommands() && !timeouts.isApplyConnectionTimeout())
+				? source.getTimeUnit().toNanos(source.getTimeout(new Command<>(CommandType.EVALSHA, null)))
+				: client.getCommandTimeout().toNanos();
+		return (nanos > 0) ? nanos : Long.MAX_VALUE;
 	}
 
 	private static boolean isRefreshed(@Nullable ClusterTopologyRefreshOptions refresh) {

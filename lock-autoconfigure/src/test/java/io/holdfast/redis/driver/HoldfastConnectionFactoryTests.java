@@ -15,13 +15,18 @@ import io.lettuce.core.ReadFrom;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslVerifyMode;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.TimeoutOptions.TimeoutSource;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
 import javax.net.ssl.SSLSocketFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -156,18 +161,38 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 		}
 	}
 
+	static Stream<Arguments> timeouts() {
+		TimeoutSource source = new TimeoutSource() {
+
+			@Override
+			public long getTimeout(RedisCommand<?, ?, ?> command) {
+				return (command.getType() == CommandType.EVALSHA) ? 4 : 9;
+			}
+
+			@Override
+			public TimeUnit getTimeUnit() {
+				return TimeUnit.SECONDS;
+			}
+
+		};
+		return Stream.of(Arguments.of(TimeoutOptions.enabled(), 7, 7), Arguments.of(TimeoutOptions.create(), 7, 7),
+				Arguments.of(TimeoutOptions.enabled(), 0, null),
+				Arguments.of(TimeoutOptions.enabled(Duration.ofSeconds(3)), 7, 3),
+				Arguments.of(TimeoutOptions.builder().timeoutSource(source).build(), 7, 4));
+	}
+
 	@ParameterizedTest
-	@ValueSource(ints = { 7, 0 })
+	@MethodSource
 	@DisplayName("The driver has no timer for commands, as the engine knows how long the application waits for answers")
-	void timeouts(int seconds) {
+	void timeouts(TimeoutOptions timeouts, int seconds, @Nullable Integer expected) {
 		HoldfastConnectionFactory own = own(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
 				LettuceClientConfiguration.builder()
-					.clientOptions(ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build())
+					.clientOptions(ClientOptions.builder().timeoutOptions(timeouts).build())
 					.commandTimeout(Duration.ofSeconds(seconds))
 					.build()));
 		try {
 			assertThat(own.answerNanos())
-				.isEqualTo((seconds == 0) ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(seconds));
+				.isEqualTo((expected == null) ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(expected));
 			assertThat(own.getClientConfiguration().getClientOptions().orElseThrow().getTimeoutOptions()).returns(false,
 					TimeoutOptions::isTimeoutCommands);
 		}
