@@ -137,12 +137,26 @@ final class Place {
 	boolean failSilent(long now, long longest) {
 		boolean failed = false;
 		for (Question question : this.questions) {
-			if (now - question.sentAt >= longest) {
-				failed |= question.answer.completeExceptionally(
-						StoreCommandException.silence(Duration.ofNanos(longest), new TimeoutException()));
+			if (now - question.sentAt >= longest && !this.comparing && question.answer.completeExceptionally(
+					StoreCommandException.silence(Duration.ofNanos(longest), new TimeoutException()))) {
+				failed = true;
+				// With the command that it waits for.
+				question.answer.cancel(true);
 			}
 		}
 		return failed;
+	}
+
+	/** Return the time at which the first question without an answer is to fail. */
+	long silentAt(long now, long longest) {
+		long first = now;
+		for (Question question : this.questions) {
+			// The comparison of versions ends by itself.
+			if (!question.answer.isDone() && !this.comparing) {
+				first = ResourceQueue.earlier(first, question.sentAt);
+			}
+		}
+		return first + Math.min(longest, ResolvedRequest.FOREVER);
 	}
 
 	/** Note that a question failed, which may have been executed all the same. */

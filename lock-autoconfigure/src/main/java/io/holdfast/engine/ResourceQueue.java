@@ -268,8 +268,10 @@ final class ResourceQueue extends SerialExecutor {
 			while (next < missing.size() && mayAsk(missing.get(next))) {
 				open(missing.get(next++), now);
 			}
+			long longest = this.context.store.answerNanos();
 			for (Place place : this.places) {
-				if (place.askAt - now <= 0) {
+				// After a failure the place asks again by the event of that.
+				if (!place.failSilent(now, longest) && place.askAt - now <= 0) {
 					ask(place, now);
 				}
 			}
@@ -517,12 +519,9 @@ final class ResourceQueue extends SerialExecutor {
 			});
 	}
 
-	/**
-	 * Note a question, after which the next one is due within half a claim, or its
-	 * answer.
-	 */
+	/** Note a question, after which the next one is due within half a claim. */
 	private Question asked(Place place, CompletableFuture<?> answer, long now) {
-		place.askAt = now + Math.min(this.context.shortenRandomly(place.halfClaim), this.context.store.answerNanos());
+		place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 		return place.ask(answer, now, ++this.lastAsked);
 	}
 
@@ -533,7 +532,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private void ask(Place place, long now) {
 		boolean kept = place.isAnyOpen() && !this.context.isReached();
-		if (kept || place.comparing || place.failSilent(now, this.context.store.answerNanos())) {
+		if (kept || place.comparing) {
 			// The store keeps the last command for its next connection.
 			place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 			return;
@@ -568,7 +567,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		long at = this.checkAt;
 		for (Place place : this.places) {
-			at = earlier(at, place.askAt);
+			at = earlier(at, earlier(place.askAt, place.silentAt(now, this.context.store.answerNanos())));
 		}
 		if (this.timer != null && this.timerAt - at <= 0) {
 			// It may fire too early, which costs one settling.

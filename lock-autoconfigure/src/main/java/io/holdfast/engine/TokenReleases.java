@@ -396,6 +396,10 @@ final class TokenReleases {
 				return;
 			}
 			int attempt = ++this.attempts;
+			CompletableFuture<?> earlier = this.command;
+			if (earlier != null) {
+				this.over.thenRun(() -> earlier.cancel(true));
+			}
 			CompletableFuture<ReleaseReply> command = EngineContext
 				.sendUnobserved(() -> this.context.store.release(this.resource, this.ended, next));
 			this.command = command;
@@ -490,8 +494,18 @@ final class TokenReleases {
 			}
 		}
 
-		/** Note that no command is sent any more, and the outcome is known. */
+		/**
+		 * Note that no command is sent any more, and the outcome is known. The store is
+		 * not to keep commands without an answer for its next connection.
+		 */
 		private void end() {
+			CompletableFuture<?> last;
+			synchronized (this) {
+				last = this.command;
+			}
+			if (last != null) {
+				last.cancel(true);
+			}
 			// Another release of the same token may have come after this one.
 			TokenReleases.this.releasing.remove(this.ended.token(), this);
 			this.over.complete(null);

@@ -467,4 +467,45 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 			.withCauseInstanceOf(LeaseStoreException.class);
 	}
 
+	@Test
+	void theOldestQuestionWithoutAnAnswerCountsAndTheWaitEndsWithItsTime() {
+		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(3100);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(3099);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 1");
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThat(answer).isCompletedExceptionally();
+	}
+
+	@Test
+	void theCommandsOfAReleaseAreGivenUpOnceItIsPointless() {
+		List<Command> releases = releasedWithoutAnAnswer();
+		assertThat(releases).noneMatch(Command::isGivenUp);
+		this.store.elapse(100_000);
+		assertThat(releases).allMatch(Command::isGivenUp);
+		assertThat(this.store.last("release 1").isGivenUp()).isTrue();
+	}
+
+	@Test
+	void theEarlierCommandsOfAReleaseAreGivenUpOnceALaterOneIsAnswered() {
+		List<Command> releases = releasedWithoutAnAnswer();
+		releases.get(1).released(true);
+		assertThat(releases.get(0).isGivenUp()).isTrue();
+		this.store.sent();
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	private List<Command> releasedWithoutAnAnswer() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(7, 30_000);
+		answer.join().releaseAsync();
+		Command first = this.store.last("release 1");
+		this.store.elapse(2000);
+		Command second = this.store.last("release 1");
+		assertThat(second).isNotSameAs(first);
+		return List.of(first, second);
+	}
+
 }
