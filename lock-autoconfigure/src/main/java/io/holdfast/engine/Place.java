@@ -149,14 +149,14 @@ final class Place {
 
 	/** Return the time at which the first question without an answer is to fail. */
 	long silentAt(long now, long longest) {
-		long first = now;
+		long first = now + ResolvedRequest.FOREVER;
 		for (Question question : this.questions) {
 			// The comparison of versions ends by itself.
 			if (!question.answer.isDone() && !this.comparing) {
-				first = ResourceQueue.earlier(first, question.sentAt);
+				first = ResourceQueue.earlier(first, question.sentAt + Math.min(longest, ResolvedRequest.FOREVER));
 			}
 		}
-		return first + Math.min(longest, ResolvedRequest.FOREVER);
+		return first;
 	}
 
 	/** Note that a question failed, which may have been executed all the same. */
