@@ -96,10 +96,19 @@ final class FleetLook {
 		if (standing.isEmpty()) {
 			return null;
 		}
+		Instant now = now();
 		FleetReport reports = reports(standing.resource().key());
 		// Renews the names of instances, too.
 		members();
-		return ResourceDescriptor.of(standing, reports, this.fleet::named, told(reports), false, Instant.now());
+		return ResourceDescriptor.of(standing, reports, this.fleet::named, told(reports, now), false, now);
+	}
+
+	/**
+	 * Return the time from which durations of reports count back. To be taken before the
+	 * instances are asked: one that is silent holds the reports up.
+	 */
+	private static Instant now() {
+		return Instant.now().truncatedTo(ChronoUnit.MILLIS);
 	}
 
 	private Standing look(String key) {
@@ -116,15 +125,15 @@ final class FleetLook {
 		boolean locks = this.family == Family.LOCKS;
 		InstanceReport all = part(() -> this.fleet.report(key));
 		InstanceReport own = (all != null) ? all : this.fleet.holds();
-		Instant now = Instant.now();
+		Instant now = now();
 		// A search counts the waiters inside of instances, too.
 		FleetReport asked = (query != null) ? reports(null) : null;
-		Found search = (query != null) ? part(() -> this.fleet.find(this.family, query, told(asked))) : null;
+		Found search = (query != null) ? part(() -> this.fleet.find(this.family, query, told(asked, now))) : null;
 		Standings page = (query == null) ? page(cursor, limit, key)
 				: new Standings((search != null) ? search.standings() : List.of(), null);
 		List<InstanceDescriptor> members = members();
 		FleetReport reports = (asked != null || !locks && page.standings().isEmpty()) ? asked : reports(key);
-		Map<String, Told> told = told(reports);
+		Map<String, Told> told = told(reports, now);
 		List<Deadlock> cycles = (locks && reports != null) ? part(() -> this.fleet.cycles(reports)) : null;
 		List<ResourceDescriptor> shown = page.standings().stream().map((standing) -> {
 			boolean late = locks && search != null && search.late().contains(standing.resource().key());
@@ -152,8 +161,8 @@ final class FleetLook {
 		return (page != null) ? page : new Standings(List.of(), cursor);
 	}
 
-	private Map<String, Told> told(@Nullable FleetReport reports) {
-		return (reports != null) ? reports.told(this.family, Endpoints.micros(Instant.now())) : Map.of();
+	private Map<String, Told> told(@Nullable FleetReport reports, Instant now) {
+		return (reports != null) ? reports.told(this.family, Endpoints.micros(now)) : Map.of();
 	}
 
 	private static FleetDescriptor.@Nullable Counts found(@Nullable Found search) {

@@ -2,6 +2,7 @@ package io.holdfast.fleet;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.LockLease;
@@ -19,6 +20,7 @@ import io.holdfast.engine.fleet.Deadlock.ThreadWait;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -142,14 +144,24 @@ class WhoWaitsForWhomTests {
 	}
 
 	@Test
-	@DisplayName("an instance that stands still or is gone is told as silent, and does not hold up the answer for long")
+	@DisplayName("an instance that stands still or is gone is told as silent, and does not hold up the answer for long, nor make waits seem shorter")
 	void tellsWhoIsSilent() {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		String frozen = awaitOther();
 		worker.acquireBoth("seller", "stock:1", "nothing");
 		worker.awaitUsed("seller");
 		await().until(() -> seen().silent().isEmpty());
+		LockLease held = this.locks.acquire("held");
+		CompletableFuture<LockLease> waiting = this.locks
+			.acquireAsync(LockRequest.of("held").waitTime(Duration.ofMinutes(2)));
+		await().until(() -> this.locks.status("held").waitingInThisInstance() == 1);
+		Instant asked = Instant.now();
 		worker.freeze();
+		assertThat(this.endpoint.lock("held").inside()).singleElement()
+			.extracting(ResourceDescriptor.WaiterDescriptor::since, InstanceOfAssertFactories.INSTANT)
+			.isBeforeOrEqualTo(asked);
+		waiting.cancel(true);
+		held.release();
 		long start = System.nanoTime();
 		FleetDescriptor seen = seen();
 		Duration time = Duration.ofNanos(System.nanoTime() - start);
