@@ -14,7 +14,8 @@ import org.springframework.core.env.Environment;
 /**
  * {@link AutoConfiguration Auto-configuration} that looks at the switches themselves:
  * warns if Holdfast is off, and refuses values other than true and false, which all the
- * others would take for false without a word. Refuses removed properties, too.
+ * others would take for false without a word. Refuses removed properties, too, and warns
+ * of unknown ones.
  */
 @AutoConfiguration
 @Lazy(false)
@@ -27,7 +28,7 @@ public final class HoldfastSwitchAutoConfiguration {
 	private static final String AOP_SWITCH = "holdfast.aop.enabled";
 
 	HoldfastSwitchAutoConfiguration(Environment environment, BeanFactory context) {
-		RemovedProperties.refuse(environment);
+		PropertyNames.check(environment);
 		boolean on = isOn(environment, SWITCH);
 		boolean aop = isOn(environment, AOP_SWITCH) && on;
 		if (AotDetector.useGeneratedArtifacts()) {

@@ -97,6 +97,23 @@ class SwitchTests {
 	}
 
 	@Test
+	@DisplayName("Properties of unknown names are warned of, with their origin")
+	void unknown(CapturedOutput output) {
+		this.runner
+			.withPropertyValues("holdfast.lock.wait-tme=5s", "holdfast.semaphore.limit=5", "holdfast.wait-time=5s",
+					"holdfast.console.enabled=true", "holdfast.lock.local-hand-over.maxCount=1",
+					"holdfast.fence.jdbc.data-sources[0]=dataSource", "holdfast.aop.order=7", "holdfastly.limit=5")
+			.withSystemProperties("holdfast.port=tcp://10.0.0.1")
+			.run((context) -> assertThat(context).hasNotFailed());
+		assertThat(output.toString().lines().filter((line) -> line.contains("There is no property")))
+			.satisfiesExactlyInAnyOrder(
+					(line) -> assertThat(line).contains("property holdfast.lock.wait-tme,",
+							"from property source \"test\""),
+					(line) -> assertThat(line).contains("holdfast.semaphore.limit"),
+					(line) -> assertThat(line).contains("holdfast.wait-time"));
+	}
+
+	@Test
 	@DisplayName("Switched on, it says nothing of that; nor is it of interest how the word is written")
 	void on(CapturedOutput output) {
 		this.runner.run((context) -> assertThat(context).hasNotFailed());
