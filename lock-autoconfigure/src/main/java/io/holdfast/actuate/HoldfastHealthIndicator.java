@@ -64,7 +64,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 			.findFirst()
 			.orElse(null);
 		builder.status(status(condition, silence != null))
-			.withDetail("wakeUps", wakeUps(condition))
+			.withDetail("wakeUps", wakeUps(condition, silence != null))
 			.withDetail("held", condition.held())
 			.withDetail("waiting", condition.waiting())
 			.withDetail("failingRenewals", condition.failingRenewals());
@@ -84,11 +84,11 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 		return reached ? Status.UP : DEGRADED;
 	}
 
-	private static String wakeUps(EngineStatus condition) {
+	private static String wakeUps(EngineStatus condition, boolean silent) {
 		if (condition.polling()) {
 			return "polling, as configured";
 		}
-		return condition.listening() ? "received" : "not received";
+		return !condition.listening() ? "not received" : silent ? "unknown" : "received";
 	}
 
 }

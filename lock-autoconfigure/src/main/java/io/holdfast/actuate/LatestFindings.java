@@ -80,7 +80,7 @@ final class LatestFindings {
 			return unknown(String.valueOf(((ex.getCause() != null) ? ex.getCause() : ex).getMessage()));
 		}
 		catch (TimeoutException ex) {
-			return unknown("Redis has not answered yet");
+			return unknown("Redis does not answer");
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();

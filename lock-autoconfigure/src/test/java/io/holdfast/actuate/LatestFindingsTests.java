@@ -21,7 +21,7 @@ class LatestFindingsTests {
 	private static final List<StoreDiagnostic> EVICTION = List.of(new StoreDiagnostic(true, "eviction"));
 
 	private static final StoreDiagnostic SILENT = new StoreDiagnostic(false,
-			"Redis could not be examined now: Redis has not answered yet");
+			"Redis could not be examined now: Redis does not answer");
 
 	private final List<CompletableFuture<List<StoreDiagnostic>>> examinations = new ArrayList<>();
 

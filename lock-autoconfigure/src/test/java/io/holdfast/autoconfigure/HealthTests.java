@@ -164,7 +164,8 @@ class HealthTests extends RedisTestCase {
 			server.freeze();
 			await("silence").atMost(SOON)
 				.until(() -> health(context).getStatus().equals(HoldfastHealthIndicator.DEGRADED));
-			assertThat(health(context).getDetails()).containsEntry("trouble", "Redis has not answered yet");
+			assertThat(health(context).getDetails()).containsEntry("trouble", "Redis does not answer")
+				.containsEntry("wakeUps", "unknown");
 			server.thaw();
 			await("recovery").atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
 		});
