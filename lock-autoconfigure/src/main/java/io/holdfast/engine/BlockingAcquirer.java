@@ -38,7 +38,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private final EngineContext context;
 
-	private final AcquisitionStarter starter;
+	private final ResourceQueues queues;
 
 	private final Function<R, List<ResolvedRequest>> resolver;
 
@@ -47,10 +47,10 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private final Class<L> type;
 
-	private BlockingAcquirer(EngineContext context, AcquisitionStarter starter,
-			Function<R, List<ResolvedRequest>> resolver, Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
-		this.context = context;
-		this.starter = starter;
+	private BlockingAcquirer(ResourceQueues queues, Function<R, List<ResolvedRequest>> resolver,
+			Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
+		this.context = queues.context;
+		this.queues = queues;
 		this.resolver = resolver;
 		this.contexts = contexts;
 		this.type = type;
@@ -58,21 +58,21 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Create an acquirer that acquires as another one does, to be extended. */
 	BlockingAcquirer(BlockingAcquirer<R, L> other) {
-		this(other.context, other.starter, other.resolver, other.contexts, other.type);
+		this(other.queues, other.resolver, other.contexts, other.type);
 	}
 
 	/** Create an acquirer of locks. */
-	static BlockingAcquirer<LockRequest, LockLease> ofLocks(EngineContext context, AcquisitionStarter starter) {
-		return new BlockingAcquirer<>(context, starter, (request) -> ResolvedRequest.of(request, context.settings),
-				LockRequest::context, LockLease.class);
+	static BlockingAcquirer<LockRequest, LockLease> ofLocks(ResourceQueues queues) {
+		EngineSettings settings = queues.context.settings;
+		return new BlockingAcquirer<>(queues, (request) -> ResolvedRequest.of(request, settings), LockRequest::context,
+				LockLease.class);
 	}
 
 	/** Create an acquirer of permits. */
-	static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(EngineContext context,
-			AcquisitionStarter starter) {
-		return new BlockingAcquirer<>(context, starter,
-				(request) -> List.of(ResolvedRequest.of(request, context.settings)), (request) -> null,
-				PermitLease.class);
+	static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(ResourceQueues queues) {
+		EngineSettings settings = queues.context.settings;
+		return new BlockingAcquirer<>(queues, (request) -> List.of(ResolvedRequest.of(request, settings)),
+				(request) -> null, PermitLease.class);
 	}
 
 	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
@@ -147,7 +147,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private PendingAcquisition start(R request) {
 		LeaseContext context = this.contexts.apply(request);
-		return this.starter.acquire(this.resolver.apply(request), Thread.currentThread(),
+		return this.queues.acquire(this.resolver.apply(request), Thread.currentThread(),
 				(context != null) ? context : LeaseContext.current());
 	}
 
@@ -252,7 +252,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success,
 			Function<Throwable, @Nullable T> fallback) {
 		LeaseContext context = this.contexts.apply(request);
-		PendingAcquisition acquisition = this.starter.acquire(this.resolver.apply(request), null,
+		PendingAcquisition acquisition = this.queues.acquire(this.resolver.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
 		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::executeCode);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
@@ -274,20 +274,6 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			}
 		});
 		return userFuture;
-	}
-
-	/** Starts acquisitions. Does not block. */
-	@FunctionalInterface
-	interface AcquisitionStarter {
-
-		/**
-		 * Start to acquire a lease on everything that is asked for at once.
-		 * @param requests the requests, at least one
-		 * @param thread whose lease it becomes, for re-entry; {@code null} if no thread's
-		 * @param context the leases under which it is asked for
-		 */
-		PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context);
-
 	}
 
 }

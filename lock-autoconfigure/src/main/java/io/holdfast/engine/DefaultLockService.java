@@ -52,7 +52,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
-		this(engine, BlockingAcquirer.ofLocks(engine.context, engine::acquire));
+		this(engine, BlockingAcquirer.ofLocks(engine.queues));
 	}
 
 	DefaultLockService(LeaseEngine engine, BlockingAcquirer<LockRequest, LockLease> acquirer) {

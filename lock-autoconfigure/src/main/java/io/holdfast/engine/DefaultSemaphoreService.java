@@ -44,7 +44,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	public DefaultSemaphoreService(LeaseEngine engine) {
 		this.engine = engine;
 		this.context = engine.context;
-		this.acquirer = BlockingAcquirer.ofPermits(engine.context, engine::acquire);
+		this.acquirer = BlockingAcquirer.ofPermits(engine.queues);
 		this.forced = new ForcedRelease(engine.queues);
 	}
 

@@ -83,6 +83,9 @@ public final class EngineContext {
 	/** Without it leases may be asked for. */
 	private volatile @Nullable Membership membership;
 
+	/** End of the admission to the fleet; {@code null} without one. */
+	private volatile @Nullable Long admittedUntil;
+
 	private volatile @Nullable InstanceDirectory directory;
 
 	/** Drawn at each start; {@code null} before the first one. */
@@ -230,10 +233,23 @@ public final class EngineContext {
 		return this.directory;
 	}
 
+	/**
+	 * Set the end of the admission to the fleet.
+	 * @param until the time from which leases may not be asked for without another one;
+	 * {@code null} for at once
+	 */
+	public void setAdmittedUntil(@Nullable Long until) {
+		this.admittedUntil = until;
+	}
+
 	/** Return whether the instance is admitted to the fleet, as far as is known. */
-	boolean isAdmitted() {
-		Membership current = this.membership;
-		return current == null || current.isAdmitted(this.scheduler.nanoTime());
+	public boolean isAdmitted() {
+		return isAdmitted(this.scheduler.nanoTime());
+	}
+
+	private boolean isAdmitted(long now) {
+		Long until = this.admittedUntil;
+		return this.membership == null || until != null && now - until < 0;
 	}
 
 	/**
@@ -243,7 +259,7 @@ public final class EngineContext {
 	 */
 	public @Nullable CompletableFuture<@Nullable Void> requestAdmission(long now) {
 		Membership current = this.membership;
-		return (current == null || current.isAdmitted(now)) ? null : current.requestAdmission();
+		return (current == null || isAdmitted(now)) ? null : current.requestAdmission();
 	}
 
 	/** Note that the store has granted a lease. */

@@ -45,8 +45,6 @@ public final class LeaseEngine implements AutoCloseable {
 
 	final ResourceQueues queues;
 
-	private final RefusalLog refusals;
-
 	private final Reporter reporter;
 
 	private final @Nullable ThreadScheduler ownScheduler;
@@ -95,8 +93,7 @@ public final class LeaseEngine implements AutoCloseable {
 			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Executor code, Supplier<String> instanceIds,
 			DoubleSupplier random) {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, code, random, instanceIds, this::start);
-		this.queues = new ResourceQueues(this.context);
-		this.refusals = new RefusalLog(this.context);
+		this.queues = new ResourceQueues(this);
 		this.reporter = new Reporter(this.context, this.queues.renewer, this.queues);
 		this.lifecycle = new InstanceLifecycle(this.queues);
 		this.ownScheduler = ownScheduler;
@@ -128,7 +125,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param listener the listener, which replaces the one before
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
-		this.queues.losses.setListener(listener);
+		this.queues.renewer.setListener(listener);
 	}
 
 	/**
@@ -207,30 +204,6 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Begin to wait for one resource, or for several together.
-	 * @param requests the requests, in the common order of resources
-	 * @param thread the thread that asks, or {@code null} if it is asynchronous
-	 * @param context the leases under which it asks
-	 * @return the wait
-	 */
-	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
-		RequestObservation observation = this.context.observers.observe(this, requests);
-		return (observation == null || thread == null) ? acquire(requests, thread, context, observation)
-				: observation.call(() -> acquire(requests, thread, context, observation));
-	}
-
-	private PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,
-			@Nullable RequestObservation observation) {
-		PendingAcquisition acquisition = (requests.size() == 1)
-				? this.queues.acquire(requests.get(0), thread, context, null, observation)
-				: new MultiKeyAcquisition(this.queues, requests, thread, context, observation).start();
-		if (requests.get(0).optional()) {
-			this.refusals.follow(requests, acquisition);
-		}
-		return acquisition;
-	}
-
-	/**
 	 * Acquire and release a permit that no application uses, so that the first request
 	 * finds connection, scripts and classes loaded. Leaves nothing in the store, and is
 	 * not observed. Blocks until the store has answered, for 250 ms at most; a failure is
@@ -242,13 +215,12 @@ public final class LeaseEngine implements AutoCloseable {
 		}
 		SemaphoreRequest request = SemaphoreRequest.of(EngineContext.WARM_UP_KEY + this.context.ensureStarted(), 1)
 			.waitTime(Duration.ZERO);
+		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, this.context.settings), null,
+				LeaseContext.empty(), null, null);
+		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true));
 		try {
-			BlockingAcquirer
-				.ofPermits(this.context,
-						(requests, thread, context) -> this.queues.acquire(requests.get(0), thread, context, null,
-								null))
-				.acquire(request)
-				.release();
+			this.context.await(released, this.context.releasePatience(),
+					(error) -> EngineExceptions.storeTrouble("The warm-up", error));
 		}
 		catch (HoldfastException ex) {
 			logger.debug("The warm-up failed", ex);

@@ -20,9 +20,6 @@ public interface Membership {
 	 */
 	CompletableFuture<@Nullable Void> leave();
 
-	/** Return whether leases may be asked for at a time, as far as is known. */
-	boolean isAdmitted(long now);
-
 	/**
 	 * Have the versions of the fleet compared, or join the comparison under way.
 	 * @return completed once leases may be asked for; fails if they may not

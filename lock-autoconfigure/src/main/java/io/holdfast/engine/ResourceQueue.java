@@ -160,8 +160,6 @@ final class ResourceQueue extends SerialExecutor {
 
 	private final HandOverLimits handOver;
 
-	private final WaitEnds ends;
-
 	/** All waiters, in the order of their arrival. */
 	private final Set<Waiter> waiters = new LinkedHashSet<>(2);
 
@@ -206,7 +204,6 @@ final class ResourceQueue extends SerialExecutor {
 		this.context = queues.context;
 		this.resource = resource;
 		this.handOver = this.context.settings.localHandOver(resource.kind());
-		this.ends = queues.ends;
 		this.holds = new LocalHolds(resource);
 	}
 
@@ -299,13 +296,13 @@ final class ResourceQueue extends SerialExecutor {
 		Iterator<Waiter> all = this.waiters.iterator();
 		while (all.hasNext()) {
 			Waiter waiter = all.next();
-			RuntimeException why = this.ends.whyOver(waiter, placeOf(waiter), now);
+			RuntimeException why = waiter.whyOver(placeOf(waiter), now);
 			if (why != null) {
 				all.remove();
 				endWait(waiter, why);
 			}
 			else {
-				next = earlier(next, this.ends.lookAgainAt(waiter, placeOf(waiter), now));
+				next = earlier(next, waiter.lookAgainAt(placeOf(waiter), now));
 			}
 		}
 		this.checkAt = later(next, now + pause());
@@ -658,7 +655,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		else if (!mayTry(request)) {
 			// Another request is before it; perhaps only because the store is silent.
-			why = this.ends.whyTimedOut(waiter, placeOf(waiter), this.context.scheduler.nanoTime());
+			why = waiter.whyTimedOut(placeOf(waiter), this.context.scheduler.nanoTime());
 		}
 		if (why != null) {
 			fail(waiter, why);
@@ -1140,7 +1137,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		else {
 			if (hold.hasRunOut(now)) {
-				this.queues.losses.reportRunOut(hold);
+				this.queues.renewer.reportRunOut(hold);
 			}
 			this.queues.renewer.expire(hold, hold.whyExpired(now), now);
 		}
@@ -1165,7 +1162,7 @@ final class ResourceQueue extends SerialExecutor {
 		else {
 			Objects.requireNonNull(settle(hold)).whenComplete((reply, error) -> {
 				if (error == null) {
-					result.complete(held ? this.queues.losses.judgeRelease(hold, reply) : ReleaseResult.LOST);
+					result.complete(held ? this.queues.renewer.judgeRelease(hold, reply) : ReleaseResult.LOST);
 				}
 				else {
 					result.completeExceptionally(EngineExceptions.releaseTrouble(this.resource, error));

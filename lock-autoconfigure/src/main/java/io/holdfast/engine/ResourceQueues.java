@@ -21,15 +21,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class ResourceQueues implements StoreNotifications {
 
-	final EngineContext context;
+	private final LeaseEngine engine;
 
-	final HoldLosses losses;
+	final EngineContext context;
 
 	final LeaseRenewer renewer;
 
 	final TokenReleases releases;
 
-	final WaitEnds ends;
+	private final RefusalLog refusals;
 
 	private final Map<Resource, ResourceQueue> queues = new ConcurrentHashMap<>();
 
@@ -43,18 +43,42 @@ final class ResourceQueues implements StoreNotifications {
 	final AtomicLong lastNumber = new AtomicLong();
 
 	/** Create the queues of an instance, with the parts that they share. */
-	ResourceQueues(EngineContext context) {
-		this.context = context;
-		this.losses = new HoldLosses(context);
-		this.renewer = new LeaseRenewer(context, this.losses);
-		this.releases = new TokenReleases(context, this.losses, this::isInUse);
-		this.ends = new WaitEnds(context, this.releases);
+	ResourceQueues(LeaseEngine engine) {
+		this.engine = engine;
+		this.context = engine.context;
+		this.renewer = new LeaseRenewer(this.context);
+		this.releases = new TokenReleases(this);
+		this.refusals = new RefusalLog(this.context);
 	}
 
 	/** Return whether a token contends or holds. */
-	private boolean isInUse(String token) {
+	boolean isInUse(String token) {
 		// In this order: a grant makes a hold of a place.
 		return ofPlace(token) != null || this.renewer.find(token) != null;
+	}
+
+	/**
+	 * Begin to wait for one resource, or for several together.
+	 * @param requests the requests, in the common order of resources
+	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param context the leases under which it asks
+	 * @return the wait
+	 */
+	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
+		RequestObservation observation = this.context.observers.observe(this.engine, requests);
+		return (observation == null || thread == null) ? acquire(requests, thread, context, observation)
+				: observation.call(() -> acquire(requests, thread, context, observation));
+	}
+
+	private PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,
+			@Nullable RequestObservation observation) {
+		PendingAcquisition acquisition = (requests.size() == 1)
+				? acquire(requests.get(0), thread, context, null, observation)
+				: new MultiKeyAcquisition(this, requests, thread, context, observation).start();
+		if (requests.get(0).optional()) {
+			this.refusals.follow(requests, acquisition);
+		}
+		return acquisition;
 	}
 
 	/**

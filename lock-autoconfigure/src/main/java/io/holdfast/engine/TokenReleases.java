@@ -11,7 +11,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.holdfast.ReleaseResult;
@@ -37,11 +36,9 @@ final class TokenReleases {
 
 	private static final Log logger = LogFactory.getLog(TokenReleases.class);
 
+	private final ResourceQueues queues;
+
 	private final EngineContext context;
-
-	private final HoldLosses losses;
-
-	private final Predicate<String> inUse;
 
 	/** Releases that are on their way, by token. */
 	private final Map<String, Release> releasing = new ConcurrentHashMap<>();
@@ -64,15 +61,10 @@ final class TokenReleases {
 	/** Whether the store is about to be closed. */
 	private volatile boolean closing;
 
-	/**
-	 * Create the releases of an instance.
-	 * @param losses reports losses that a release found
-	 * @param inUse tells whether a token of this instance contends or holds
-	 */
-	TokenReleases(EngineContext context, HoldLosses losses, Predicate<String> inUse) {
-		this.context = context;
-		this.losses = losses;
-		this.inUse = inUse;
+	/** Create the releases of an instance. */
+	TokenReleases(ResourceQueues queues) {
+		this.queues = queues;
+		this.context = queues.context;
 	}
 
 	/**
@@ -120,7 +112,7 @@ final class TokenReleases {
 	 * Return whether a token is one of this instance that nothing here needs any more.
 	 */
 	boolean isOver(String token) {
-		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token)
+		return this.context.isOwn(token) && !this.queues.isInUse(token) && !isRetained(token)
 				&& !this.ending.contains(token);
 	}
 
@@ -206,7 +198,7 @@ final class TokenReleases {
 		this.context.sendInTime(Command.RETAIN, () -> this.context.store.retain(hold.renewalCommand(millis)))
 			.whenComplete((reply, error) -> {
 				if (error == null) {
-					result.complete(this.losses.judgeRelease(hold, reply));
+					result.complete(this.queues.renewer.judgeRelease(hold, reply));
 					return;
 				}
 				result.completeExceptionally(EngineExceptions.retentionTrouble(hold.resource(), error));
@@ -371,7 +363,7 @@ final class TokenReleases {
 			this.resource = resource;
 			this.ended = ended;
 			this.doubtSince = doubtSince;
-			this.held = TokenReleases.this.inUse.test(ended.token());
+			this.held = TokenReleases.this.queues.isInUse(ended.token());
 			this.pointlessAt = this.context.scheduler.nanoTime()
 					+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 		}

@@ -10,6 +10,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.HandOver;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
@@ -124,11 +125,6 @@ final class Waiter implements PendingAcquisition {
 		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
 	}
 
-	/** Return the exception for a wait that timed out. */
-	NotAcquiredException timedOut() {
-		return this.queue.timedOut(this);
-	}
-
 	/** Return the exception for trouble with the store. */
 	public LeaseStoreException storeTrouble(@Nullable Throwable error) {
 		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error);
@@ -173,6 +169,73 @@ final class Waiter implements PendingAcquisition {
 	 */
 	boolean fail(RuntimeException why) {
 		return this.result.completeExceptionally(why);
+	}
+
+	// Its end in vain. Each rule is about its place: the one that serves it or, if none
+	// does, the first one before it. Without any it waits for a hold of this instance.
+
+	/** Return why it is over, or {@code null} if it is not. */
+	@Nullable RuntimeException whyOver(@Nullable Place at, long now) {
+		if (now - deadline(at) >= 0) {
+			return whyTimedOut(at, now);
+		}
+		if (!this.request.waits() || at == null || at.busy) {
+			return null;
+		}
+		long unreached = this.context.store.unreachedNanos();
+		if (unreached > 0 && now - ResourceQueue.later(this.startedAt, now - unreached) >= patience()) {
+			return storeTrouble(unreached());
+		}
+		Throwable trouble = at.trouble;
+		if (trouble == null || EngineExceptions.isWorthWaiting(trouble)) {
+			return null;
+		}
+		long since = ResourceQueue.later(this.arrivedAt, at.firstAskedAt);
+		if (unreached > 0) {
+			since = ResourceQueue.later(since, now - unreached);
+		}
+		return (at.failedAt - since >= patience()) ? storeTrouble(trouble) : null;
+	}
+
+	/** Return a time before which it is not over, unless a failure comes. */
+	long lookAgainAt(@Nullable Place at, long now) {
+		long unreached = this.context.store.unreachedNanos();
+		long outageEndsAt = ResourceQueue.later(this.startedAt, now - unreached) + patience();
+		if (unreached == 0 || outageEndsAt - now <= 0) {
+			// The connection may be lost at any time from now on.
+			outageEndsAt = now + Math.max(patience(), this.context.settings.retryInterval().toNanos());
+		}
+		return ResourceQueue.earlier(deadline(at), outageEndsAt);
+	}
+
+	/**
+	 * Return the deadline. It leaves time for one answer: without one, nothing is known.
+	 */
+	private long deadline(@Nullable Place at) {
+		return (at != null && at.isAwaitingFirst()) ? this.endsAt : this.startedAt + this.request.waitNanos();
+	}
+
+	/** Return the reason at the deadline: another holder, or the store. */
+	RuntimeException whyTimedOut(@Nullable Place at, long now) {
+		if (at == null) {
+			return this.queue.timedOut(this);
+		}
+		boolean metNothing = at == this.place && !hasMetOthersAt(at);
+		if (metNothing || at.isSilent(this.context, now, this.request.waitNanos())) {
+			return storeTrouble(at.reason());
+		}
+		// The holder may be this instance, whose release has failed.
+		Throwable trouble = this.queue.releases().failure(this.request.resource());
+		return (trouble != null) ? storeTrouble(trouble) : this.queue.timedOut(this);
+	}
+
+	private long patience() {
+		return this.context.settings.outagePatience().toNanos();
+	}
+
+	private StoreCommandException unreached() {
+		StoreCommandException unreached = StoreCommandException.unreached(this.context.settings.outagePatience());
+		return this.context.isAdmitted() ? unreached : StoreCommandException.notCompared(unreached);
 	}
 
 	// As a wait

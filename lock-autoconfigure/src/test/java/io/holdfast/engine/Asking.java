@@ -110,7 +110,7 @@ final class Asking {
 								() -> (this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquire(this.permits)
 										: this.instance.locks.acquire(this.locks),
 								answer)
-						: block(this.instance.engine.acquire(this.requests, thread, this.context), answer);
+						: block(this.instance.engine.queues.acquire(this.requests, thread, this.context), answer);
 			case ASYNC -> follow((this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(this.permits)
 					: this.instance.locks.acquireAsync(this.locks), answer);
 			case TRY_ASYNC -> (this.use.mode() == What.PERMITS)

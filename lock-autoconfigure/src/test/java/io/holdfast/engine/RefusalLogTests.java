@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -54,6 +55,11 @@ class RefusalLogTests extends ScriptedEngine {
 		this.logger.detachAppender(this.lines);
 	}
 
+	private void admit(Function<String, @Nullable LockHolder> holders) {
+		context().setMembership(new ScriptedMembership(CompletableFuture.completedFuture(null), holders));
+		context().setAdmittedUntil(this.store.nanoTime() + Duration.ofMinutes(1).toNanos());
+	}
+
 	private void refuse(LockRequest request) {
 		this.service.tryAcquireAsync(request);
 		this.store.last("acquire 1").done(new Busy(1000, 5, false, OTHER, 0, 0));
@@ -67,8 +73,7 @@ class RefusalLogTests extends ScriptedEngine {
 	@Test
 	@DisplayName("the holder is told with application, host and process")
 	void holder() {
-		context().setMembership(new ScriptedMembership(CompletableFuture.completedFuture(null),
-				(id) -> id.equals(OTHER) ? new LockHolder("warehouse", "node", 7, Tokens.shown(OTHER)) : null));
+		admit((id) -> id.equals(OTHER) ? new LockHolder("warehouse", "node", 7, Tokens.shown(OTHER)) : null);
 		refuse(LockRequest.of("k"));
 		assertThat(line()).startsWith("Skipped: Lock 'k' was not acquired")
 			.endsWith(". Holder: instance " + Tokens.shown(OTHER) + " (application warehouse, host node, process 7)");
@@ -84,8 +89,7 @@ class RefusalLogTests extends ScriptedEngine {
 	@Test
 	@DisplayName("names of requests and applications do not break the line")
 	void oneLine() {
-		context().setMembership(new ScriptedMembership(CompletableFuture.completedFuture(null),
-				(id) -> new LockHolder("ware\nhouse", "node", 7, Tokens.shown(OTHER))));
+		admit((id) -> new LockHolder("ware\nhouse", "node", 7, Tokens.shown(OTHER)));
 		refuse(LockRequest.of("k").name("a\nb"));
 		assertThat(line()).startsWith("Skipped a\\u000ab: ")
 			.contains("(application ware\\u000ahouse, ")

@@ -90,7 +90,7 @@ public abstract class ScriptedEngine {
 
 	protected static PendingAcquisition acquire(LeaseEngine engine, List<ResolvedRequest> requests,
 			@Nullable Thread thread, LeaseContext context) {
-		return engine.acquire(requests, thread, context);
+		return engine.queues.acquire(requests, thread, context);
 	}
 
 	protected LockLease granted(LockRequest request, long fence) {

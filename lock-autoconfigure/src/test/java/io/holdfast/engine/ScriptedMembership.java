@@ -25,11 +25,6 @@ record ScriptedMembership(CompletableFuture<@Nullable Void> admission,
 	}
 
 	@Override
-	public boolean isAdmitted(long now) {
-		return this.admission.isDone();
-	}
-
-	@Override
 	public CompletableFuture<@Nullable Void> requestAdmission() {
 		return this.admission;
 	}

@@ -9,21 +9,20 @@ import io.holdfast.LockRequest;
 final class SimulatedLocks extends DefaultLockService {
 
 	SimulatedLocks(SimulatedInstance instance) {
-		super(instance.engine,
-				new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine.context, instance.engine::acquire)) {
+		super(instance.engine, new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine.queues)) {
 
-					@Override
-					protected LockLease await(LockRequest request) throws InterruptedException {
-						return ViewUse.current().ask(request(request), () -> super.await(request));
-					}
+			@Override
+			protected LockLease await(LockRequest request) throws InterruptedException {
+				return ViewUse.current().ask(request(request), () -> super.await(request));
+			}
 
-					@Override
-					public LockLease awaitUninterruptibly(LockRequest request) {
-						return ViewUse.current()
-							.askUninterruptibly(request(request), () -> super.awaitUninterruptibly(request));
-					}
+			@Override
+			public LockLease awaitUninterruptibly(LockRequest request) {
+				return ViewUse.current()
+					.askUninterruptibly(request(request), () -> super.awaitUninterruptibly(request));
+			}
 
-				});
+		});
 	}
 
 	private static ResolvedRequest request(LockRequest request) {

@@ -86,11 +86,8 @@ public final class InstanceRegistration implements Membership {
 	/** Requests for the admission that the comparison under way answers, in order. */
 	private List<CompletableFuture<@Nullable Void>> requests = new ArrayList<>();
 
-	/** End of the admission, written before {@link #admitted}. */
-	private volatile long admittedUntil;
-
 	/** Whether the last comparison since the start that was answered found no misfit. */
-	private volatile boolean admitted;
+	private boolean admitted;
 
 	/** Why others that are there do not fit this instance, or {@code null}. */
 	private volatile @Nullable String misfit;
@@ -107,22 +104,13 @@ public final class InstanceRegistration implements Membership {
 	}
 
 	/**
-	 * Return whether the versions were compared, so lately that the store has not
-	 * forgotten this instance.
-	 */
-	@Override
-	public boolean isAdmitted(long now) {
-		return this.admitted && now - this.admittedUntil < 0;
-	}
-
-	/**
 	 * Have the versions compared, or join the comparison under way.
 	 * @return completed once leases may be asked for; fails if others do not fit this
 	 * instance, or if the comparison fails
 	 */
 	@Override
 	public synchronized CompletableFuture<@Nullable Void> requestAdmission() {
-		if (isAdmitted(this.context.scheduler.nanoTime())) {
+		if (this.context.isAdmitted()) {
 			return CompletableFuture.completedFuture(null);
 		}
 		String reason = this.misfit;
@@ -292,21 +280,21 @@ public final class InstanceRegistration implements Membership {
 				return StoreCommandException.notCompared(failure);
 			}
 			// The key of the fleet may be away alone, as in a cluster.
-			this.admittedUntil = this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY);
+			this.context.setAdmittedUntil(this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY));
 			return null;
 		}
 		boolean wasKeptOut = this.misfit != null;
 		this.misfit = misfit;
+		this.admitted = misfit == null;
+		// So long that the store has not forgotten this instance before. Also without the
+		// right to compare: leases do not depend on it.
+		this.context.setAdmittedUntil(this.admitted ? (Long) (sentAt + RETENTION.toNanos()) : null);
 		if (misfit != null) {
-			this.admitted = false;
 			if (!wasKeptOut) {
 				logger.error(SingleLine.of(misfit));
 			}
 			return StoreCommandException.incompatible(misfit);
 		}
-		// Also without the right to compare: leases do not depend on it.
-		this.admittedUntil = sentAt + RETENTION.toNanos();
-		this.admitted = true;
 		return null;
 	}
 
@@ -336,6 +324,7 @@ public final class InstanceRegistration implements Membership {
 		this.comparing = false;
 		this.misfit = null;
 		this.admitted = false;
+		this.context.setAdmittedUntil(null);
 		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
 		// It may be another one when this is sent.
 		String id = this.context.instanceId();
