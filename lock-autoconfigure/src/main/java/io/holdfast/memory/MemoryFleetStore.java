@@ -22,20 +22,20 @@ final class MemoryFleetStore implements FleetStore {
 	/** The last key of a page. */
 	private static final Pattern CURSOR = Pattern.compile("([0-9a-f]{2})+");
 
-	private final MemoryAccess access;
+	private final MemoryLeaseStore store;
 
 	private final MemoryLeases leases;
 
-	MemoryFleetStore(MemoryAccess access, MemoryLeases leases) {
-		this.access = access;
+	MemoryFleetStore(MemoryLeaseStore store, MemoryLeases leases) {
+		this.store = store;
 		this.leases = leases;
 	}
 
 	@Override
 	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
 		String behind = (cursor != null) ? key(cursor) : "";
-		return this.access.answer(() -> {
-			List<String> keys = this.leases.keys(family, behind, wanted);
+		return this.store.answer(() -> {
+			List<String> keys = this.leases.keys(kind(family), behind, wanted);
 			List<Find> finds = keys.stream().map((key) -> new Find(key, trace(standing(family, key, 1)))).toList();
 			boolean more = keys.size() == wanted;
 			return new Page(finds, more ? HEX.formatHex(keys.get(wanted - 1).getBytes(StandardCharsets.UTF_8)) : null);
@@ -59,13 +59,15 @@ final class MemoryFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Standing> look(Family family, String key, int most) {
-		return this.access.answer(() -> standing(family, key, most));
+		return this.store.answer(() -> standing(family, key, most));
 	}
 
 	private Standing standing(Family family, String key, int most) {
-		return (family == Family.SEMAPHORES)
-				? this.leases.permits(new Resource(Kind.SEMAPHORE, key), (permits) -> permits.look(most))
-				: this.leases.lock(key, (lock) -> lock.look(most));
+		return this.leases.run(new Resource(kind(family), key), (resource) -> resource.look(most));
+	}
+
+	private static Kind kind(Family family) {
+		return (family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK;
 	}
 
 }

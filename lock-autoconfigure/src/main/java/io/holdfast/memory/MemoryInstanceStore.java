@@ -2,8 +2,10 @@ package io.holdfast.memory;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
@@ -15,46 +17,56 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryInstanceStore implements InstanceStore {
 
-	private final MemoryAccess access;
+	private final MemoryLeaseStore store;
 
-	private final MemoryServer server;
+	private final MemoryLeases leases;
 
-	private final MemoryInstances instances;
-
-	MemoryInstanceStore(MemoryAccess access, MemoryLeases leases) {
-		this.access = access;
-		this.server = leases.server();
-		this.instances = leases.instances();
+	MemoryInstanceStore(MemoryLeaseStore store, MemoryLeases leases) {
+		this.store = store;
+		this.leases = leases;
 	}
 
 	@Override
 	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
 		// All are in one JVM, and so of one version.
-		return this.<@Nullable String>does(() -> {
-			long now = this.server.nowMillis();
-			Member member = new Member(InstanceStore.shown(instanceId), info, now - age.toMillis(), now);
-			this.instances.join(instanceId, member, retention.toMillis());
+		return this.<@Nullable String>run((server) -> {
+			long now = server.now() / 1000;
+			server.members.values().removeIf((other) -> now - other.seenMillis() > retention.toMillis());
+			// The start stays as it was told first: a later command may have been under
+			// way for longer.
+			Member known = server.members.get(instanceId);
+			long started = (known != null) ? known.startedMillis() : now - age.toMillis();
+			server.members.put(instanceId, new Member(InstanceStore.shown(instanceId), info, started, now));
+			return null;
 		});
 	}
 
 	@Override
 	public CompletableFuture<@Nullable Void> leave(String instanceId) {
-		return does(() -> this.instances.leave(instanceId));
+		return this.<@Nullable Void>run((server) -> {
+			server.members.remove(instanceId);
+			return null;
+		});
 	}
 
 	@Override
 	public CompletableFuture<List<Member>> members(Duration retention, int most) {
-		return this.access.answer(() -> this.instances.members(this.server.nowMillis() - retention.toMillis(), most));
+		return run((server) -> server.members.values()
+			.stream()
+			.filter((member) -> member.seenMillis() > server.now() / 1000 - retention.toMillis())
+			.sorted(Comparator.comparingLong(Member::seenMillis).reversed())
+			.limit(most)
+			.toList());
 	}
 
 	@Override
 	public CompletableFuture<Asked> ask(String instanceId, String report) {
-		return this.access.answer(() -> {
+		return run((server) -> {
 			Asked asked = new Asked(new ArrayList<>(), new ArrayList<>());
-			for (String id : this.instances.ids()) {
+			for (String id : server.members.keySet()) {
 				if (!id.equals(instanceId)) {
-					boolean heard = this.server.tellOfReport(id, report);
+					boolean heard = server.tellOfReport(id, report);
 					(heard ? asked.present() : asked.absent()).add(InstanceStore.shown(id));
 				}
 			}
@@ -64,19 +76,26 @@ final class MemoryInstanceStore implements InstanceStore {
 
 	@Override
 	public CompletableFuture<@Nullable Void> answer(String report, String text) {
-		return does(() -> this.instances.answer(report, text));
+		return this.<@Nullable Void>run((server) -> {
+			server.reports.computeIfAbsent(report, (absent) -> new ArrayList<>()).add(text);
+			return null;
+		});
 	}
 
 	@Override
 	public CompletableFuture<List<String>> collect(String report, int enough) {
-		return this.access.answer(() -> this.instances.collect(report, enough));
+		return run((server) -> {
+			List<String> answers = server.reports.getOrDefault(report, List.of());
+			if (answers.size() < enough) {
+				return List.of();
+			}
+			server.reports.remove(report);
+			return answers;
+		});
 	}
 
-	private <T> CompletableFuture<@Nullable T> does(Runnable action) {
-		return this.access.answer(() -> {
-			action.run();
-			return true;
-		}).thenApply((done) -> null);
+	private <T extends @Nullable Object> CompletableFuture<T> run(Function<MemoryServer, T> command) {
+		return this.store.answer(() -> this.leases.run(() -> command.apply(this.leases.server())));
 	}
 
 }

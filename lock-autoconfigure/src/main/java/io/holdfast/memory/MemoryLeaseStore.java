@@ -8,7 +8,7 @@ import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +30,9 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	private volatile boolean counted;
 
-	private final MemoryAccess access = new MemoryAccess();
+	private volatile boolean closed;
+
+	private volatile @Nullable StoreNotifications notifications;
 
 	/**
 	 * Create one instance's access.
@@ -38,8 +40,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	 */
 	public MemoryLeaseStore(MemoryLeases leases) {
 		this.leases = leases;
-		this.fleet = new MemoryFleetStore(this.access, leases);
-		this.instances = new MemoryInstanceStore(this.access, leases);
+		this.fleet = new MemoryFleetStore(this, leases);
+		this.instances = new MemoryInstanceStore(this, leases);
 	}
 
 	@Override
@@ -52,7 +54,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 		this.instanceId = instanceId;
 		this.listening = true;
 		this.counted = true;
-		this.leases.server().listen(instanceId, notifications, () -> this.listening, () -> this.counted);
+		this.notifications = notifications;
+		this.leases.server().listen(instanceId, this);
 		notifications.listening();
 	}
 
@@ -92,25 +95,19 @@ public final class MemoryLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		boolean polls = !this.listening;
-		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> lock.acquire(command, polls, enqueue))
-				: this.leases.permits(resource, (permits) -> permits.acquire(command, polls, enqueue)));
+		return answer(() -> this.leases.run(resource, (stored) -> stored.acquire(command, polls, enqueue)));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
 		boolean polls = !this.listening;
-		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> lock.release(ended.token(), next, polls))
-				: this.leases.permits(resource, (permits) -> permits.release(ended.token(), next, polls)));
+		return answer(() -> this.leases.run(resource, (stored) -> stored.release(ended.token(), next, polls)));
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
-		return answer(
-				() -> (resource.kind() == Kind.LOCK) ? this.leases.lock(resource.key(), (lock) -> lock.force(tokens))
-						: this.leases.permits(resource, (permits) -> permits.force(tokens)));
+		return answer(() -> this.leases.run(resource, (stored) -> stored.force(tokens)));
 	}
 
 	@Override
@@ -120,30 +117,19 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return answer(() -> renewals.stream().map(this::renew).toList());
+		return answer(() -> renewals.stream()
+			.map((renewal) -> this.leases.run(renewal.resource(), (stored) -> stored.renew(renewal)))
+			.toList());
 	}
 
 	@Override
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
-		Resource resource = lease.resource();
-		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(),
-						(lock) -> lock.retain(lease.token(), lease.permits() == 1, lease.leaseMillis()))
-				: this.leases.permits(resource, (permits) -> permits.retain(lease.token(), lease.leaseMillis())));
-	}
-
-	private boolean renew(Renewal renewal) {
-		Resource resource = renewal.resource();
-		return (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(),
-						(lock) -> lock.renew(renewal.token(), renewal.permits() == 1, renewal.leaseMillis()))
-				: this.leases.permits(resource,
-						(permits) -> permits.renew(renewal.token(), renewal.permits(), renewal.leaseMillis()));
+		return answer(() -> this.leases.run(lease.resource(), (stored) -> stored.retain(lease)));
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return answer(() -> this.leases.lock(resource.key(), (lock) -> lock.inspect(maxReaders)));
+		return answer(() -> this.leases.lock(resource, (lock) -> lock.inspect(maxReaders)));
 	}
 
 	@Override
@@ -166,13 +152,27 @@ public final class MemoryLeaseStore implements LeaseStore {
 		return this.instances;
 	}
 
-	private <T> CompletableFuture<T> answer(Supplier<T> command) {
-		return this.access.answer(command);
+	/** Run a command. Its answer is there at once; it has failed if this is closed. */
+	<T extends @Nullable Object> CompletableFuture<T> answer(Supplier<T> command) {
+		return this.closed
+				? CompletableFuture
+					.failedFuture(new StoreCommandException("The store of the leases was closed", false, null))
+				: CompletableFuture.completedFuture(command.get());
+	}
+
+	/** Return where messages go, or {@code null} if none reaches this store. */
+	@Nullable StoreNotifications notifications() {
+		return this.listening ? this.notifications : null;
+	}
+
+	/** Return whether this store counts among the listeners. */
+	boolean isCounted() {
+		return this.listening && this.counted;
 	}
 
 	@Override
 	public void close() {
-		this.access.close();
+		this.closed = true;
 		stop();
 	}
 

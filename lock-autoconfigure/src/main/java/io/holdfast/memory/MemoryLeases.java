@@ -8,13 +8,12 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The leases that {@link MemoryLeaseStore}s of one JVM share: the scripts of Redis, in
@@ -31,11 +30,7 @@ public final class MemoryLeases {
 
 	private final MemoryServer server;
 
-	final Map<String, MemoryLock> locks = new HashMap<>();
-
-	final Map<String, MemoryPermits> semaphores = new HashMap<>();
-
-	private final MemoryInstances instances = new MemoryInstances();
+	final Map<Resource, MemoryResource> resources = new HashMap<>();
 
 	private int sweptAt = SWEPT_FROM;
 
@@ -57,46 +52,43 @@ public final class MemoryLeases {
 		this.server = new MemoryServer(nanoTime, handoffTimeout.toMillis());
 	}
 
-	/** One command on a key of locks. */
-	<T> T lock(String key, Function<MemoryLock, T> command) {
+	/** One command on a lock or a semaphore. */
+	<T> T run(Resource resource, Function<MemoryResource, T> command) {
 		return run(() -> {
-			MemoryLock lock = this.locks.computeIfAbsent(key, (k) -> new MemoryLock(this.server, k));
-			lock.expire();
-			T reply = command.apply(lock);
-			if (lock.isDispensable(this.server.now())) {
-				this.locks.remove(key);
+			MemoryResource found = this.resources.computeIfAbsent(resource, (absent) -> (absent.kind() == Kind.LOCK)
+					? new MemoryLock(this.server, absent) : new MemoryPermits(this.server, absent));
+			found.expire();
+			T reply = command.apply(found);
+			if (found.isDispensable(this.server.now())) {
+				this.resources.remove(resource);
 			}
 			return reply;
 		});
 	}
 
-	/** One command on permits. */
-	<T> T permits(Resource resource, Function<MemoryPermits, T> command) {
-		String key = resource.key();
-		return run(() -> {
-			MemoryPermits permits = this.semaphores.computeIfAbsent(key,
-					(k) -> new MemoryPermits(this.server, resource));
-			permits.expire();
-			T reply = command.apply(permits);
-			if (permits.isDispensable(this.server.now())) {
-				this.semaphores.remove(key);
-			}
-			return reply;
-		});
+	/** One command on a lock. */
+	<T> T lock(Resource lock, Function<MemoryLock, T> command) {
+		return run(lock, (found) -> command.apply((MemoryLock) found));
+	}
+
+	/** One command on a semaphore. */
+	<T> T permits(Resource semaphore, Function<MemoryPermits, T> command) {
+		return run(semaphore, (found) -> command.apply((MemoryPermits) found));
 	}
 
 	/** Some of the keys, in their order: those behind one. */
-	List<String> keys(Family family, String behind, int most) {
-		return run(() -> ((family == Family.SEMAPHORES) ? this.semaphores : this.locks).keySet()
+	List<String> keys(Kind kind, String behind, int most) {
+		return run(() -> this.resources.keySet()
 			.stream()
-			.filter((key) -> key.compareTo(behind) > 0)
+			.filter((resource) -> resource.kind() == kind && resource.key().compareTo(behind) > 0)
+			.map(Resource::key)
 			.sorted()
 			.limit(most)
 			.toList());
 	}
 
 	/** One command: atomic, at one time, and the wake-ups it causes after it. */
-	private <T> T run(Supplier<T> command) {
+	<T extends @Nullable Object> T run(Supplier<T> command) {
 		List<Runnable> caused;
 		T reply;
 		synchronized (this) {
@@ -105,8 +97,7 @@ public final class MemoryLeases {
 			if (size() > this.sweptAt) {
 				// Leases that ended by time, and were not asked for again.
 				long now = this.server.now();
-				this.locks.values().removeIf((lock) -> lock.isDispensable(now));
-				this.semaphores.values().removeIf((permits) -> permits.isDispensable(now));
+				this.resources.values().removeIf((resource) -> resource.isDispensable(now));
 				this.sweptAt = Math.max(SWEPT_FROM, 2 * size());
 			}
 			caused = this.server.end();
@@ -123,16 +114,15 @@ public final class MemoryLeases {
 	 * @return whether the key was free
 	 */
 	public boolean takeIfFree(String key, String owner, long ttlMillis) {
-		return lock(key, (lock) -> lock.takeIfFree(owner, ttlMillis));
+		return lock(new Resource(Kind.LOCK, key), (lock) -> lock.takeIfFree(owner, ttlMillis));
 	}
 
 	/**
 	 * Lose all that is stored, as a Redis without persistence does when it is restarted.
 	 */
 	public synchronized void clear() {
-		this.locks.clear();
-		this.semaphores.clear();
-		this.instances.clear();
+		this.resources.clear();
+		this.server.clear();
 	}
 
 	/**
@@ -142,8 +132,7 @@ public final class MemoryLeases {
 	 */
 	public synchronized boolean isIdle() {
 		long now = this.server.clock();
-		return this.locks.values().stream().allMatch((lock) -> lock.isIdle(now))
-				&& this.semaphores.values().stream().allMatch((permits) -> permits.isIdle(now));
+		return this.resources.values().stream().allMatch((resource) -> resource.isIdle(now));
 	}
 
 	/**
@@ -153,16 +142,12 @@ public final class MemoryLeases {
 	@Override
 	public synchronized String toString() {
 		this.server.begin();
-		this.locks.values().forEach(MemoryLock::expire);
-		this.semaphores.values().forEach(MemoryPermits::expire);
+		this.resources.values().forEach(MemoryResource::expire);
 		long now = this.server.now();
-		String all = Stream.concat(
-				this.locks.values().stream().filter((lock) -> !lock.isIdle(now)).map((lock) -> lock.look(MOST_NAMED)),
-				this.semaphores.values()
-					.stream()
-					.filter((permits) -> !permits.isIdle(now))
-					.map((permits) -> permits.look(MOST_NAMED)))
-			.map(MemoryLeases::describe)
+		String all = this.resources.values()
+			.stream()
+			.filter((resource) -> !resource.isIdle(now))
+			.map((resource) -> describe(resource.look(MOST_NAMED)))
 			.sorted()
 			.collect(Collectors.joining("; "));
 		return all.isEmpty() ? "nothing is held or waited for" : all;
@@ -185,15 +170,11 @@ public final class MemoryLeases {
 
 	/** Of how many keys something is remembered. */
 	synchronized int size() {
-		return this.locks.size() + this.semaphores.size();
+		return this.resources.size();
 	}
 
 	MemoryServer server() {
 		return this.server;
-	}
-
-	MemoryInstances instances() {
-		return this.instances;
 	}
 
 }

@@ -14,6 +14,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
@@ -21,22 +22,13 @@ import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key of locks: its exclusive owner or its readers, and one queue for both.
- * {@link MemoryLeases} sees to it that one command runs at a time.
+ * A lock: its exclusive owner or its readers, and one queue for both.
  */
-final class MemoryLock {
+final class MemoryLock extends MemoryResource {
 
 	private static final long NEVER = Long.MAX_VALUE;
 
-	private final MemoryServer server;
-
-	private final Resource resource;
-
-	private final MemoryFence fence;
-
 	private final List<QueuedLock> queue = new ArrayList<>();
-
-	private final StoredPermits readers = new StoredPermits();
 
 	private @Nullable String owner;
 
@@ -49,28 +41,27 @@ final class MemoryLock {
 
 	private long seenAt;
 
-	MemoryLock(MemoryServer server, String key) {
-		this.server = server;
-		this.resource = new Resource(Kind.LOCK, key);
-		this.fence = new MemoryFence(HandOverLimits.STRIDE, server.now());
+	MemoryLock(MemoryServer server, Resource resource) {
+		super(server, resource, HandOverLimits.STRIDE);
 	}
 
+	@Override
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		String token = command.token();
 		Granted held = lengthen(command);
 		if (held != null) {
 			this.queue.removeIf((queued) -> queued.token().equals(token));
-			settle("", 0);
+			settle();
 			return held;
 		}
 		boolean served = settle(token, command.leaseMillis());
-		boolean fits = this.owner == null && this.queue.isEmpty() && (reads(command) || this.readers.isEmpty());
+		boolean fits = this.owner == null && this.queue.isEmpty() && (reads(command) || this.holders.isEmpty());
 		if (!served && fits && this.server.grace() == 0) {
 			hold(token, reads(command), command.leaseMillis());
 			served = true;
 		}
 		if (served) {
-			return new Granted(this.fence.last(), command.leaseMillis());
+			return new Granted(lastFence(), command.leaseMillis());
 		}
 		if (enqueue) {
 			enqueue(command, polls, this.queue.size());
@@ -78,6 +69,7 @@ final class MemoryLock {
 		return busy();
 	}
 
+	@Override
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		int place = place(token);
 		boolean keepsPlace = next != null && place >= 0 && !this.queue.get(place).reads() && !reads(next);
@@ -93,63 +85,58 @@ final class MemoryLock {
 		if (reply == null && next != null && place(next.token()) >= 0) {
 			reply = busy();
 		}
-		return new ReleaseReply(released, reply, released || this.server.grace() == 0);
+		return released(released, reply);
 	}
 
-	List<Boolean> force(List<String> tokens) {
-		List<Boolean> held = tokens.stream().map(this::end).toList();
-		for (int i = 0; i < tokens.size(); i++) {
-			if (held.get(i)) {
-				this.server.tellEnded(tokens.get(i), this.fence.next(this.server.now()));
-			}
-		}
-		settle("", 0);
-		return held;
-	}
-
-	boolean renew(String token, boolean reads, long leaseMillis) {
-		boolean open = this.owner == null && (reads || this.readers.isEmpty());
+	@Override
+	boolean renew(Renewal renewal) {
+		String token = renewal.token();
+		boolean reads = renewal.permits() == 1;
+		boolean open = this.owner == null && (reads || this.holders.isEmpty());
 		if (holds(token, reads)) {
-			lengthen(token, leaseMillis);
+			lengthen(token, renewal.leaseMillis());
 		}
 		else if (open && this.server.grace() > 0) {
 			// It went with the server before, and no other token has got anything yet.
-			put(token, reads, leaseMillis);
+			put(token, reads, renewal.leaseMillis());
 		}
 		return holds(token, reads);
 	}
 
-	ReleaseReply retain(String token, boolean reads, long millis) {
-		boolean holds = holds(token, reads);
+	@Override
+	ReleaseReply retain(Renewal lease) {
+		boolean reads = lease.permits() == 1;
+		boolean holds = holds(lease.token(), reads);
 		if (holds) {
-			put(token, reads, millis);
+			put(lease.token(), reads, lease.leaseMillis());
 		}
-		return new ReleaseReply(holds, null, holds || this.server.grace() == 0);
+		return released(holds, null);
 	}
 
 	KeyState inspect(int maxReaders) {
-		return new KeyState(this.owner, ttl(), this.fence.last(), this.queue.size(), this.readers.size(),
-				this.readers.first(maxReaders)
+		return new KeyState(this.owner, ttl(), lastFence(), this.queue.size(), this.holders.size(),
+				this.holders.first(maxReaders)
 					.map((reader) -> new PermitHolder(reader.token(), 1, this.server.millisUntil(reader.expiresAt())))
 					.toList());
 	}
 
+	@Override
 	Standing look(int most) {
 		Stream<TokenState> holders = (this.owner != null)
 				? Stream.of(TokenState.of(this.owner, Kind.LOCK, Resource.ALL, ttl()))
-				: this.readers.first(most)
+				: this.holders.first(most)
 					.map((reader) -> TokenState.of(reader.token(), Kind.LOCK, 1,
 							this.server.millisUntil(reader.expiresAt())));
 		List<TokenState> waiters = this.queue.stream()
 			.limit(most)
 			.map((queued) -> TokenState.of(queued.token(), Kind.LOCK, queued.reads() ? 1 : Resource.ALL, 0))
 			.toList();
-		return new Standing(this.resource, this.fence.last(), null, 0, 0,
-				(this.owner != null) ? 1 : this.readers.size(), holders.toList(), this.queue.size(), waiters);
+		return new Standing(this.resource, lastFence(), null, 0, 0, (this.owner != null) ? 1 : this.holders.size(),
+				holders.toList(), this.queue.size(), waiters);
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
-		boolean free = this.owner == null && this.readers.isEmpty();
+		boolean free = this.owner == null && this.holders.isEmpty();
 		if (free) {
 			this.owner = foreigner;
 			this.expiresAt = (ttlMillis < 0) ? NEVER : this.server.after(ttlMillis);
@@ -157,13 +144,10 @@ final class MemoryLock {
 		return free;
 	}
 
+	@Override
 	boolean isIdle(long now) {
 		return (this.owner == null || this.expiresAt <= now) && (this.queue.isEmpty() || this.queueExpiresAt <= now)
-				&& (this.readers.isEmpty() || this.readers.lastToEnd().expiresAt() <= now);
-	}
-
-	boolean isDispensable(long now) {
-		return isIdle(now) && this.fence.isDispensable(now);
+				&& (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now);
 	}
 
 	private static boolean reads(AcquireCommand command) {
@@ -175,23 +159,29 @@ final class MemoryLock {
 	}
 
 	private boolean holds(String token, boolean reads) {
-		return reads ? this.readers.contains(token) : token.equals(this.owner);
+		return reads ? this.holders.contains(token) : token.equals(this.owner);
 	}
 
 	/** Return how long the key is held yet, -1 for no end. */
 	private long ttl() {
 		if (this.owner == null) {
-			return this.readers.isEmpty() ? 0 : this.server.millisUntil(this.readers.lastToEnd().expiresAt());
+			return this.holders.isEmpty() ? 0 : this.server.millisUntil(this.holders.lastToEnd().expiresAt());
 		}
 		return (this.expiresAt == NEVER) ? -1 : this.server.millisUntil(this.expiresAt);
 	}
 
-	private boolean end(String token) {
+	@Override
+	boolean end(String token) {
 		if (token.equals(this.owner)) {
 			this.owner = null;
 			return true;
 		}
-		return this.readers.remove(token) != null;
+		return this.holders.remove(token) != null;
+	}
+
+	@Override
+	void settle() {
+		settle("", 0);
 	}
 
 	/**
@@ -205,7 +195,7 @@ final class MemoryLock {
 		while (!this.queue.isEmpty() && this.owner == null && this.server.grace() == 0) {
 			QueuedLock head = this.queue.get(0);
 			boolean isCandidate = head.token().equals(candidate);
-			boolean hasToWait = !head.reads() && !this.readers.isEmpty();
+			boolean hasToWait = !head.reads() && !this.holders.isEmpty();
 			if (hasToWait && isCandidate) {
 				see(head);
 			}
@@ -219,7 +209,7 @@ final class MemoryLock {
 			}
 			else if (!hasToWait && (head.polls() || !this.server.isAbsent(head.token()))) {
 				hold(head.token(), head.reads(), head.claimMillis());
-				this.server.tell(this.resource, head.token(), this.fence.last(), head.claimMillis());
+				this.server.tell(this.resource, head.token(), lastFence(), head.claimMillis());
 			}
 		}
 		return served;
@@ -244,19 +234,14 @@ final class MemoryLock {
 		return this.server.now() - this.seenAt < 1000 * patience(head.claimMillis());
 	}
 
-	/** Return how long one waits without asking again, in milliseconds. */
-	private long patience(long claimMillis) {
-		return 2 * Math.max(claimMillis, this.server.handoffMillis());
-	}
-
 	private void hold(String token, boolean reads, long millis) {
 		put(token, reads, millis);
-		this.fence.advance(this.server.now());
+		advanceFence();
 	}
 
 	private void put(String token, boolean reads, long millis) {
 		if (reads) {
-			this.readers.put(new StoredHolder(token, 1, this.server.after(millis)));
+			this.holders.put(new StoredHolder(token, 1, this.server.after(millis)));
 		}
 		else {
 			this.owner = token;
@@ -269,21 +254,21 @@ final class MemoryLock {
 	}
 
 	private Granted lengthen(String token, long millis) {
-		StoredHolder reader = this.readers.find(token);
+		StoredHolder reader = this.holders.find(token);
 		long until = Math.max((reader != null) ? reader.expiresAt() : this.expiresAt, this.server.after(millis));
 		if (reader != null) {
-			this.readers.put(new StoredHolder(token, 1, until));
+			this.holders.put(new StoredHolder(token, 1, until));
 		}
 		else {
 			this.expiresAt = until;
 		}
-		return new Granted(this.fence.last(), this.server.millisUntil(until));
+		return new Granted(lastFence(), this.server.millisUntil(until));
 	}
 
 	private Busy busy() {
-		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
+		long last = busyFence();
 		if (this.owner == null) {
-			return new Busy(Math.max(ttl(), this.server.grace()), last, false, null, this.readers.size(), 0);
+			return new Busy(Math.max(ttl(), this.server.grace()), last, false, null, this.holders.size(), 0);
 		}
 		boolean foreign = !Tokens.isToken(this.owner);
 		return new Busy(ttl(), last, foreign, foreign ? null : Tokens.instance(this.owner), 0, 0);
@@ -310,7 +295,7 @@ final class MemoryLock {
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(patience(queued.claimMillis())));
 	}
 
-	/** Forget leases and waiters that are over, before a command. */
+	@Override
 	void expire() {
 		if (this.owner != null && this.expiresAt <= this.server.now()) {
 			this.owner = null;
@@ -318,7 +303,7 @@ final class MemoryLock {
 		if (this.queueExpiresAt <= this.server.now()) {
 			this.queue.clear();
 		}
-		this.readers.removeUntil(this.server.now());
+		this.holders.removeUntil(this.server.now());
 	}
 
 	/**

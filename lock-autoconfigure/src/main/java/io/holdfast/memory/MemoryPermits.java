@@ -14,24 +14,16 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The permits of one semaphore. {@link MemoryLeases} sees to it that one command runs at
- * a time.
+ * The permits of one semaphore.
  */
-final class MemoryPermits {
-
-	private final MemoryServer server;
-
-	private final Resource resource;
-
-	private final MemoryFence fence;
-
-	private final StoredPermits holders = new StoredPermits();
+final class MemoryPermits extends MemoryResource {
 
 	/** By token, in the order of arrival. */
 	private final Map<String, QueuedPermits> queue = new LinkedHashMap<>();
@@ -46,11 +38,10 @@ final class MemoryPermits {
 	private long until;
 
 	MemoryPermits(MemoryServer server, Resource resource) {
-		this.server = server;
-		this.resource = resource;
-		this.fence = new MemoryFence(1, server.now());
+		super(server, resource, 1);
 	}
 
+	@Override
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		String token = command.token();
 		this.asked = command.limit();
@@ -63,7 +54,7 @@ final class MemoryPermits {
 			int all = limitOf(command);
 			if (command.permits() > all) {
 				leave(token);
-				settle("");
+				settle();
 				return new Rejected(all);
 			}
 			settle(token);
@@ -74,12 +65,12 @@ final class MemoryPermits {
 		}
 		else {
 			// It needs none of the permits that have just come back.
-			settle("");
+			settle();
 		}
 		StoredHolder held = lengthen(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
-			return new Granted(this.fence.last(), this.server.millisUntil(held.expiresAt()));
+			return new Granted(lastFence(), this.server.millisUntil(held.expiresAt()));
 		}
 		if (enqueue && !this.queue.containsKey(token)) {
 			enqueue(command, polls);
@@ -87,50 +78,47 @@ final class MemoryPermits {
 		return busy(limitOf(command));
 	}
 
+	@Override
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		boolean waited = leave(token);
-		boolean released = this.holders.remove(token) != null;
-		boolean certain = released || this.server.grace() == 0;
+		boolean released = end(token);
 		if (next != null && (released || waited || this.queue.containsKey(next.token())
 				|| this.holders.contains(next.token()))) {
-			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
+			return released(released, acquire(next, nextPolls, true));
 		}
-		settle("");
-		return new ReleaseReply(released, null, certain);
+		settle();
+		return released(released, null);
 	}
 
-	List<Boolean> force(List<String> tokens) {
-		List<Boolean> held = tokens.stream().map((token) -> this.holders.remove(token) != null).toList();
-		for (int i = 0; i < tokens.size(); i++) {
-			if (held.get(i)) {
-				this.server.tellEnded(tokens.get(i), this.fence.next(this.server.now()));
-			}
-		}
-		settle("");
-		return held;
+	@Override
+	boolean end(String token) {
+		return this.holders.remove(token) != null;
 	}
 
-	boolean renew(String token, int permits, long leaseMillis) {
+	@Override
+	boolean renew(Renewal renewal) {
+		String token = renewal.token();
 		if (this.server.grace() > 0 && !this.holders.contains(token)) {
 			// It went with the server before, and no other token has got anything yet.
 			this.queue.remove(token);
-			this.holders.put(new StoredHolder(token, permits, this.server.after(leaseMillis)));
+			this.holders.put(new StoredHolder(token, renewal.permits(), this.server.after(renewal.leaseMillis())));
 		}
-		return lengthen(token, leaseMillis) != null;
+		return lengthen(token, renewal.leaseMillis()) != null;
 	}
 
-	ReleaseReply retain(String token, long millis) {
-		StoredHolder held = this.holders.find(token);
+	@Override
+	ReleaseReply retain(Renewal lease) {
+		StoredHolder held = this.holders.find(lease.token());
 		if (held != null) {
-			this.holders.put(new StoredHolder(token, held.permits(), this.server.after(millis)));
+			this.holders.put(new StoredHolder(lease.token(), held.permits(), this.server.after(lease.leaseMillis())));
 		}
-		return new ReleaseReply(held != null, null, held != null || this.server.grace() == 0);
+		return released(held != null, null);
 	}
 
 	boolean limit(@Nullable Integer newLimit) {
 		boolean limited = this.limit != null;
 		this.limit = newLimit;
-		settle("");
+		settle();
 		return limited;
 	}
 
@@ -142,6 +130,7 @@ final class MemoryPermits {
 				this.holders.size(), first, this.queue.size());
 	}
 
+	@Override
 	Standing look(int most) {
 		Kind kind = this.resource.kind();
 		List<TokenState> held = this.holders.first(most)
@@ -156,13 +145,15 @@ final class MemoryPermits {
 				(int) this.holders.used(), this.holders.size(), held, this.queue.size(), queued);
 	}
 
+	@Override
 	boolean isIdle(long now) {
 		return (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now)
 				&& (this.queue.isEmpty() || Math.max(this.until, this.holders.until()) <= now);
 	}
 
+	@Override
 	boolean isDispensable(long now) {
-		return isIdle(now) && this.limit == null && this.fence.isDispensable(now);
+		return this.limit == null && super.isDispensable(now);
 	}
 
 	private int limitOf(AcquireCommand command) {
@@ -171,7 +162,7 @@ final class MemoryPermits {
 
 	/** Return whether one has asked not so long ago. */
 	private boolean isPresent(QueuedPermits queued) {
-		return this.server.now() < queued.stampedAt() + 1000 * life(queued.command());
+		return this.server.now() < queued.stampedAt() + 1000 * patience(queued.command().claimMillis());
 	}
 
 	private boolean leave(String token) {
@@ -179,14 +170,18 @@ final class MemoryPermits {
 	}
 
 	private Busy busy(int all) {
-		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
 		long ttl = (this.server.grace() > 0) ? this.server.grace()
 				: this.holders.isEmpty() ? 1000 : this.server.millisUntil(this.holders.firstToEnd().expiresAt());
-		return new Busy(ttl, last, false, null, (int) this.holders.used(), all);
+		return new Busy(ttl, busyFence(), false, null, (int) this.holders.used(), all);
+	}
+
+	@Override
+	void settle() {
+		settle("");
 	}
 
 	/**
-	 * Grants as many waiters as fit, in their order: none passes another.
+	 * Grant as many waiters as fit, in their order: none passes another.
 	 */
 	private void settle(String candidate) {
 		while (!this.queue.isEmpty() && this.server.grace() == 0) {
@@ -199,12 +194,12 @@ final class MemoryPermits {
 			}
 			leave(command.token());
 			if (present && command.permits() > all) {
-				this.server.tell(this.resource, command.token(), this.fence.advance(this.server.now()), 0);
+				this.server.tell(this.resource, command.token(), advanceFence(), 0);
 			}
 			else if (present) {
 				hold(command, command.claimMillis());
 				if (!command.token().equals(candidate)
-						&& !this.server.tell(this.resource, command.token(), this.fence.last(), command.claimMillis())
+						&& !this.server.tell(this.resource, command.token(), lastFence(), command.claimMillis())
 						&& !head.polls()) {
 					this.holders.remove(command.token());
 				}
@@ -214,7 +209,7 @@ final class MemoryPermits {
 
 	private void hold(AcquireCommand command, long millis) {
 		this.holders.put(new StoredHolder(command.token(), command.permits(), this.server.after(millis)));
-		this.fence.advance(this.server.now());
+		advanceFence();
 	}
 
 	private @Nullable StoredHolder lengthen(String token, long millis) {
@@ -228,15 +223,10 @@ final class MemoryPermits {
 
 	private void enqueue(AcquireCommand command, boolean polls) {
 		this.queue.put(command.token(), new QueuedPermits(command, polls, this.server.now()));
-		this.until = Math.max(this.until, this.server.after(life(command)));
+		this.until = Math.max(this.until, this.server.after(patience(command.claimMillis())));
 	}
 
-	/** Return how long one stands in the queue without asking again, in milliseconds. */
-	private long life(AcquireCommand command) {
-		return 2 * Math.max(command.claimMillis(), this.server.handoffMillis());
-	}
-
-	/** Forget leases and waiters that are over, before a command. */
+	@Override
 	void expire() {
 		this.holders.removeUntil(this.server.now());
 		if (Math.max(this.until, this.holders.until()) <= this.server.now()) {

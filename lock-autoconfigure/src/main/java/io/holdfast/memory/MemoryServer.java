@@ -2,22 +2,27 @@ package io.holdfast.memory;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
+import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The server that commands run on, but for the keys: its clock, its grace, and the
- * messages to instances. One command runs at a time, which its {@link MemoryLeases} see
- * to.
+ * The server that commands run on, but for the keys: its clock, its grace, the instances
+ * and the messages to them. One command runs at a time, which its {@link MemoryLeases}
+ * see to.
  */
 final class MemoryServer {
+
+	/** Answers to so many questions are kept, in case that they are not taken. */
+	private static final int REPORTS = 100;
 
 	private final LongSupplier nanoTime;
 
@@ -25,7 +30,22 @@ final class MemoryServer {
 
 	private final long handoffMillis;
 
-	private final Map<String, ListeningInstance> listeners = new ConcurrentHashMap<>();
+	/** The registered instances, by id. */
+	final Map<String, Member> members = new HashMap<>();
+
+	/** The reports that were asked for and not taken yet, by name. */
+	final Map<String, List<String>> reports = new LinkedHashMap<>() {
+
+		private static final long serialVersionUID = 1L;
+
+		@Override
+		protected boolean removeEldestEntry(Map.Entry<String, List<String>> eldest) {
+			return size() > REPORTS;
+		}
+
+	};
+
+	private final Map<String, MemoryLeaseStore> listeners = new ConcurrentHashMap<>();
 
 	private long now;
 
@@ -66,6 +86,12 @@ final class MemoryServer {
 		return caused;
 	}
 
+	/** Forget the instances. */
+	void clear() {
+		this.members.clear();
+		this.reports.clear();
+	}
+
 	// Time
 
 	/** Return the time of the command that runs, in microseconds. */
@@ -79,11 +105,6 @@ final class MemoryServer {
 
 	long millisUntil(long micros) {
 		return Math.max(0, (micros - this.now) / 1000);
-	}
-
-	/** Return the time of the clock, in milliseconds since 1970. */
-	long nowMillis() {
-		return clock() / 1000;
 	}
 
 	/** Return the time of the clock, in microseconds. */
@@ -117,9 +138,8 @@ final class MemoryServer {
 
 	// Messages
 
-	void listen(String instanceId, StoreNotifications notifications, BooleanSupplier reachable,
-			BooleanSupplier counted) {
-		this.listeners.put(instanceId, new ListeningInstance(notifications, reachable, counted));
+	void listen(String instanceId, MemoryLeaseStore listener) {
+		this.listeners.put(instanceId, listener);
 	}
 
 	void unlisten(String instanceId) {
@@ -132,18 +152,13 @@ final class MemoryServer {
 	 * the listeners
 	 */
 	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
-		ListeningInstance listener = listener(token);
-		if (listener == null || !listener.isCounted()) {
-			return false;
-		}
-		this.messages.add(() -> listener.notifications().granted(resource, token, fence, ttlMillis));
-		return true;
+		return !isAbsent(token)
+				&& send(instance(token), (listener) -> listener.granted(resource, token, fence, ttlMillis));
 	}
 
 	/** Return whether the instance of a token certainly does not hear messages. */
 	boolean isAbsent(String token) {
-		ListeningInstance listener = listener(token);
-		return listener == null || !listener.isCounted();
+		return !isCounted(instance(token));
 	}
 
 	/**
@@ -151,43 +166,30 @@ final class MemoryServer {
 	 * command.
 	 */
 	void tellEnded(String token, long nextFence) {
-		ListeningInstance listener = listener(token);
-		if (listener != null && listener.reachable().getAsBoolean()) {
-			this.messages.add(() -> listener.notifications().ended(token, nextFence));
-		}
-	}
-
-	private @Nullable ListeningInstance listener(String token) {
-		return this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		send(instance(token), (listener) -> listener.ended(token, nextFence));
 	}
 
 	/**
-	 * Ask an instance for a report, at once.
+	 * Ask an instance for a report, after this command.
 	 * @return {@code false} if it does not count among the listeners
 	 */
 	boolean tellOfReport(String instanceId, String report) {
-		ListeningInstance listener = this.listeners.get(instanceId);
-		if (listener == null || !listener.reachable().getAsBoolean()) {
-			return false;
-		}
-		listener.notifications().reportWanted(report);
-		return listener.isCounted();
+		return send(instanceId, (listener) -> listener.reportWanted(report)) && isCounted(instanceId);
 	}
 
-	/**
-	 * A listening instance.
-	 *
-	 * @param notifications the messages
-	 * @param reachable whether it hears that
-	 * @param counted whether it counts, if it is reachable
-	 */
-	private record ListeningInstance(StoreNotifications notifications, BooleanSupplier reachable,
-			BooleanSupplier counted) {
+	private boolean isCounted(String instanceId) {
+		MemoryLeaseStore listener = this.listeners.get(instanceId);
+		return listener != null && listener.isCounted();
+	}
 
-		boolean isCounted() {
-			return this.reachable.getAsBoolean() && this.counted.getAsBoolean();
-		}
+	private boolean send(String instanceId, Consumer<StoreNotifications> message) {
+		MemoryLeaseStore listener = this.listeners.get(instanceId);
+		StoreNotifications reached = (listener != null) ? listener.notifications() : null;
+		return reached != null && this.messages.add(() -> message.accept(reached));
+	}
 
+	private static String instance(String token) {
+		return token.substring(0, Math.max(0, token.indexOf(':')));
 	}
 
 }

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
+import io.holdfast.engine.store.Resource;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.objenesis.SpringObjenesis;
@@ -19,15 +20,12 @@ import org.springframework.util.ReflectionUtils;
  */
 public final class MemoryReplica {
 
-	private final Map<String, MemoryLock> locks = new LinkedHashMap<>();
-
-	private final Map<String, MemoryPermits> semaphores = new LinkedHashMap<>();
+	private final Map<Resource, MemoryResource> resources = new LinkedHashMap<>();
 
 	/** Copy the present state. */
 	public MemoryReplica(MemoryLeases leases) {
 		synchronized (leases) {
-			leases.locks.forEach((key, lock) -> this.locks.put(key, copyOfFields(lock)));
-			leases.semaphores.forEach((key, permits) -> this.semaphores.put(key, copyOfFields(permits)));
+			leases.resources.forEach((resource, stored) -> this.resources.put(resource, copyOfFields(stored)));
 		}
 	}
 
@@ -38,10 +36,8 @@ public final class MemoryReplica {
 	 */
 	public void takeOver(MemoryLeases leases, Duration longestLease) {
 		synchronized (leases) {
-			leases.locks.clear();
-			leases.locks.putAll(this.locks);
-			leases.semaphores.clear();
-			leases.semaphores.putAll(this.semaphores);
+			leases.resources.clear();
+			leases.resources.putAll(this.resources);
 			if (!longestLease.isZero()) {
 				leases.server().beginGrace(longestLease);
 			}
@@ -59,7 +55,7 @@ public final class MemoryReplica {
 		if (value instanceof Map<?, ?> map) {
 			return new LinkedHashMap<>(map);
 		}
-		return (value instanceof MemoryFence || value instanceof StoredPermits) ? copyOfFields(value) : value;
+		return (value instanceof StoredPermits) ? copyOfFields(value) : value;
 	}
 
 	@SuppressWarnings("unchecked")
