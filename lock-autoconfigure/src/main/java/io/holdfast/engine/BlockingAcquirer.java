@@ -22,6 +22,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.async.EngineFuture;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,15 +64,15 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Create an acquirer of locks. */
 	static BlockingAcquirer<LockRequest, LockLease> ofLocks(ResourceQueues queues) {
-		EngineSettings settings = queues.context.settings;
-		return new BlockingAcquirer<>(queues, (request) -> ResolvedRequest.of(request, settings), LockRequest::context,
+		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.LOCK, queues.context.settings);
+		return new BlockingAcquirer<>(queues, (request) -> ResolvedRequest.of(request, defaults), LockRequest::context,
 				LockLease.class);
 	}
 
 	/** Create an acquirer of permits. */
 	static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(ResourceQueues queues) {
-		EngineSettings settings = queues.context.settings;
-		return new BlockingAcquirer<>(queues, (request) -> List.of(ResolvedRequest.of(request, settings)),
+		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.SEMAPHORE, queues.context.settings);
+		return new BlockingAcquirer<>(queues, (request) -> List.of(ResolvedRequest.of(request, defaults)),
 				(request) -> null, PermitLease.class);
 	}
 

@@ -64,6 +64,12 @@ public final class EngineContext {
 
 	public final EngineSettings settings;
 
+	/** How long an answer may take. */
+	final long commandTimeoutNanos;
+
+	/** How long requests wait while the store fails. */
+	final long outagePatienceNanos;
+
 	final EngineObservers observers;
 
 	/** Runs actions of leases that were lost and, behind them, listeners. */
@@ -114,6 +120,8 @@ public final class EngineContext {
 			Executor code, DoubleSupplier random, Supplier<String> instanceIds, Runnable start) {
 		this.store = store;
 		this.settings = settings;
+		this.commandTimeoutNanos = settings.commandTimeout().toNanos();
+		this.outagePatienceNanos = settings.outagePatience().toNanos();
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
 		this.code = code;
@@ -354,7 +362,7 @@ public final class EngineContext {
 			answer.completeExceptionally(
 					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
 			sent.cancel(true);
-		}, commandTimeoutNanos());
+		}, this.commandTimeoutNanos);
 		sent.whenComplete((reply, error) -> {
 			silence.cancel(false);
 			if (error != null) {
@@ -522,11 +530,6 @@ public final class EngineContext {
 	 */
 	Duration releasePatience() {
 		return this.settings.commandTimeout().plusSeconds(1);
-	}
-
-	/** Return how long an answer may take, in nanoseconds. */
-	long commandTimeoutNanos() {
-		return this.settings.commandTimeout().toNanos();
 	}
 
 }

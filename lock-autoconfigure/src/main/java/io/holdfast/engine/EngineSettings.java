@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.time.Duration;
 
 import io.holdfast.engine.store.HandOverLimits;
-import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,23 +46,6 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
 				Duration.ofSeconds(3), 100_000, 10_000, HandOverLimits.DEFAULT, HandOverLimits.DEFAULT);
-	}
-
-	/**
-	 * Return the same with another way of passing on.
-	 * @param localHandOver how long locks and permits stay within the instance
-	 * @return new settings
-	 */
-	public EngineSettings localHandOver(HandOverLimits localHandOver) {
-		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lossMargin, this.semaphoreWaitTime,
-				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, localHandOver,
-				localHandOver);
-	}
-
-	/** Return how much may be handed over within an instance. */
-	public HandOverLimits localHandOver(Kind kind) {
-		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
 	}
 
 }

@@ -6,11 +6,14 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
@@ -32,8 +35,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One <em>instance</em> in the sense of the protocol, with an id of its own: its context,
- * its queues and its life. {@link DefaultLockService} and {@link DefaultSemaphoreService}
- * are its faces. Asynchronous throughout; thread-safe.
+ * its queues, and its life: the start; the graceful shut-down, from the moment when it
+ * grants nothing new until its store has stopped; and the way back.
+ * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
+ * Asynchronous throughout; thread-safe.
  *
  * @since 0.1.0
  */
@@ -51,7 +56,11 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final DaemonThreads threads;
 
-	private final InstanceLifecycle lifecycle;
+	/** Held while the store is started or stopped. */
+	private final Object storeLock = new Object();
+
+	/** How often it was resumed: a shut-down goes no further after that. */
+	private volatile int resumptions;
 
 	private volatile @Nullable BiConsumer<LockLease, LockRequest> fence;
 
@@ -94,14 +103,9 @@ public final class LeaseEngine implements AutoCloseable {
 			DoubleSupplier random) {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, code, random, instanceIds, this::start);
 		this.queues = new ResourceQueues(this);
-		this.reporter = new Reporter(this.context, this.queues.renewer, this.queues);
-		this.lifecycle = new InstanceLifecycle(this.queues);
+		this.reporter = new Reporter(this.queues);
 		this.ownScheduler = ownScheduler;
 		this.threads = threads;
-	}
-
-	private void start() {
-		this.lifecycle.startInstance();
 	}
 
 	private static String newInstanceId() {
@@ -215,8 +219,9 @@ public final class LeaseEngine implements AutoCloseable {
 		}
 		SemaphoreRequest request = SemaphoreRequest.of(EngineContext.WARM_UP_KEY + this.context.ensureStarted(), 1)
 			.waitTime(Duration.ZERO);
-		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, this.context.settings), null,
-				LeaseContext.empty(), null, null);
+		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.SEMAPHORE, this.context.settings);
+		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, defaults), null, LeaseContext.empty(), null,
+				null);
 		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true));
 		try {
 			this.context.await(released, this.context.releasePatience(),
@@ -236,7 +241,16 @@ public final class LeaseEngine implements AutoCloseable {
 	 * and the store has stopped to receive wake-ups
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
-		return this.lifecycle.shutDown(patience);
+		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+		int resumptionsBefore = this.resumptions;
+		this.context.setClosed(true);
+		closeQueues(resumptionsBefore).thenCompose((done) -> this.queues.renewer.awaitDrained())
+			.thenAccept((done) -> over.complete(null));
+		if (!patience.isZero()) {
+			logHeld(patience);
+		}
+		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
+		return over.thenCompose((done) -> isCurrent(resumptionsBefore) ? releaseRest(resumptionsBefore) : over);
 	}
 
 	/**
@@ -245,7 +259,18 @@ public final class LeaseEngine implements AutoCloseable {
 	 * of before are lost, if they have not ended.
 	 */
 	public void resume() {
-		this.lifecycle.resume();
+		synchronized (this.storeLock) {
+			if (!this.context.isClosed()) {
+				start();
+				return;
+			}
+			endUnfinishedShutdown();
+			this.context.renewIdentity(this.queues);
+			this.resumptions++;
+			// First, as later requests wait for that.
+			joinFleet();
+			this.context.setClosed(false);
+		}
 	}
 
 	/**
@@ -311,6 +336,174 @@ public final class LeaseEngine implements AutoCloseable {
 	/** Return the reporter of the holds and waits of this instance. */
 	public Reporter reporter() {
 		return this.reporter;
+	}
+
+	// Its life
+
+	/** Start the instance for the first time, unless that was done. */
+	private void start() {
+		synchronized (this.storeLock) {
+			if (this.context.isStarted()) {
+				return;
+			}
+			// If it is closed, only to refuse requests.
+			this.context.renewIdentity(this.context.isClosed() ? null : this.queues);
+			if (!this.context.isClosed()) {
+				joinFleet();
+			}
+		}
+	}
+
+	private void joinFleet() {
+		Membership membership = this.context.membership();
+		if (membership != null) {
+			membership.join();
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> leaveFleet() {
+		Membership membership = this.context.membership();
+		return (membership != null) ? membership.leave() : CompletableFuture.completedFuture(null);
+	}
+
+	/** Return whether a shut-down is still to go on, as it was not resumed since. */
+	private boolean isCurrent(int resumptionsBefore) {
+		return this.context.isClosed() && this.resumptions == resumptionsBefore;
+	}
+
+	/**
+	 * Tell waiters that nothing new is granted.
+	 * @param resumptionsBefore how often it was resumed when the shut-down began
+	 * @return completed when every queue knows
+	 */
+	private CompletableFuture<@Nullable Void> closeQueues(int resumptionsBefore) {
+		return inEvents(this.queues.all(), (queue) -> queue::execute, (queue) -> {
+			if (isCurrent(resumptionsBefore)) {
+				queue.endWaits(this.context.instanceId());
+			}
+		});
+	}
+
+	private static <T> CompletableFuture<@Nullable Void> inEvents(Stream<T> subjects, Function<T, Executor> executor,
+			Consumer<T> event) {
+		return CompletableFuture.allOf(subjects.map((subject) -> {
+			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+			executor.apply(subject).execute(() -> {
+				// Its exceptions are for the executor, and must not keep the shut-down.
+				try {
+					event.accept(subject);
+				}
+				finally {
+					done.complete(null);
+				}
+			});
+			return done;
+		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
+	}
+
+	private void logHeld(Duration patience) {
+		List<Hold> holds = this.queues.renewer.holds();
+		if (!holds.isEmpty()) {
+			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
+			int more = holds.size() - 3;
+			logger.info("Waiting up to " + patience.toMillis() + " ms for leases that are held: " + some
+					+ ((more > 0) ? " and " + more + " more" : ""));
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
+		return releaseHeld()
+			// The others are just giving up.
+			.thenCompose((done) -> closeQueues(resumptionsBefore))
+			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
+					: CompletableFuture.completedFuture(null));
+	}
+
+	/**
+	 * End all holds.
+	 * @return completed when the commands for that are on their way
+	 */
+	private CompletableFuture<@Nullable Void> releaseHeld() {
+		return inEvents(this.queues.renewer.holds().stream(), (hold) -> hold.queue::execute, this::endHold);
+	}
+
+	/**
+	 * End a hold. In an event, as a release by its user must not come between the loss,
+	 * of which that is told, and the command that keeps others out.
+	 */
+	private void endHold(Hold hold) {
+		List<String> token = List.of(hold.token);
+		this.queues.releases.beginEnding(token);
+		try {
+			long now = this.context.scheduler.nanoTime();
+			if (hold.isForCode()) {
+				leaveHold(hold, now + hold.lastsNanos(now), now);
+			}
+			else {
+				releaseHold(hold, Math.max(hold.minHoldLeft(now), hold.lossMargin()));
+			}
+		}
+		finally {
+			this.queues.releases.finishEnding(token);
+		}
+	}
+
+	private void releaseHold(Hold hold, long kept) {
+		if (!this.queues.renewer.lose(hold, "this instance shut down before it was released")) {
+			// Just released by its user, which gets the store's answer to that.
+			return;
+		}
+		hold.endByShutDown();
+		if (kept > 0) {
+			this.queues.releases.retain(hold, kept, new CompletableFuture<>());
+		}
+		else {
+			this.queues.releases.release(hold);
+		}
+	}
+
+	/**
+	 * End a hold that code runs under, but leave its end in the store to its lease time.
+	 * It is not released with the code either: if the loss has cancelled a future or a
+	 * chain, work that it began may go on.
+	 */
+	private void leaveHold(Hold hold, long until, long now) {
+		if (this.queues.renewer.lose(hold, "this instance shut down before the code under it had ended",
+				"Others are kept out for " + TimeUnit.NANOSECONDS.toMillis(until - now) + " ms from now")) {
+			hold.endByShutDown();
+			this.queues.releases.leave(hold, until);
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> stopAfterReleases(int resumptionsBefore) {
+		// Leases granted since then.
+		return releaseHeld()
+			.thenCompose((done) -> CompletableFuture.allOf(this.queues.releases.awaitAnswers(), leaveFleet()))
+			// Not on the driver's thread, which the store may have to wait for.
+			.thenRunAsync(() -> stopStore(resumptionsBefore), this.context::execute);
+	}
+
+	/** Stop the store, unless it is to go on listening. */
+	private void stopStore(int resumptionsBefore) {
+		synchronized (this.storeLock) {
+			if (isCurrent(resumptionsBefore)) {
+				this.context.store.stop();
+			}
+		}
+	}
+
+	/**
+	 * End the leases that the shut-down has not ended yet. Copies of this process may go
+	 * on as this one does, so no token may be used any more.
+	 */
+	private void endUnfinishedShutdown() {
+		releaseHeld();
+		if (this.context.isStarted()) {
+			String before = this.context.instanceId();
+			this.queues.all().forEach((queue) -> queue.execute(() -> queue.endWaits(before)));
+		}
+		leaveFleet();
+		this.context.store.stop();
 	}
 
 }

@@ -151,7 +151,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 		else {
 			CompletableFuture<Void> renewal = lease.renewAsync(this.requests.get(0).leaseMillis());
 			Future<?> timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
-					Math.min(endsAt() - now, this.context.commandTimeoutNanos()));
+					Math.min(endsAt() - now, this.context.commandTimeoutNanos));
 			renewal.whenComplete((renewed, error) -> {
 				timer.cancel(false);
 				deliver(lease);

@@ -224,7 +224,7 @@ final class Place {
 			return true;
 		}
 		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);
-		long patience = Math.min(context.commandTimeoutNanos(), wait) / 2;
+		long patience = Math.min(context.commandTimeoutNanos, wait) / 2;
 		for (Question question : this.questions) {
 			if (!isOld(question) && now - question.sentAt > patience) {
 				return true;

@@ -25,13 +25,10 @@ public final class Reporter {
 
 	private final EngineContext context;
 
-	private final LeaseRenewer renewer;
-
 	private final ResourceQueues queues;
 
-	Reporter(EngineContext context, LeaseRenewer renewer, ResourceQueues queues) {
-		this.context = context;
-		this.renewer = renewer;
+	Reporter(ResourceQueues queues) {
+		this.context = queues.context;
 		this.queues = queues;
 	}
 
@@ -82,7 +79,7 @@ public final class Reporter {
 
 	private Stream<Entry> held() {
 		long now = this.context.scheduler.nanoTime();
-		return this.renewer.holds().stream().filter((hold) -> hold.isHeld(now)).map((hold) -> entry(hold, now));
+		return this.queues.renewer.holds().stream().filter((hold) -> hold.isHeld(now)).map((hold) -> entry(hold, now));
 	}
 
 	private static List<Entry> first(List<Entry> entries, Comparator<Entry> order) {

@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseRequest;
 import io.holdfast.LockMode;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * operator's limit counts
  * @param fair whether waiters come first; false only for permits
  * @param waits whether to queue for it; if not, one answer decides
- * @param waitNanos the longest time until the caller is answered
+ * @param waitNanos the longest time until the caller is answered, if it waits
  * @param leaseMillis how long a lease lasts when it is not renewed
  * @param claimMillis how long a hand-off is granted at first
  * @param lossMarginNanos how long before others may have a lock its holder counts as lost
@@ -46,68 +47,74 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	/** For a wait or a hold without end, in nanoseconds. */
 	static final long FOREVER = Long.MAX_VALUE / 4;
 
-	/** Resolve a request for locks: one for each key, in the order of the keys. */
-	static List<ResolvedRequest> of(LockRequest request, EngineSettings settings) {
-		List<String> keys = request.keys();
-		if (keys.size() == 1) {
-			return List.of(of(request, keys.get(0), settings));
-		}
-		return keys.stream().map((key) -> of(request, key, settings)).toList();
+	/** Return the defaults of requests for a kind of resource, as a request itself. */
+	static ResolvedRequest defaults(Kind kind, EngineSettings settings) {
+		boolean lock = kind == Kind.LOCK;
+		Duration wait = lock ? settings.waitTime() : settings.semaphoreWaitTime();
+		Duration lease = lock ? settings.leaseTime() : settings.semaphoreLeaseTime();
+		Duration maxHold = lock ? settings.maxHold() : null;
+		return new ResolvedRequest(new Resource(kind, ""), Resource.ALL, Resource.ALL, lock || settings.semaphoreFair(),
+				!wait.isZero(), nanos(wait), lease.toMillis(), settings.handoffTimeout().toMillis(),
+				lock ? settings.lossMargin().toNanos() : 0, true, (maxHold != null) ? maxHold.toNanos() : FOREVER, lock,
+				0, null, false, false, false, null);
 	}
 
-	private static ResolvedRequest of(LockRequest request, String key, EngineSettings settings) {
-		LockMode mode = request.mode();
-		Resource resource = new Resource(Kind.LOCK, key);
-		int permits = (mode == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
-		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
-		return of(request, resource, permits, Resource.ALL, true, settings.waitTime(), settings.leaseTime(), maxHold,
-				request.isReentrant(), settings);
+	/** Resolve a request for locks: one for each key, in the order of the keys. */
+	static List<ResolvedRequest> of(LockRequest request, ResolvedRequest defaults) {
+		List<String> keys = request.keys();
+		if (keys.size() == 1) {
+			return List.of(of(request, keys.get(0), defaults));
+		}
+		return keys.stream().map((key) -> of(request, key, defaults)).toList();
+	}
+
+	private static ResolvedRequest of(LockRequest request, String key, ResolvedRequest defaults) {
+		int permits = (request.mode() == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
+		Duration margin = request.lossMargin();
+		return of(request, new Resource(Kind.LOCK, key), permits, Resource.ALL, true, request.isReentrant(),
+				(margin != null) ? margin.toNanos() : defaults.lossMarginNanos, request.isFenced(), defaults);
 	}
 
 	/** Resolve a request for permits. */
-	static ResolvedRequest of(SemaphoreRequest request, EngineSettings settings) {
+	static ResolvedRequest of(SemaphoreRequest request, ResolvedRequest defaults) {
+		Boolean fair = request.fair();
 		return of(request, new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
-				or(request.fair(), settings.semaphoreFair()), settings.semaphoreWaitTime(),
-				settings.semaphoreLeaseTime(), request.maxHold(), false, settings);
+				(fair != null) ? fair : defaults.fair, false, 0, false, defaults);
 	}
 
 	private static ResolvedRequest of(LeaseRequest<?> request, Resource resource, int permits, int limit, boolean fair,
-			Duration defaultWait, Duration defaultLease, @Nullable Duration maxHold, boolean reentrant,
-			EngineSettings settings) {
-		Duration wait = or(request.waitTime(), defaultWait);
-		long leaseMillis = or(request.leaseTime(), within(defaultLease, request.maxHold())).toMillis();
-		Duration lossMargin = (request instanceof LockRequest lock) ? lossMargin(lock, leaseMillis, settings)
-				: Duration.ZERO;
-		// It comes off the claim as it does off the lease.
-		long claimMillis = settings.handoffTimeout().toMillis() + lossMargin.toMillis();
-		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
-		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
-				wait.isNegative() ? FOREVER : waitNanos, leaseMillis, Math.min(leaseMillis, claimMillis),
-				lossMargin.toNanos(), request.isAutoRenew(), (maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant,
-				request.minHold().toNanos(), request.name(), request.isForCode(), request.isOptional(),
-				request instanceof LockRequest lock && lock.isFenced(), request.note());
-	}
-
-	/** Return a margin that leaves time for two renewals before the loss. */
-	private static Duration lossMargin(LockRequest request, long leaseMillis, EngineSettings settings) {
-		Duration margin = or(request.lossMargin(), settings.lossMargin());
-		if (!margin.isZero() && margin.multipliedBy(3).compareTo(Duration.ofMillis(leaseMillis)) > 0) {
-			throw new IllegalArgumentException("lossMargin of lock '" + SingleLine.of(request.key()) + "' is "
-					+ margin.toMillis() + " ms"
-					+ ((request.lossMargin() == null) ? ", as holdfast.lock.loss-margin says" : "")
-					+ ", more than a third of its lease time of " + leaseMillis + " ms: ask with a lossMargin of "
-					+ leaseMillis / 3 + " ms at most, or with a longer leaseTime");
+			boolean reentrant, long lossMarginNanos, boolean fenced, ResolvedRequest defaults) {
+		Duration wait = request.waitTime();
+		Duration lease = request.leaseTime();
+		Duration maxHold = request.maxHold();
+		// A default lease is not to outlast the maxHold of the request.
+		long defaultLease = (maxHold != null) ? Math.min(maxHold.toMillis(), defaults.leaseMillis)
+				: defaults.leaseMillis;
+		long leaseMillis = (lease != null) ? lease.toMillis() : defaultLease;
+		long marginMillis = TimeUnit.NANOSECONDS.toMillis(lossMarginNanos);
+		if (lossMarginNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis) / 3) {
+			throw excessiveMargin((LockRequest) request, marginMillis, leaseMillis);
 		}
-		return margin;
+		// The margin comes off the claim as it does off the lease.
+		return new ResolvedRequest(resource, permits, limit, fair, (wait != null) ? !wait.isZero() : defaults.waits,
+				(wait != null) ? nanos(wait) : defaults.waitNanos, leaseMillis,
+				Math.min(leaseMillis, defaults.claimMillis + marginMillis), lossMarginNanos, request.isAutoRenew(),
+				(maxHold != null) ? maxHold.toNanos() : defaults.maxHoldNanos, reentrant, request.minHold().toNanos(),
+				request.name(), request.isForCode(), request.isOptional(), fenced, request.note());
 	}
 
-	/** Return a default lease time that does not outlast the maxHold of a request. */
-	private static Duration within(Duration leaseTime, @Nullable Duration maxHold) {
-		return (maxHold != null && maxHold.compareTo(leaseTime) < 0) ? maxHold : leaseTime;
+	private static long nanos(Duration wait) {
+		return wait.isNegative() ? FOREVER : wait.toNanos();
 	}
 
-	private static <T> T or(@Nullable T value, T defaultValue) {
-		return (value != null) ? value : defaultValue;
+	/**
+	 * Return the exception for a margin without time for two renewals before the loss.
+	 */
+	private static IllegalArgumentException excessiveMargin(LockRequest request, long marginMillis, long leaseMillis) {
+		return new IllegalArgumentException("lossMargin of lock '" + SingleLine.of(request.key()) + "' is "
+				+ marginMillis + " ms" + ((request.lossMargin() == null) ? ", as holdfast.lock.loss-margin says" : "")
+				+ ", more than a third of its lease time of " + leaseMillis + " ms: ask with a lossMargin of "
+				+ leaseMillis / 3 + " ms at most, or with a longer leaseTime");
 	}
 
 	/** Return whether it asks for a lock to read. */

@@ -203,7 +203,7 @@ final class ResourceQueue extends SerialExecutor {
 		this.queues = queues;
 		this.context = queues.context;
 		this.resource = resource;
-		this.handOver = this.context.settings.localHandOver(resource.kind());
+		this.handOver = queues.handOver(resource.kind());
 		this.holds = new LocalHolds(resource);
 	}
 
@@ -462,7 +462,7 @@ final class ResourceQueue extends SerialExecutor {
 				this.context.store.reconnects());
 		place.askAt = now;
 		// From now on an outage is its own.
-		this.checkAt = earlier(this.checkAt, now + this.context.settings.outagePatience().toNanos());
+		this.checkAt = earlier(this.checkAt, now + this.context.outagePatienceNanos);
 		waiter.place = place;
 		this.places.add(place);
 		// Before anything names the token: a notification may be faster than this thread.
@@ -650,7 +650,7 @@ final class ResourceQueue extends SerialExecutor {
 		else if (own != null && (request.reentrant() || request.waits() && isWaitedFor(own, request))) {
 			why = waiter.notAcquired(Reason.SELF_BLOCKED, null);
 		}
-		else if (request.waits() && isFull()) {
+		else if (request.waits() && this.queues.isFull(this.waiters.size())) {
 			why = waiter.notAcquired(Reason.TOO_MANY_WAITERS, null);
 		}
 		else if (!mayTry(request)) {
@@ -666,15 +666,6 @@ final class ResourceQueue extends SerialExecutor {
 	/** Return whether a request would wait for a hold. */
 	private static boolean isWaitedFor(Hold own, ResolvedRequest request) {
 		return isExclusive(own.request) || isExclusive(request);
-	}
-
-	/**
-	 * Return whether no further request may wait. Each takes memory and perhaps a thread:
-	 * too many would take the application down.
-	 */
-	private boolean isFull() {
-		return this.waiters.size() >= this.context.settings.maxWaitersPerKey()
-				|| this.queues.waiting() >= this.context.settings.maxWaiters();
 	}
 
 	/** Return whether a request may ask at its arrival, or waits. */
@@ -719,8 +710,7 @@ final class ResourceQueue extends SerialExecutor {
 		waiter.event = this.event;
 		waiter.askedBefore = this.lastAsked;
 		waiter.waiting = true;
-		long check = earlier(waiter.startedAt + waiter.request.waitNanos(),
-				waiter.startedAt + this.context.settings.outagePatience().toNanos());
+		long check = waiter.startedAt + Math.min(waiter.waitNanos(), this.context.outagePatienceNanos);
 		this.checkAt = this.waiters.isEmpty() ? check : earlier(this.checkAt, check);
 		this.waiters.add(waiter);
 		this.queues.addWaiting(1);
@@ -740,7 +730,7 @@ final class ResourceQueue extends SerialExecutor {
 	private void endWait(Waiter waiter, RuntimeException why) {
 		Place place = waiter.place;
 		if (place != null && place.trouble == null
-				&& place.isSilent(this.context, this.context.scheduler.nanoTime(), waiter.request.waitNanos())) {
+				&& place.isSilent(this.context, this.context.scheduler.nanoTime(), waiter.waitNanos())) {
 			this.context.observers.failed(Command.ACQUIRE);
 		}
 		left(waiter);

@@ -9,8 +9,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +33,14 @@ final class ResourceQueues implements StoreNotifications {
 
 	private final RefusalLog refusals;
 
+	private final HandOverLimits lockHandOver;
+
+	private final HandOverLimits semaphoreHandOver;
+
+	private final int maxWaiters;
+
+	private final int maxWaitersPerKey;
+
 	private final Map<Resource, ResourceQueue> queues = new ConcurrentHashMap<>();
 
 	/** The queues of the places, by token. */
@@ -49,6 +59,25 @@ final class ResourceQueues implements StoreNotifications {
 		this.renewer = new LeaseRenewer(this.context);
 		this.releases = new TokenReleases(this);
 		this.refusals = new RefusalLog(this.context);
+		EngineSettings settings = this.context.settings;
+		this.lockHandOver = settings.lockHandOver();
+		this.semaphoreHandOver = settings.semaphoreHandOver();
+		this.maxWaiters = settings.maxWaiters();
+		this.maxWaitersPerKey = settings.maxWaitersPerKey();
+	}
+
+	/** Return how much may be handed over within this instance. */
+	HandOverLimits handOver(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
+	}
+
+	/**
+	 * Return whether no further request may wait. Each takes memory and perhaps a thread:
+	 * too many would take the application down.
+	 * @param waitersOfKey the number of those that wait for the same key
+	 */
+	boolean isFull(int waitersOfKey) {
+		return waitersOfKey >= this.maxWaitersPerKey || this.waiting.get() >= this.maxWaiters;
 	}
 
 	/** Return whether a token contends or holds. */

@@ -228,7 +228,7 @@ final class TokenReleases {
 		}
 		CompletableFuture<@Nullable Void> answer = release.over.copy();
 		Future<?> patience = this.context.scheduler.schedule(() -> answer.complete(null),
-				this.context.commandTimeoutNanos());
+				this.context.commandTimeoutNanos);
 		answer.whenComplete((over, error) -> patience.cancel(false));
 		return answer;
 	}
@@ -400,7 +400,7 @@ final class TokenReleases {
 					.schedule(
 							() -> onFailure(attempt, StoreCommandException
 								.silence(this.context.settings.commandTimeout(), new TimeoutException())),
-							this.context.commandTimeoutNanos());
+							this.context.commandTimeoutNanos);
 			}
 			command.whenComplete((reply, error) -> {
 				if (error == null) {

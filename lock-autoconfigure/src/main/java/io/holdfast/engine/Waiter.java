@@ -101,12 +101,19 @@ final class Waiter implements PendingAcquisition {
 		this.observation = observation;
 		this.arrivedAt = this.context.scheduler.nanoTime();
 		this.startedAt = (whole != null) ? whole.startedAt() : this.arrivedAt;
-		this.endsAt = this.startedAt + Math.max(request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
+		this.endsAt = this.startedAt + Math.max(waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
 	/** Return whether others were before it, or it waited here before its place asked. */
 	boolean hasMetOthersAt(Place own) {
 		return own.busy || own.event > this.event || this.metOthers;
+	}
+
+	/**
+	 * Return the longest wait: for one answer, if the request does not wait for others.
+	 */
+	long waitNanos() {
+		return this.request.waits() ? this.request.waitNanos() : this.context.commandTimeoutNanos;
 	}
 
 	/** Return the number of its place in the store or, without one, its own. */
@@ -183,7 +190,8 @@ final class Waiter implements PendingAcquisition {
 			return null;
 		}
 		long unreached = this.context.store.unreachedNanos();
-		if (unreached > 0 && now - ResourceQueue.later(this.startedAt, now - unreached) >= patience()) {
+		if (unreached > 0
+				&& now - ResourceQueue.later(this.startedAt, now - unreached) >= this.context.outagePatienceNanos) {
 			return storeTrouble(unreached());
 		}
 		Throwable trouble = at.trouble;
@@ -194,16 +202,17 @@ final class Waiter implements PendingAcquisition {
 		if (unreached > 0) {
 			since = ResourceQueue.later(since, now - unreached);
 		}
-		return (at.failedAt - since >= patience()) ? storeTrouble(trouble) : null;
+		return (at.failedAt - since >= this.context.outagePatienceNanos) ? storeTrouble(trouble) : null;
 	}
 
 	/** Return a time before which it is not over, unless a failure comes. */
 	long lookAgainAt(@Nullable Place at, long now) {
 		long unreached = this.context.store.unreachedNanos();
-		long outageEndsAt = ResourceQueue.later(this.startedAt, now - unreached) + patience();
+		long outageEndsAt = ResourceQueue.later(this.startedAt, now - unreached) + this.context.outagePatienceNanos;
 		if (unreached == 0 || outageEndsAt - now <= 0) {
 			// The connection may be lost at any time from now on.
-			outageEndsAt = now + Math.max(patience(), this.context.settings.retryInterval().toNanos());
+			outageEndsAt = now
+					+ Math.max(this.context.outagePatienceNanos, this.context.settings.retryInterval().toNanos());
 		}
 		return ResourceQueue.earlier(deadline(at), outageEndsAt);
 	}
@@ -212,7 +221,7 @@ final class Waiter implements PendingAcquisition {
 	 * Return the deadline. It leaves time for one answer: without one, nothing is known.
 	 */
 	private long deadline(@Nullable Place at) {
-		return (at != null && at.isAwaitingFirst()) ? this.endsAt : this.startedAt + this.request.waitNanos();
+		return (at != null && at.isAwaitingFirst()) ? this.endsAt : this.startedAt + waitNanos();
 	}
 
 	/** Return the reason at the deadline: another holder, or the store. */
@@ -221,16 +230,12 @@ final class Waiter implements PendingAcquisition {
 			return this.queue.timedOut(this);
 		}
 		boolean metNothing = at == this.place && !hasMetOthersAt(at);
-		if (metNothing || at.isSilent(this.context, now, this.request.waitNanos())) {
+		if (metNothing || at.isSilent(this.context, now, waitNanos())) {
 			return storeTrouble(at.reason());
 		}
 		// The holder may be this instance, whose release has failed.
 		Throwable trouble = this.queue.releases().failure(this.request.resource());
 		return (trouble != null) ? storeTrouble(trouble) : this.queue.timedOut(this);
-	}
-
-	private long patience() {
-		return this.context.settings.outagePatience().toNanos();
 	}
 
 	private StoreCommandException unreached() {

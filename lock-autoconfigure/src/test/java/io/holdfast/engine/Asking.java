@@ -58,8 +58,8 @@ final class Asking {
 		this.locks = marked ? locks.forCode() : locks;
 		this.permits = marked ? permits.forCode() : permits;
 		this.requests = (use.mode() == What.PERMITS)
-				? List.of(ResolvedRequest.of(this.permits, SimulatedInstance.SETTINGS))
-				: ResolvedRequest.of(this.locks, SimulatedInstance.SETTINGS);
+				? List.of(Settings.resolve(this.permits, SimulatedInstance.SETTINGS))
+				: Settings.resolve(this.locks, SimulatedInstance.SETTINGS);
 	}
 
 	private static LockRequest locks(Use use, int margin, LeaseContext context) {

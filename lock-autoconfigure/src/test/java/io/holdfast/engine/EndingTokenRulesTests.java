@@ -24,7 +24,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	private static final String TOKEN = ID + ":1";
 
 	EndingTokenRulesTests() {
-		super(STRICT.localHandOver(new HandOverLimits(16, Duration.ofMinutes(1))));
+		super(Settings.with(STRICT, new HandOverLimits(16, Duration.ofMinutes(1))));
 	}
 
 	/** The loss is logged before the command that ends the token is sent. */

@@ -224,7 +224,7 @@ class EngineObserverTests extends ScriptedEngine {
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		this.store.elapse(1001);
 		assertThat(this.observer.told()).containsExactly("k began", "failed ACQUIRE", "k failed LeaseStoreException");
-		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.context.commandTimeoutNanos()));
+		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.context.commandTimeoutNanos));
 		assertThat(this.observer.told()).containsExactly("failed RELEASE");
 	}
 
@@ -233,7 +233,7 @@ class EngineObserverTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 10);
 		lease.releaseAsync();
 		this.observer.told();
-		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.context.commandTimeoutNanos()));
+		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.context.commandTimeoutNanos));
 		assertThat(this.observer.told()).containsExactly("failed RELEASE");
 		this.store.last("release 1").fail(true);
 		assertThat(this.observer.told()).isEmpty();

@@ -49,7 +49,7 @@ class EngineRobustnessTests {
 	private final Queue<Runnable> callbacks = new ArrayDeque<>();
 
 	private final LeaseEngine engine = new LeaseEngine(this.store,
-			EngineSettings.defaults().localHandOver(HandOverLimits.NONE), this.store, this.callbacks::add, () -> ID,
+			Settings.with(EngineSettings.defaults(), HandOverLimits.NONE), this.store, this.callbacks::add, () -> ID,
 			() -> 1.0);
 
 	private final DefaultLockService service = new DefaultLockService(this.engine);

@@ -29,7 +29,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	private static final LockRequest ATTEMPT = REQUEST.waitTime(Duration.ZERO);
 
 	ForcedReleaseRulesTests() {
-		super(STRICT.localHandOver(new HandOverLimits(16, Duration.ofMinutes(1))));
+		super(Settings.with(STRICT, new HandOverLimits(16, Duration.ofMinutes(1))));
 	}
 
 	private CompletableFuture<LockLease> waiting() {

@@ -25,7 +25,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	private static final int COUNT = 3;
 
 	HandOverLimitsTests() {
-		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
+		super(Settings.with(EngineSettings.defaults(), new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
 	private List<CompletableFuture<LockLease>> waiting(int count, LockRequest request) {
@@ -210,7 +210,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	void whoGaveUpAsItWasPassedOnDoesNotEnterItWhenItAsksAgain() {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
-		List<ResolvedRequest> request = ResolvedRequest.of(REQUEST, settings());
+		List<ResolvedRequest> request = Settings.resolve(REQUEST, settings());
 		PendingAcquisition first = acquire(busy, request, null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(100, 30_000);
 		Thread thread = new Thread();

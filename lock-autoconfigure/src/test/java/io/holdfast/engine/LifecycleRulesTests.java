@@ -45,7 +45,7 @@ class LifecycleRulesTests {
 	private final DefaultLockService service = new DefaultLockService(this.engine);
 
 	private static LeaseEngine engine(ScriptedStore store, AtomicInteger starts) {
-		return new LeaseEngine(store, EngineSettings.defaults().localHandOver(HandOverLimits.NONE), store,
+		return new LeaseEngine(store, Settings.with(EngineSettings.defaults(), HandOverLimits.NONE), store,
 				Runnable::run, () -> "%032x".formatted(starts.incrementAndGet()), () -> 1.0);
 	}
 

@@ -178,7 +178,7 @@ class LossEventTests extends ScriptedEngine {
 	void whoAsksForItBeforeTheReleaseIsToldOfALossThatIsKnownAlready() {
 		List<Runnable> callbacks = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
-		PendingAcquisition granted = acquire(busy, ResolvedRequest.of(REQUEST, settings()), null, LeaseContext.empty());
+		PendingAcquisition granted = acquire(busy, Settings.resolve(REQUEST, settings()), null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		LockLease lease = (LockLease) granted.result().join();
 		this.store.elapse(10_000);

@@ -77,7 +77,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	@Test
 	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
 		Thread thread = new Thread();
-		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
+		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
 		PendingAcquisition first = acquire(this.engine, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
@@ -97,7 +97,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
+		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
 		PendingAcquisition first = acquire(busy, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
@@ -119,12 +119,12 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 			queued.add(action);
 			// As soon as it can know of it.
 			if (asked.size() == 1 && asked.get(0).result().isDone()) {
-				asked.add(acquire(engines.get(0), ResolvedRequest.of(REQUEST.only("b"), settings()), thread,
+				asked.add(acquire(engines.get(0), Settings.resolve(REQUEST.only("b"), settings()), thread,
 						LeaseContext.empty()));
 			}
 		}, () -> ID, () -> 1.0);
 		engines.add(busy);
-		asked.add(acquire(busy, ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty()));
+		asked.add(acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty()));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		this.store.whileSending = (line) -> {
@@ -149,7 +149,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 				queued.add(action);
 			}
 		}, () -> ID, () -> 1.0);
-		PendingAcquisition acquisition = acquire(busy, ResolvedRequest.of(BOTH, settings()), new Thread(),
+		PendingAcquisition acquisition = acquire(busy, Settings.resolve(BOTH, settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
@@ -167,14 +167,14 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		PendingAcquisition first = acquire(busy, ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty());
+		PendingAcquisition first = acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		runAll(queued);
 		this.store.elapse(10_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		first.result()
 			.whenComplete((lease, error) -> second.complete(
-					acquire(busy, ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+					acquire(busy, Settings.resolve(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
 		this.store.last("renew 1").renewed(false);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();

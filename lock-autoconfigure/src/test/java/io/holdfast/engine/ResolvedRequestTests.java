@@ -39,17 +39,17 @@ class ResolvedRequestTests {
 	@DisplayName("A request for permits that does not say whether it is fair is as the settings")
 	void fairBySettings(boolean fair) {
 		EngineSettings settings = settings(fair);
-		assertThat(ResolvedRequest.of(PERMIT, settings).fair()).isEqualTo(fair);
+		assertThat(Settings.resolve(PERMIT, settings).fair()).isEqualTo(fair);
 		// So it stays, whatever else is changed.
-		EngineSettings changed = settings.localHandOver(HandOverLimits.NONE);
-		assertThat(ResolvedRequest.of(PERMIT, changed).fair()).isEqualTo(fair);
+		EngineSettings changed = Settings.with(settings, HandOverLimits.NONE);
+		assertThat(Settings.resolve(PERMIT, changed).fair()).isEqualTo(fair);
 	}
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@DisplayName("What a request says about that comes first")
 	void fairByRequest(boolean fair) {
-		assertThat(ResolvedRequest.of(PERMIT.fair(fair), settings(!fair)).fair()).isEqualTo(fair);
+		assertThat(Settings.resolve(PERMIT.fair(fair), settings(!fair)).fair()).isEqualTo(fair);
 	}
 
 	@ParameterizedTest
@@ -57,8 +57,8 @@ class ResolvedRequestTests {
 	@DisplayName("Locks are fair, whatever the settings say of permits")
 	void locks(LockMode mode) {
 		EngineSettings unfair = settings(false);
-		assertThat(ResolvedRequest.of(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
-		assertThat(ResolvedRequest.of(LOCKS.mode(mode), unfair)).extracting(ResolvedRequest::fair)
+		assertThat(Settings.resolve(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
+		assertThat(Settings.resolve(LOCKS.mode(mode), unfair)).extracting(ResolvedRequest::fair)
 			.containsExactly(true, true);
 	}
 
@@ -68,13 +68,13 @@ class ResolvedRequestTests {
 		EngineSettings defaults = EngineSettings.defaults();
 		Duration most = Duration.ofSeconds(10);
 		assertThat(defaults.leaseTime()).isGreaterThan(most);
-		assertThat(ResolvedRequest.of(LOCK.maxHold(most), defaults)).extracting(ResolvedRequest::leaseMillis)
+		assertThat(Settings.resolve(LOCK.maxHold(most), defaults)).extracting(ResolvedRequest::leaseMillis)
 			.containsExactly(10_000L);
-		assertThat(ResolvedRequest.of(PERMIT.maxHold(most), defaults).leaseMillis()).isEqualTo(10_000);
-		assertThat(ResolvedRequest.of(PERMIT.maxHold(most).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
+		assertThat(Settings.resolve(PERMIT.maxHold(most), defaults).leaseMillis()).isEqualTo(10_000);
+		assertThat(Settings.resolve(PERMIT.maxHold(most).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
 			.as("what a request says itself")
 			.isEqualTo(20_000);
-		assertThat(ResolvedRequest.of(LOCK.maxHold(Duration.ofMinutes(2)), defaults))
+		assertThat(Settings.resolve(LOCK.maxHold(Duration.ofMinutes(2)), defaults))
 			.extracting(ResolvedRequest::leaseMillis)
 			.containsExactly(defaults.leaseTime().toMillis());
 	}
@@ -82,7 +82,7 @@ class ResolvedRequestTests {
 	@Test
 	@DisplayName("Permits are fair by default")
 	void defaults() {
-		assertThat(ResolvedRequest.of(PERMIT, EngineSettings.defaults()).fair()).isTrue();
+		assertThat(Settings.resolve(PERMIT, EngineSettings.defaults()).fair()).isTrue();
 	}
 
 }

@@ -26,7 +26,7 @@ public abstract class ScriptedEngine {
 		.leaseTime(Duration.ofSeconds(30));
 
 	/** The defaults, but that nothing is passed on here. */
-	protected static final EngineSettings STRICT = EngineSettings.defaults().localHandOver(HandOverLimits.NONE);
+	protected static final EngineSettings STRICT = Settings.with(EngineSettings.defaults(), HandOverLimits.NONE);
 
 	protected final ScriptedStore store = new ScriptedStore();
 

@@ -27,7 +27,7 @@ public abstract class ScriptedPermits extends ScriptedEngine {
 	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
 	protected ScriptedPermits() {
-		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
+		super(Settings.with(EngineSettings.defaults(), new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
 	protected List<CompletableFuture<PermitLease>> ask(int times, SemaphoreRequest request) {

@@ -114,7 +114,7 @@ final class SimulatedInstance implements Scheduler {
 		}
 		this.randomNumber = (before != null) ? before.randomNumber : 0;
 		this.engine = new LeaseEngine(this.store,
-				SETTINGS.localHandOver(new HandOverLimits(simulation.plan.setup().passes(), PASSING)), this,
+				Settings.with(SETTINGS, new HandOverLimits(simulation.plan.setup().passes(), PASSING)), this,
 				(task) -> at(0, task), this::newId,
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		Fleet.of(this.engine);

@@ -26,7 +26,7 @@ final class SimulatedLocks extends DefaultLockService {
 	}
 
 	private static ResolvedRequest request(LockRequest request) {
-		return ResolvedRequest.of(request, SimulatedInstance.SETTINGS).get(0);
+		return Settings.resolve(request, SimulatedInstance.SETTINGS).get(0);
 	}
 
 }

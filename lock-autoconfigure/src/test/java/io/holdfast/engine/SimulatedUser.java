@@ -195,7 +195,8 @@ final class SimulatedUser {
 		return event.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())
 			.permits(permits ? use.permits() : 0, permits ? request.limit() : 0)
 			.user(user)
-			.until((use.waiting() < 0) ? 0 : this.simulation.now() + request.waitNanos())
+			.until((use.waiting() < 0) ? 0
+					: this.simulation.now() + Settings.waitNanos(request, SimulatedInstance.SETTINGS))
 			.lease(use.lease() * Simulation.MILLI)
 			.why(why);
 	}

@@ -134,7 +134,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	void aThreadThatEndsItsWaitAsTheTimerIsLateIsToldWhatThatWouldTell() {
 		granted(REQUEST, 10);
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
-			PendingAcquisition waiting = acquire(this.engine, ResolvedRequest.of(request.waitTime(SHORT), settings()),
+			PendingAcquisition waiting = acquire(this.engine, Settings.resolve(request.waitTime(SHORT), settings()),
 					new Thread(), LeaseContext.empty());
 			this.store.pause(SHORT.toMillis());
 			waiting.endOverdue();
@@ -143,7 +143,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 				.withCauseInstanceOf(LockNotAcquiredException.class);
 		}
 		PendingAcquisition unheard = acquire(this.engine,
-				ResolvedRequest.of(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
+				Settings.resolve(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.pause(SHORT.toMillis());
 		unheard.endOverdue();

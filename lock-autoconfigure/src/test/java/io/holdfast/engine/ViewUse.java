@@ -219,7 +219,8 @@ final class ViewUse {
 	private <L extends Lease> L ask(ResolvedRequest request, boolean interruptible, Call<L> call)
 			throws InterruptedException {
 		String id = this.user.newId();
-		long deadline = (request.waitNanos() < FOREVER) ? this.instance.simulation.now() + request.waitNanos() : 0;
+		long wait = Settings.waitNanos(request, SimulatedInstance.SETTINGS);
+		long deadline = (wait < FOREVER) ? this.instance.simulation.now() + wait : 0;
 		this.user.record(Type.ASKED, id,
 				(event) -> event
 					.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())

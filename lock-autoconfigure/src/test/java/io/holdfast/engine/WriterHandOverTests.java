@@ -26,7 +26,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
 
 	WriterHandOverTests() {
-		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
+		super(Settings.with(EngineSettings.defaults(), new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
 	@Test

@@ -9,6 +9,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.Settings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -59,8 +60,8 @@ final class UserMain {
 				new RedisStoreOptions(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
 						TestApplication.fleetKey(keyPrefix)));
-		EngineSettings defaults = EngineSettings.defaults()
-			.localHandOver((order == Order.STRICT) ? HandOverLimits.NONE : HandOverLimits.DEFAULT);
+		EngineSettings defaults = Settings.with(EngineSettings.defaults(),
+				(order == Order.STRICT) ? HandOverLimits.NONE : HandOverLimits.DEFAULT);
 		return new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.lossMargin(),
 						defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT,

@@ -11,6 +11,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.Settings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
@@ -44,7 +45,7 @@ final class ObservedInstance implements AutoCloseable {
 
 	ObservedInstance(MemoryLeases leases) {
 		this.engine = new LeaseEngine(store(new MemoryLeaseStore(leases)),
-				EngineSettings.defaults().localHandOver(new HandOverLimits(63, Duration.ofMinutes(1))));
+				Settings.with(EngineSettings.defaults(), new HandOverLimits(63, Duration.ofMinutes(1))));
 		this.locks = new DefaultLockService(this.engine);
 		this.semaphores = new DefaultSemaphoreService(this.engine);
 	}
