@@ -1,8 +1,6 @@
 package io.holdfast.memory;
 
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
@@ -12,7 +10,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
@@ -28,13 +25,9 @@ final class MemoryLock extends MemoryResource {
 
 	private static final long NEVER = Long.MAX_VALUE;
 
-	private final List<QueuedLock> queue = new ArrayList<>();
-
 	private @Nullable String owner;
 
 	private long expiresAt;
-
-	private long queueExpiresAt;
 
 	/** The first of the queue, as far as it was seen while others read. */
 	private String seen = "";
@@ -50,7 +43,7 @@ final class MemoryLock extends MemoryResource {
 		String token = command.token();
 		Granted held = lengthen(command);
 		if (held != null) {
-			this.queue.removeIf((queued) -> queued.token().equals(token));
+			leave(token);
 			settle();
 			return held;
 		}
@@ -72,7 +65,7 @@ final class MemoryLock extends MemoryResource {
 	@Override
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		int place = place(token);
-		boolean keepsPlace = next != null && place >= 0 && !this.queue.get(place).reads() && !reads(next);
+		boolean keepsPlace = next != null && place >= 0 && !reads(this.queue.get(place).command()) && !reads(next);
 		if (place >= 0) {
 			this.queue.remove(place);
 		}
@@ -115,24 +108,15 @@ final class MemoryLock extends MemoryResource {
 
 	KeyState inspect(int maxReaders) {
 		return new KeyState(this.owner, ttl(), lastFence(), this.queue.size(), this.holders.size(),
-				this.holders.first(maxReaders)
-					.map((reader) -> new PermitHolder(reader.token(), 1, this.server.millisUntil(reader.expiresAt())))
-					.toList());
+				holders(maxReaders));
 	}
 
 	@Override
 	Standing look(int most) {
-		Stream<TokenState> holders = (this.owner != null)
-				? Stream.of(TokenState.of(this.owner, Kind.LOCK, Resource.ALL, ttl()))
-				: this.holders.first(most)
-					.map((reader) -> TokenState.of(reader.token(), Kind.LOCK, 1,
-							this.server.millisUntil(reader.expiresAt())));
-		List<TokenState> waiters = this.queue.stream()
-			.limit(most)
-			.map((queued) -> TokenState.of(queued.token(), Kind.LOCK, queued.reads() ? 1 : Resource.ALL, 0))
-			.toList();
+		List<TokenState> holders = (this.owner != null)
+				? List.of(TokenState.of(this.owner, Kind.LOCK, Resource.ALL, ttl())) : holderStates(most);
 		return new Standing(this.resource, lastFence(), null, 0, 0, (this.owner != null) ? 1 : this.holders.size(),
-				holders.toList(), this.queue.size(), waiters);
+				holders, this.queue.size(), waiterStates(most));
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
@@ -193,9 +177,10 @@ final class MemoryLock extends MemoryResource {
 	private boolean settle(String candidate, long leaseMillis) {
 		boolean served = false;
 		while (!this.queue.isEmpty() && this.owner == null && this.server.grace() == 0) {
-			QueuedLock head = this.queue.get(0);
+			Queued head = this.queue.get(0);
+			boolean reads = reads(head.command());
 			boolean isCandidate = head.token().equals(candidate);
-			boolean hasToWait = !head.reads() && !this.holders.isEmpty();
+			boolean hasToWait = !reads && !this.holders.isEmpty();
 			if (hasToWait && isCandidate) {
 				see(head);
 			}
@@ -204,18 +189,18 @@ final class MemoryLock extends MemoryResource {
 			}
 			this.queue.remove(0);
 			if (isCandidate) {
-				hold(head.token(), head.reads(), leaseMillis);
+				hold(head.token(), reads, leaseMillis);
 				served = true;
 			}
 			else if (!hasToWait && (head.polls() || !this.server.isAbsent(head.token()))) {
-				hold(head.token(), head.reads(), head.claimMillis());
-				this.server.tell(this.resource, head.token(), lastFence(), head.claimMillis());
+				hold(head.token(), reads, head.command().claimMillis());
+				this.server.tell(this.resource, head.token(), lastFence(), head.command().claimMillis());
 			}
 		}
 		return served;
 	}
 
-	private void see(QueuedLock head) {
+	private void see(Queued head) {
 		this.seen = head.token();
 		this.seenAt = this.server.now();
 	}
@@ -224,14 +209,14 @@ final class MemoryLock extends MemoryResource {
 	 * Look whether the first of the queue, which waits for readers to end, is there: not
 	 * if it has no subscription, or has not asked for long.
 	 */
-	private boolean seesAsPresent(QueuedLock head) {
+	private boolean seesAsPresent(Queued head) {
 		if (!head.polls() && this.server.isAbsent(head.token())) {
 			return false;
 		}
 		if (!head.token().equals(this.seen)) {
 			see(head);
 		}
-		return this.server.now() - this.seenAt < 1000 * patience(head.claimMillis());
+		return this.server.now() - this.seenAt < patience(head.command());
 	}
 
 	private void hold(String token, boolean reads, long millis) {
@@ -254,15 +239,12 @@ final class MemoryLock extends MemoryResource {
 	}
 
 	private Granted lengthen(String token, long millis) {
-		StoredHolder reader = this.holders.find(token);
-		long until = Math.max((reader != null) ? reader.expiresAt() : this.expiresAt, this.server.after(millis));
-		if (reader != null) {
-			this.holders.put(new StoredHolder(token, 1, until));
+		StoredHolder reader = lengthenHolder(token, millis);
+		if (reader == null) {
+			this.expiresAt = Math.max(this.expiresAt, this.server.after(millis));
 		}
-		else {
-			this.expiresAt = until;
-		}
-		return new Granted(lastFence(), this.server.millisUntil(until));
+		return new Granted(lastFence(),
+				this.server.millisUntil((reader != null) ? reader.expiresAt() : this.expiresAt));
 	}
 
 	private Busy busy() {
@@ -274,27 +256,6 @@ final class MemoryLock extends MemoryResource {
 		return new Busy(ttl(), last, foreign, foreign ? null : Tokens.instance(this.owner), 0, 0);
 	}
 
-	private int place(String token) {
-		for (int i = 0; i < this.queue.size(); i++) {
-			if (this.queue.get(i).token().equals(token)) {
-				return i;
-			}
-		}
-		return -1;
-	}
-
-	private void enqueue(AcquireCommand command, boolean polls, int newPlace) {
-		int place = place(command.token());
-		QueuedLock queued = new QueuedLock(command.token(), command.claimMillis(), polls, reads(command));
-		if (place >= 0) {
-			this.queue.set(place, queued);
-		}
-		else {
-			this.queue.add(newPlace, queued);
-		}
-		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(patience(queued.claimMillis())));
-	}
-
 	@Override
 	void expire() {
 		if (this.owner != null && this.expiresAt <= this.server.now()) {
@@ -304,17 +265,6 @@ final class MemoryLock extends MemoryResource {
 			this.queue.clear();
 		}
 		this.holders.removeUntil(this.server.now());
-	}
-
-	/**
-	 * One that waits.
-	 *
-	 * @param token its token
-	 * @param claimMillis how long it is granted the key at first
-	 * @param polls whether it is not told of that
-	 * @param reads whether it asks to read
-	 */
-	private record QueuedLock(String token, long claimMillis, boolean polls, boolean reads) {
 	}
 
 }

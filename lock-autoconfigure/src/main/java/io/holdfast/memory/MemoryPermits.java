@@ -1,22 +1,15 @@
 package io.holdfast.memory;
 
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-
 import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
@@ -25,17 +18,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryPermits extends MemoryResource {
 
-	/** By token, in the order of arrival. */
-	private final Map<String, QueuedPermits> queue = new LinkedHashMap<>();
-
 	/** The limit of the last request. */
 	private int asked;
 
 	/** The limit of an operator. */
 	private @Nullable Integer limit;
-
-	/** When all that still wait have asked again. */
-	private long until;
 
 	MemoryPermits(MemoryServer server, Resource resource) {
 		super(server, resource, 1);
@@ -45,9 +32,9 @@ final class MemoryPermits extends MemoryResource {
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		String token = command.token();
 		this.asked = command.limit();
-		QueuedPermits queued = this.queue.get(token);
-		if (queued != null) {
-			enqueue(queued.command(), polls);
+		int place = place(token);
+		if (place >= 0) {
+			enqueue(this.queue.get(place).command(), polls, place);
 		}
 		boolean open = this.server.grace() == 0;
 		if (!this.holders.contains(token)) {
@@ -67,13 +54,13 @@ final class MemoryPermits extends MemoryResource {
 			// It needs none of the permits that have just come back.
 			settle();
 		}
-		StoredHolder held = lengthen(token, command.leaseMillis());
+		StoredHolder held = lengthenHolder(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
 			return new Granted(lastFence(), this.server.millisUntil(held.expiresAt()));
 		}
-		if (enqueue && !this.queue.containsKey(token)) {
-			enqueue(command, polls);
+		if (enqueue && place(token) < 0) {
+			enqueue(command, polls, this.queue.size());
 		}
 		return busy(limitOf(command));
 	}
@@ -82,8 +69,7 @@ final class MemoryPermits extends MemoryResource {
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		boolean waited = leave(token);
 		boolean released = end(token);
-		if (next != null && (released || waited || this.queue.containsKey(next.token())
-				|| this.holders.contains(next.token()))) {
+		if (next != null && (released || waited || place(next.token()) >= 0 || this.holders.contains(next.token()))) {
 			return released(released, acquire(next, nextPolls, true));
 		}
 		settle();
@@ -100,10 +86,10 @@ final class MemoryPermits extends MemoryResource {
 		String token = renewal.token();
 		if (this.server.grace() > 0 && !this.holders.contains(token)) {
 			// It went with the server before, and no other token has got anything yet.
-			this.queue.remove(token);
+			leave(token);
 			this.holders.put(new StoredHolder(token, renewal.permits(), this.server.after(renewal.leaseMillis())));
 		}
-		return lengthen(token, renewal.leaseMillis()) != null;
+		return lengthenHolder(token, renewal.leaseMillis()) != null;
 	}
 
 	@Override
@@ -123,32 +109,21 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	PermitState inspect(int maxHolders) {
-		List<PermitHolder> first = this.holders.first(maxHolders)
-			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
-			.toList();
 		return new PermitState(this.limit, isIdle(this.server.now()) ? 0 : this.asked, (int) this.holders.used(),
-				this.holders.size(), first, this.queue.size());
+				this.holders.size(), holders(maxHolders), this.queue.size());
 	}
 
 	@Override
 	Standing look(int most) {
-		Kind kind = this.resource.kind();
-		List<TokenState> held = this.holders.first(most)
-			.map((one) -> TokenState.of(one.token(), kind, one.permits(), this.server.millisUntil(one.expiresAt())))
-			.toList();
-		List<TokenState> queued = this.queue.values()
-			.stream()
-			.limit(most)
-			.map((one) -> TokenState.of(one.command().token(), kind, one.command().permits(), 0))
-			.toList();
 		return new Standing(this.resource, 0, this.limit, isIdle(this.server.now()) ? 0 : this.asked,
-				(int) this.holders.used(), this.holders.size(), held, this.queue.size(), queued);
+				(int) this.holders.used(), this.holders.size(), holderStates(most), this.queue.size(),
+				waiterStates(most));
 	}
 
 	@Override
 	boolean isIdle(long now) {
 		return (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now)
-				&& (this.queue.isEmpty() || Math.max(this.until, this.holders.until()) <= now);
+				&& (this.queue.isEmpty() || Math.max(this.queueExpiresAt, this.holders.until()) <= now);
 	}
 
 	@Override
@@ -161,12 +136,8 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	/** Return whether one has asked not so long ago. */
-	private boolean isPresent(QueuedPermits queued) {
-		return this.server.now() < queued.stampedAt() + 1000 * patience(queued.command().claimMillis());
-	}
-
-	private boolean leave(String token) {
-		return this.queue.remove(token) != null;
+	private boolean isPresent(Queued queued) {
+		return this.server.now() < queued.stampedAt() + patience(queued.command());
 	}
 
 	private Busy busy(int all) {
@@ -185,7 +156,7 @@ final class MemoryPermits extends MemoryResource {
 	 */
 	private void settle(String candidate) {
 		while (!this.queue.isEmpty() && this.server.grace() == 0) {
-			QueuedPermits head = this.queue.values().iterator().next();
+			Queued head = this.queue.get(0);
 			AcquireCommand command = head.command();
 			int all = limitOf(command);
 			boolean present = isPresent(head);
@@ -212,29 +183,12 @@ final class MemoryPermits extends MemoryResource {
 		advanceFence();
 	}
 
-	private @Nullable StoredHolder lengthen(String token, long millis) {
-		StoredHolder held = this.holders.find(token);
-		if (held != null) {
-			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
-			this.holders.put(held);
-		}
-		return held;
-	}
-
-	private void enqueue(AcquireCommand command, boolean polls) {
-		this.queue.put(command.token(), new QueuedPermits(command, polls, this.server.now()));
-		this.until = Math.max(this.until, this.server.after(patience(command.claimMillis())));
-	}
-
 	@Override
 	void expire() {
 		this.holders.removeUntil(this.server.now());
-		if (Math.max(this.until, this.holders.until()) <= this.server.now()) {
+		if (Math.max(this.queueExpiresAt, this.holders.until()) <= this.server.now()) {
 			this.queue.clear();
 		}
-	}
-
-	private record QueuedPermits(AcquireCommand command, boolean polls, long stampedAt) {
 	}
 
 }

@@ -1,13 +1,17 @@
 package io.holdfast.memory;
 
+import java.util.ArrayList;
 import java.util.List;
 
 import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +26,12 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	/** The holders of permits, or the readers of a lock. */
 	final StoredPermits holders = new StoredPermits();
+
+	/** The waiters, in their order. */
+	final List<Queued> queue = new ArrayList<>();
+
+	/** When all that still wait have asked again. */
+	long queueExpiresAt;
 
 	private final long stride;
 
@@ -80,9 +90,68 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		return isIdle(now) && this.lastFence + this.stride < now;
 	}
 
-	/** Return how long a waiter may wait without asking again, in milliseconds. */
-	final long patience(long claimMillis) {
-		return 2 * Math.max(claimMillis, this.server.handoffMillis());
+	/** Return how long a waiter may wait without asking again, in microseconds. */
+	final long patience(AcquireCommand command) {
+		return 2000 * Math.max(command.claimMillis(), this.server.handoffMillis());
+	}
+
+	/** Return the place of a token in the queue, -1 if it has none. */
+	final int place(String token) {
+		for (int i = 0; i < this.queue.size(); i++) {
+			if (this.queue.get(i).token().equals(token)) {
+				return i;
+			}
+		}
+		return -1;
+	}
+
+	/** Put a waiter at its former place in the queue, or at a new one. */
+	final void enqueue(AcquireCommand command, boolean polls, int newPlace) {
+		int place = place(command.token());
+		Queued queued = new Queued(command, polls, this.server.now());
+		if (place >= 0) {
+			this.queue.set(place, queued);
+		}
+		else {
+			this.queue.add(newPlace, queued);
+		}
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.now() + patience(command));
+	}
+
+	/** Take a token out of the queue, and return whether it stood there. */
+	final boolean leave(String token) {
+		return this.queue.removeIf((queued) -> queued.token().equals(token));
+	}
+
+	/** Lengthen the lease of one of the holders; {@code null} if the token is none. */
+	final @Nullable StoredHolder lengthenHolder(String token, long millis) {
+		StoredHolder held = this.holders.find(token);
+		if (held != null) {
+			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
+			this.holders.put(held);
+		}
+		return held;
+	}
+
+	final List<PermitHolder> holders(int most) {
+		return this.holders.first(most)
+			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
+			.toList();
+	}
+
+	/** Return the state of some holders. */
+	final List<TokenState> holderStates(int most) {
+		return holders(most).stream()
+			.map((held) -> TokenState.of(held.token(), this.resource.kind(), held.permits(), held.ttlMillis()))
+			.toList();
+	}
+
+	/** Return the state of some waiters. */
+	final List<TokenState> waiterStates(int most) {
+		return this.queue.stream()
+			.limit(most)
+			.map((queued) -> TokenState.of(queued.token(), this.resource.kind(), queued.command().permits(), 0))
+			.toList();
 	}
 
 	final long lastFence() {
@@ -101,6 +170,21 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	/** Return a fence that tells old hand-offs from new ones. */
 	final long busyFence() {
 		return Math.max(Math.max(this.lastFence, this.forgottenFence), this.server.serverSince());
+	}
+
+	/**
+	 * A waiter.
+	 *
+	 * @param command its last request
+	 * @param polls whether it is not told of a grant
+	 * @param stampedAt when it asked last
+	 */
+	record Queued(AcquireCommand command, boolean polls, long stampedAt) {
+
+		String token() {
+			return this.command.token();
+		}
+
 	}
 
 }
