@@ -75,26 +75,25 @@ interface EngineLease extends Lease, LeaseInternals {
 	/**
 	 * Begin to release it. Does not block.
 	 * @param used whether it reached its user
+	 * @param blocking whether the current thread may block, and tells the observers
 	 * @return completed by the result, on the thread that has it: dependents must not
 	 * block
 	 */
-	CompletableFuture<ReleaseResult> startRelease(boolean used);
-
-	/** Begin to release it for a thread that waits, and tells the observers itself. */
-	CompletableFuture<ReleaseResult> startBlockingRelease();
+	CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking);
 
 	/**
 	 * Begin to release it for a caller that goes on without the answer.
+	 * @param blocking whether the current thread may block, and tells the observers
 	 * @return completed once the caller may go on; dependents must not block
 	 */
-	CompletableFuture<?> startUnawaitedRelease();
+	CompletableFuture<?> startUnawaitedRelease(boolean blocking);
 
 	/** Tell the observers of their events on the current thread, which may block. */
 	void tellObservers();
 
 	@Override
 	default ReleaseResult release() {
-		return context().await(startBlockingRelease(), context().releasePatience(),
+		return context().await(startRelease(true, true), context().releasePatience(),
 				(error) -> (error instanceof LeaseStoreException known) ? known
 						: EngineExceptions.releaseTrouble(resource(), error));
 	}
@@ -108,17 +107,22 @@ interface EngineLease extends Lease, LeaseInternals {
 
 	@Override
 	default CompletableFuture<ReleaseResult> releaseAsync() {
-		return onCallbackThread(startRelease(true));
+		return onCallbackThread(startRelease(true, false));
 	}
 
 	@Override
 	default CompletableFuture<ReleaseResult> discardAsync() {
-		return onCallbackThread(startRelease(false));
+		return onCallbackThread(startRelease(false, false));
+	}
+
+	@Override
+	default CompletableFuture<?> sendRelease() {
+		return startUnawaitedRelease(true);
 	}
 
 	@Override
 	default CompletableFuture<?> sendReleaseAsync() {
-		return onCallbackThread(startUnawaitedRelease());
+		return onCallbackThread(startUnawaitedRelease(false));
 	}
 
 	/** Return a future whose dependents may block. */

@@ -222,7 +222,7 @@ public final class LeaseEngine implements AutoCloseable {
 		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.SEMAPHORE, this.context.settings);
 		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, defaults), null, LeaseContext.empty(), null,
 				null);
-		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true));
+		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true, true));
 		try {
 			this.context.await(released, this.context.releasePatience(),
 					(error) -> EngineExceptions.storeTrouble("The warm-up", error));

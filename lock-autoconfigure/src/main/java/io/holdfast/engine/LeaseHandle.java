@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
@@ -257,38 +256,23 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public final CompletableFuture<ReleaseResult> startRelease(boolean used) {
+	public final CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (!this.releaseResult.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		this.hold.queue.execute(() -> this.hold.queue.releaseLease(this.hold, this, used, result));
+		execute(blocking, () -> this.hold.queue.releaseLease(this.hold, this, used, result));
 		return result;
 	}
 
 	@Override
-	public final CompletableFuture<ReleaseResult> startBlockingRelease() {
-		return observed(() -> startRelease(true));
-	}
-
-	@Override
-	public final CompletableFuture<?> sendRelease() {
-		return observed(this::startUnawaitedRelease);
-	}
-
-	private <T> T observed(Supplier<T> release) {
-		RequestObservation observing = this.hold.observation;
-		return (observing != null) ? observing.call(release) : release.get();
-	}
-
-	@Override
-	public final CompletableFuture<?> startUnawaitedRelease() {
+	public final CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
 		CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
 		if (!this.releaseResult.compareAndSet(null, answer)) {
 			return CompletableFuture.completedFuture(null);
 		}
 		CompletableFuture<@Nullable Void> goOn = new CompletableFuture<>();
-		this.hold.queue.execute(() -> {
+		execute(blocking, () -> {
 			try {
 				this.hold.queue.releaseLease(this.hold, this, true, answer);
 			}
@@ -297,6 +281,19 @@ abstract class LeaseHandle implements EngineLease {
 			}
 		});
 		return goOn;
+	}
+
+	private void execute(boolean blocking, Runnable release) {
+		RequestObservation observing = this.hold.observation;
+		if (blocking && observing != null) {
+			observing.call(() -> {
+				this.hold.queue.execute(release);
+				return release;
+			});
+		}
+		else {
+			this.hold.queue.execute(release);
+		}
 	}
 
 	@Override

@@ -5,7 +5,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -173,23 +172,15 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 		return this.released.get();
 	}
 
-	@Override
-	public CompletableFuture<ReleaseResult> startRelease(boolean used) {
-		return releaseParts((part) -> part.startRelease(used));
-	}
-
-	@Override
-	public CompletableFuture<ReleaseResult> startBlockingRelease() {
-		return releaseParts(LeaseHandle::startBlockingRelease);
-	}
-
 	/** Release all at once: the order only matters for acquiring. */
-	private CompletableFuture<ReleaseResult> releaseParts(
-			Function<LeaseHandle, CompletableFuture<ReleaseResult>> release) {
+	@Override
+	public CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		List<CompletableFuture<ReleaseResult>> results = this.parts.stream().map(release).toList();
+		List<CompletableFuture<ReleaseResult>> results = this.parts.stream()
+			.map((part) -> part.startRelease(used, blocking))
+			.toList();
 		return CompletableFuture.allOf(results.toArray(CompletableFuture[]::new)).thenApply((done) -> {
 			boolean lost = results.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
 			return lost ? ReleaseResult.LOST : ReleaseResult.RELEASED;
@@ -197,19 +188,10 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	}
 
 	@Override
-	public CompletableFuture<?> startUnawaitedRelease() {
-		return sendParts(LeaseHandle::startUnawaitedRelease);
-	}
-
-	@Override
-	public CompletableFuture<?> sendRelease() {
-		return sendParts(LeaseHandle::sendRelease);
-	}
-
-	private CompletableFuture<?> sendParts(Function<LeaseHandle, CompletableFuture<?>> release) {
-		return this.released.compareAndSet(false, true)
-				? CompletableFuture.allOf(this.parts.stream().map(release).toArray(CompletableFuture[]::new))
-				: CompletableFuture.completedFuture(null);
+	public CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
+		return this.released.compareAndSet(false, true) ? CompletableFuture.allOf(this.parts.stream()
+			.map((part) -> part.startUnawaitedRelease(blocking))
+			.toArray(CompletableFuture[]::new)) : CompletableFuture.completedFuture(null);
 	}
 
 	@Override
