@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
@@ -328,7 +329,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 		/** As an answer that may be to a copy of the command. */
 		public void releasedOrRepeated() {
-			this.answer.complete(new ReleaseReply(false, null).uncertain());
+			this.answer.complete(Commands.uncertain(new ReleaseReply(false, null)));
 		}
 
 		public void rejected(int limit) {

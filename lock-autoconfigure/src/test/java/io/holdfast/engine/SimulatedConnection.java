@@ -13,6 +13,7 @@ import io.holdfast.engine.Step.Command;
 import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.WakeUp;
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
@@ -289,7 +290,7 @@ final class SimulatedConnection {
 		}
 		boolean uncertain = (copied && this.simulation.mutant != Mutant.CERTAIN_COPIES)
 				|| this.simulation.mutant == Mutant.UNNOTICED_LOSS;
-		return uncertain ? (T) release.uncertain() : reply;
+		return uncertain ? (T) Commands.uncertain(release) : reply;
 	}
 
 	private <T> @Nullable T repeat(int number, String what, String token, @Nullable Resource resource,

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -389,7 +390,7 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.send("renew", token, first.resource(), () -> {
 			if (this.simulation.mutant == Mutant.RENEWAL_CREATES && first.resource().kind() == Kind.LOCK) {
 				this.store.acquire(first.resource(),
-						AcquireCommand.forLock(first.token(), first.leaseMillis(), first.leaseMillis()), false);
+						Commands.forLock(first.token(), first.leaseMillis(), first.leaseMillis()), false);
 			}
 			return this.store.renew(renewals);
 		});

@@ -2,7 +2,7 @@ package io.holdfast.memory;
 
 import java.time.Duration;
 
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStoreContract;
 import io.holdfast.engine.store.Resource;
@@ -72,9 +72,9 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	void forgetsUnused() {
 		for (int i = 0; i < 5000; i++) {
 			Resource lock = lock("churn" + i);
-			granted(this.a.acquire(lock, AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock, Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			assertThat(this.stores.leases.isIdle()).isFalse();
-			assertThat(this.a.release(lock, AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))).isTrue();
+			assertThat(this.a.release(lock, Commands.forLock(this.a.token("1"), LEASE, CLAIM))).isTrue();
 			assertThat(this.stores.leases.isIdle()).isTrue();
 			elapse(Duration.ofMillis(1));
 		}

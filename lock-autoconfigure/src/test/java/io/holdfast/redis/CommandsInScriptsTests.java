@@ -15,6 +15,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -112,14 +113,14 @@ class CommandsInScriptsTests {
 	void freeLockToRead() {
 		assertThat(acquired(READ, 1)).isEqualTo("get 1, pexpireat 1, set 1, time 1, zadd 1, zcard 1, zrange 1");
 		assertThat(released(READ, 1)).isEqualTo("get 1, time 1, zcard 1, zrem 1, zscore 1");
-		acquire(READ, AcquireCommand.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
+		acquire(READ, Commands.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
 		assertThat(acquired(READ, 1)).isEqualTo("get 1, set 1, time 1, zadd 1, zcard 1, zrange 1, zremrangebyscore 1");
 	}
 
 	@Test
 	@DisplayName("a lock that readers hold, asked for exclusively: eight, with their number")
 	void lockBehindReaders() {
-		acquire(READ, AcquireCommand.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
+		acquire(READ, Commands.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
 		assertThat(fewest(() -> {
 			AcquireCommand command = command(LOCK, 0, 1);
 			String calls = counted(() -> assertThat(get(this.stores.get(0).acquire(LOCK, command, false)))
@@ -250,9 +251,8 @@ class CommandsInScriptsTests {
 
 	private AcquireCommand command(Resource resource, int instance, int limit) {
 		String token = instance(instance) + ":" + ++this.tokens;
-		return (resource == LOCK) ? AcquireCommand.forLock(token, 30_000, 5_000)
-				: (resource == READ) ? AcquireCommand.forReader(token, 30_000, 5_000)
-						: new AcquireCommand(token, 1, limit, true, 30_000, 5_000);
+		return (resource == LOCK) ? Commands.forLock(token, 30_000, 5_000) : (resource == READ)
+				? Commands.forReader(token, 30_000, 5_000) : new AcquireCommand(token, 1, limit, true, 30_000, 5_000);
 	}
 
 	private static String instance(int number) {

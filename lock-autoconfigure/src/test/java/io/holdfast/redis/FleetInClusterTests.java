@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.LeaseStore;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
@@ -63,7 +63,7 @@ class FleetInClusterTests {
 		TreeSet<String> keys = new TreeSet<>();
 		for (int i = 0; i < 60; i++) {
 			keys.add("key" + i);
-			store.acquire(lock("key" + i), AcquireCommand.forLock(TOKEN, 30_000, 5_000), true)
+			store.acquire(lock("key" + i), Commands.forLock(TOKEN, 30_000, 5_000), true)
 				.orTimeout(10, TimeUnit.SECONDS)
 				.join();
 		}

@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.KeyState;
@@ -59,7 +60,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	private static AcquireCommand reader(Instance instance, String n) {
-		return AcquireCommand.forReader(instance.token(n), LEASE, CLAIM);
+		return Commands.forReader(instance.token(n), LEASE, CLAIM);
 	}
 
 	private void assertBusy() {

@@ -9,6 +9,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -103,7 +104,7 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	private static void giveUp(RedisLeaseStore store, String token) {
-		AcquireCommand command = AcquireCommand.forLock(token, 30_000, 5_000);
+		AcquireCommand command = Commands.forLock(token, 30_000, 5_000);
 		CompletableFuture
 			.runAsync(() -> store.acquire(lock("key"), command, true).cancel(true), (task) -> new Thread(task).start())
 			.join();
@@ -127,10 +128,10 @@ class RedisClusterTests extends RedisTestCase {
 				.isEqualTo(List.of(!renewal.resource().key().equals("free")));
 		}
 		assertThat(acquire(store, "key7", INSTANCE + ":1")).isInstanceOf(Busy.class);
-		assertThat(store.release(lock("key7"), AcquireCommand.forLock(OTHER + ":1", 30_000, 5_000), null))
+		assertThat(store.release(lock("key7"), Commands.forLock(OTHER + ":1", 30_000, 5_000), null))
 			.succeedsWithin(Duration.ofSeconds(10));
 		await().untilAsserted(() -> assertThat(this.wokenUp).containsExactly("key7"));
-		assertThat(store.acquire(lock("a}"), AcquireCommand.forLock(OTHER + ":1", 30_000, 5_000), true))
+		assertThat(store.acquire(lock("a}"), Commands.forLock(OTHER + ":1", 30_000, 5_000), true))
 			.failsWithin(Duration.ofSeconds(1))
 			.withThrowableOfType(ExecutionException.class)
 			.withCauseInstanceOf(StoreCommandException.class)
@@ -138,7 +139,7 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {
-		return store.acquire(lock(key), AcquireCommand.forLock(token, 30_000, 5_000), true)
+		return store.acquire(lock(key), Commands.forLock(token, 30_000, 5_000), true)
 			.orTimeout(10, TimeUnit.SECONDS)
 			.join();
 	}

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FailOverGraceContract;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -140,17 +141,17 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	@DisplayName("a server that nothing is remembered of is another one, and is remembered then")
 	void remembersTheServer() {
 		this.template.delete(this.serverKey);
-		busy(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
+		busy(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE)));
 		String remembered = Objects.requireNonNull(this.template.opsForValue().get(this.serverKey));
 		assertThat(remembered).matches(replicationId() + " \\d{16}");
-		busy(this.b.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), GRACE, GRACE)));
+		busy(this.b.acquire(lock(KEY), Commands.forLock(this.b.token("1"), GRACE, GRACE)));
 		assertThat(this.template.opsForValue().get(this.serverKey)).as("since when").isEqualTo(remembered);
 	}
 
 	@Test
 	@DisplayName("a lease that could outlast the grace is refused before anything is written")
 	void refusesLongLeases() {
-		AcquireCommand tooLong = AcquireCommand.forLock(this.a.token("1"), GRACE + 1, GRACE);
+		AcquireCommand tooLong = Commands.forLock(this.a.token("1"), GRACE + 1, GRACE);
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(lock(KEY), tooLong))
 			.withMessageContaining("2001 ms")
 			.withMessageContaining("holdfast.redis.longest-lease (2000 ms)");
@@ -182,8 +183,8 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 		LeaseStore store = newStore(false, 9_500);
 		failOver(() -> {
 		});
-		busy(get(store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE), true)));
-		busy(get(store.acquire(lock("another"), AcquireCommand.forLock(this.a.token("2"), GRACE, GRACE), true)));
+		busy(get(store.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE), true)));
+		busy(get(store.acquire(lock("another"), Commands.forLock(this.a.token("2"), GRACE, GRACE), true)));
 		assertThat(output.toString().split("for [6-9]\\d{3} ms nothing new is granted", -1)).hasSize(2);
 		assertThat(output).contains("holdfast.redis.fail-over-grace");
 		store.close();
@@ -244,10 +245,9 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	@Test
 	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and does not prevent a release")
 	void releasesBeforeWhoAsksForTooMuch() {
-		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
-		ReleaseReply reply = get(
-				this.a.store.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE),
-						AcquireCommand.forLock(this.a.token("2"), GRACE + 1, GRACE)));
+		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE)));
+		ReleaseReply reply = get(this.a.store.release(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE),
+				Commands.forLock(this.a.token("2"), GRACE + 1, GRACE)));
 		assertThat(reply).isEqualTo(new ReleaseReply(true, null));
 		assertThat(this.a.inspect().owner()).isNull();
 	}
@@ -256,10 +256,10 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	@DisplayName("a clock that was set back lets it begin anew, and not last until that time has come again")
 	void endsThoughTheClockWasSetBack() {
 		this.template.opsForValue().set(this.serverKey, replicationId() + " 9000000000000000");
-		assertThat(busy(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)))
-			.ownerTtlMillis()).isLessThanOrEqualTo(GRACE);
+		assertThat(busy(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE))).ownerTtlMillis())
+			.isLessThanOrEqualTo(GRACE);
 		elapse(Duration.ofMillis(GRACE + 1));
-		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
+		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE)));
 	}
 
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 import io.holdfast.async.DaemonThreads;
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -103,9 +104,9 @@ class RedisFaultTests extends OwnServerTestCase {
 		long begin = System.nanoTime();
 		store.start(INSTANCE, this.wakeUps);
 		CompletableFuture<AcquireReply> cancelled = store.acquire(lock("key"),
-				AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), true);
+				Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), true);
 		CompletableFuture<AcquireReply> kept = store.acquire(lock("another"),
-				AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
+				Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
 		cancelled.cancel(true);
 		assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
 		assertThat(kept).isNotDone();
@@ -122,10 +123,10 @@ class RedisFaultTests extends OwnServerTestCase {
 		for (int i = 0; i < 30; i++) {
 			template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
 			String token = INSTANCE + ":" + i;
-			assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(token, LEASE, CLAIM), true)))
+			assertThat(get(store.acquire(lock("key"), Commands.forLock(token, LEASE, CLAIM), true)))
 				.isInstanceOf(Granted.class);
 			assertThat(get(store.renew(List.of(renewal("key", token, LEASE))))).containsExactly(true);
-			assertThat(get(store.release(lock("key"), AcquireCommand.forLock(token, LEASE, CLAIM), null)).released())
+			assertThat(get(store.release(lock("key"), Commands.forLock(token, LEASE, CLAIM), null)).released())
 				.isTrue();
 		}
 	}
@@ -147,8 +148,8 @@ class RedisFaultTests extends OwnServerTestCase {
 	@DisplayName("commands that the driver's event loop sends do not overtake those that another thread has sent before")
 	void orderOnEventLoop() {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		AcquireCommand held = AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM);
-		AcquireCommand next = AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM);
+		AcquireCommand held = Commands.forLock(INSTANCE + ":1", LEASE, CLAIM);
+		AcquireCommand next = Commands.forLock(INSTANCE + ":2", LEASE, CLAIM);
 		for (int i = 0; i < 50; i++) {
 			assertThat(get(store.acquire(lock("key"), held, true))).isInstanceOf(Granted.class);
 			// The answer comes on the event loop, which is busy until both are sent.
@@ -194,7 +195,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null));
+		get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null));
 		proxy.swallowRepliesThenFin("EVALSHA");
 		Granted granted = (Granted) acquire(store, "2");
 		assertThat(proxy.cuts()).isPositive();
@@ -280,7 +281,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		proxy.blackHole();
 		CompletableFuture<AcquireReply> reply = store.acquire(lock("another"),
-				AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
+				Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
 		store.stop();
 		assertThat(reply).failsWithin(Duration.ofSeconds(10))
 			.withThrowableOfType(ExecutionException.class)
@@ -301,8 +302,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		factory.stop();
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		assertThat(store.isListening()).isTrue();
-		assertThat(
-				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
 	}
 
@@ -333,10 +333,9 @@ class RedisFaultTests extends OwnServerTestCase {
 		RedisLeaseStore store = store(login());
 		store.start(INSTANCE, this.wakeUps);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", LEASE, CLAIM), true)))
 			.isInstanceOf(Busy.class);
-		assertThat(
-				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
 		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(OTHER + ":1");
 		assertThat(get(store.force(lock("key"), List.of(OTHER + ":1")))).containsExactly(true);
@@ -372,35 +371,33 @@ class RedisFaultTests extends OwnServerTestCase {
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", LEASE, CLAIM), true)))
 			.isInstanceOf(Busy.class);
-		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
 			.isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("third"), AcquireCommand.forLock(INSTANCE + ":6", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("third"), Commands.forLock(INSTANCE + ":6", LEASE, CLAIM), true)))
 			.isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("third"), AcquireCommand.forLock(OTHER + ":6", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("third"), Commands.forLock(OTHER + ":6", LEASE, CLAIM), true)))
 			.isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
 		assertThat(get(store.force(lock("third"), List.of(INSTANCE + ":6")))).containsExactly(true);
 		assertThatExceptionOfType(StoreCommandException.class)
-			.isThrownBy(
-					() -> get(store.acquire(lock("new"), AcquireCommand.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
+			.isThrownBy(() -> get(store.acquire(lock("new"), Commands.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
 			.withMessageContaining("out of memory")
 			.matches(StoreCommandException::isTemporary);
-		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(OTHER + ":5", LEASE, CLAIM), false)))
+		assertThat(get(store.acquire(lock("second"), Commands.forLock(OTHER + ":5", LEASE, CLAIM), false)))
 			.as("held by another one")
 			.isInstanceOf(Busy.class);
-		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
 			.as("asked for again")
 			.isInstanceOf(Granted.class);
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
-		assertThat(get(store.release(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM),
-				AcquireCommand.forLock(INSTANCE + ":3", LEASE, CLAIM)))
+		assertThat(get(store.release(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM),
+				Commands.forLock(INSTANCE + ":3", LEASE, CLAIM)))
 			.next()).isInstanceOf(Granted.class);
-		assertThat(
-				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
-		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", LEASE, CLAIM), true)))
 			.as("handed over")
 			.isInstanceOf(Granted.class);
 		configure("maxmemory", "0");
@@ -464,7 +461,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String n) {
-		return get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
+		return get(store.acquire(lock("key"), Commands.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
 	}
 
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.async.DaemonThreads;
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -63,8 +64,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("a lock that is called like a key beside another one is told, and what is beside a lock is not")
 	void tellsLocksFromCompanions() {
 		for (String key : List.of("my:queue", "my:fence", "x:state", "{a}b", "{a}b:mystate", "a{b", "a}")) {
-			granted(this.a.acquire(lock(key), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
-			busy(this.b.acquire(lock(key), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock(key), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
+			busy(this.b.acquire(lock(key), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
 		}
 		this.redis.template().opsForHash().put(this.redis.keyPrefix() + PREFIX + "lock:hash", "field", "value");
 		this.redis.template().opsForZSet().add(this.redis.keyPrefix() + PREFIX + "lock:zset", "value", 1);
@@ -110,8 +111,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new RedisStoreOptions("",
 				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
-		get(store.acquire(lock("a"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
-		get(store.acquire(lock("a"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock("a"), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock("a"), Commands.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
 		assertThat(get(store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key").containsOnly("a");
 		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
@@ -151,7 +152,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(standing.asked()).isZero();
 		assertThat(standing.used()).isEqualTo(2);
 		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).used()).isEqualTo(2);
-		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM)));
+		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("2"), LEASE, CLAIM)));
 		this.redis.template()
 			.opsForValue()
 			.set(RedisKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
@@ -165,7 +166,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		RedisKeys lock = RedisKeys.of(lockKey, false);
 		for (String beside : List.of(lock.queue(), lock.fence())) {
-			granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
 			assertThat(standing.holders()).as(beside)
@@ -205,7 +206,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		StringRedisTemplate template = new StringRedisTemplate(connections);
 		template.execute(POPULATE, List.of());
 		LeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
-		get(store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		int calls = 0;
 		int finds = 0;
 		String cursor = null;

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -129,8 +130,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	void healsMissingTtl() {
 		LeaseStore healing = newStore(Duration.ofSeconds(30), false);
 		putForeign(KEY, "plain", null);
-		Busy busy = busy(
-				get(healing.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), false)));
+		Busy busy = busy(get(healing.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM), false)));
 		assertThat(busy.ownerTtlMillis()).isEqualTo(30_000);
 		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(20_000L, 30_000L);
 		assertThat(values().get(lockKey())).isEqualTo("plain");
@@ -193,7 +193,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	@Test
 	@DisplayName("a key that a reader was granted from the queue ends with its claim, and later once it has asked again")
 	void readerFromQueueEnds() {
-		AcquireCommand reader = AcquireCommand.forReader(this.b.token("1"), LEASE, CLAIM);
+		AcquireCommand reader = Commands.forReader(this.b.token("1"), LEASE, CLAIM);
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire(lock(KEY), reader));
 		this.a.release("1");
@@ -219,14 +219,14 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	@CsvSource({ "5000, 5000, 3000", "1000, 5000, 0", "1000, 1000, 0", "6000, 5000, 0", "5000, 6000, 0" })
 	void keepsQueueForNext(long claim, long nextClaim, long ageMillis) {
 		granted(this.a.acquire("1"));
-		busy(this.b.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, claim)));
+		busy(this.b.acquire(lock(KEY), Commands.forLock(this.b.token("1"), LEASE, claim)));
 		String entry = this.b.token("1") + ":" + claim + ":s";
 		assertThat(zset().addIfAbsent(queueKey(), entry, 0)).isFalse();
 		zset().add(queueKey(), entry, 1000.0 * (System.currentTimeMillis() - ageMillis));
 		this.redis.template().expire(queueKey(), Duration.ofSeconds(7));
 		busy(this.a
-			.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
-					AcquireCommand.forLock(this.a.token("2"), LEASE, nextClaim))
+			.release(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM),
+					Commands.forLock(this.a.token("2"), LEASE, nextClaim))
 			.next());
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 		assertThat(this.redis.template().getExpire(queueKey(), TimeUnit.MILLISECONDS))
@@ -265,14 +265,14 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	void nextBehindTheClock(long claim, int others) {
 		granted(this.a.acquire("1"));
 		for (int i = 1; i <= others; i++) {
-			busy(this.b.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("" + i), LEASE, claim)));
+			busy(this.b.acquire(lock(KEY), Commands.forLock(this.b.token("" + i), LEASE, claim)));
 		}
 		double ahead = 1000.0 * (System.currentTimeMillis() + 60_000);
-		busy(this.c.acquire(lock(KEY), AcquireCommand.forLock(this.c.token("1"), LEASE, claim)));
+		busy(this.c.acquire(lock(KEY), Commands.forLock(this.c.token("1"), LEASE, claim)));
 		zset().add(queueKey(), this.c.token("1") + ":" + claim + ":s", ahead);
 		busy(this.a
-			.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
-					AcquireCommand.forLock(this.a.token("2"), LEASE, claim))
+			.release(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM),
+					Commands.forLock(this.a.token("2"), LEASE, claim))
 			.next());
 		assertThat(zset().score(queueKey(), this.a.token("2") + ":" + claim + ":s")).isEqualTo(ahead + 1);
 	}
@@ -302,7 +302,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 		assertThat(second).isEqualTo(first + 64);
 		this.a.release("2");
 		values().set(fenceKey(), second + " 1024");
-		AcquireCommand reader = AcquireCommand.forReader(this.b.token("1"), LEASE, CLAIM);
+		AcquireCommand reader = Commands.forReader(this.b.token("1"), LEASE, CLAIM);
 		assertThat(granted(this.b.acquire(lock(KEY), reader)).fence()).isEqualTo(second + 64);
 	}
 

@@ -9,6 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -312,8 +313,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			get(store.renew(List.of(new Renewal(resource, INSTANCE + ":1", 5, 60_000))));
 			get(store.inspectPermits(SEMAPHORE, 5));
 			get(store.inspect(lock("key"), 5));
-			get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), true));
-			get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), null));
+			get(store.acquire(lock("key"), Commands.forLock(INSTANCE + ":2", 30_000, 5_000), true));
+			get(store.release(lock("key"), Commands.forLock(INSTANCE + ":2", 30_000, 5_000), null));
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
 			assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isFalse();
 		}
@@ -323,10 +324,10 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("an exclusive lock costs no command more because others may lock its key for reading")
 	void exclusiveLockCostsNoMore() {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		AcquireCommand ask = AcquireCommand.forLock(INSTANCE + ":1", 30_000, 5_000);
+		AcquireCommand ask = Commands.forLock(INSTANCE + ":1", 30_000, 5_000);
 		commands().resetConfigStats();
 		get(store.acquire(lock("key"), ask, true));
-		get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", 30_000, 5_000), false));
+		get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", 30_000, 5_000), false));
 		get(store.release(lock("key"), ask, null));
 		Map<String, Integer> calls = new TreeMap<>();
 		commands().info("commandstats")
@@ -448,8 +449,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		AcquireCommand writer = new AcquireCommand(OTHER + ":2", Resource.ALL, Resource.ALL, true, 9000, 5000);
 		assertThat(get(store.acquire(LOCK, reader, true))).isInstanceOf(Granted.class);
 		assertThat(get(store.acquire(LOCK, writer, true))).isInstanceOf(Busy.class);
-		await().until(() -> get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":3", 9000, 5000),
-				false)) instanceof Granted);
+		await().until(() -> get(
+				store.acquire(lock("key"), Commands.forLock(OTHER + ":3", 9000, 5000), false)) instanceof Granted);
 		configure("maxmemory", "1");
 		assertThat(get(store.release(LOCK, reader, null)).released()).isFalse();
 		assertThat(get(store.force(LOCK, List.of(reader.token())))).containsExactly(false);

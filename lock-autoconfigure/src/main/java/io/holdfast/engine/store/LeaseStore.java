@@ -237,28 +237,6 @@ public interface LeaseStore extends AutoCloseable {
 	record AcquireCommand(String token, int permits, int limit, boolean fair, long leaseMillis, long claimMillis) {
 
 		/**
-		 * Return the command that acquires a lock exclusively.
-		 * @param token the token
-		 * @param leaseMillis how long the lease is to last
-		 * @param claimMillis how long a later hand-off is to last at first
-		 * @return the command
-		 */
-		public static AcquireCommand forLock(String token, long leaseMillis, long claimMillis) {
-			return new AcquireCommand(token, Resource.ALL, Resource.ALL, true, leaseMillis, claimMillis);
-		}
-
-		/**
-		 * Return the command that acquires a lock to read.
-		 * @param token the token
-		 * @param leaseMillis how long the lease is to last
-		 * @param claimMillis how long a later hand-off is to last at first
-		 * @return the command
-		 */
-		public static AcquireCommand forReader(String token, long leaseMillis, long claimMillis) {
-			return new AcquireCommand(token, 1, Resource.ALL, true, leaseMillis, claimMillis);
-		}
-
-		/**
 		 * Return the command for the end of a token of which nothing else is known.
 		 * @param token the token
 		 * @param millis how long it may live on
@@ -357,14 +335,6 @@ public interface LeaseStore extends AutoCloseable {
 		 */
 		public ReleaseReply(boolean released, @Nullable AcquireReply next) {
 			this(released, next, true);
-		}
-
-		/**
-		 * Return this answer as one that may be that to a copy of the command.
-		 * @return the same, but not certain
-		 */
-		public ReleaseReply uncertain() {
-			return new ReleaseReply(this.released, this.next, false);
 		}
 
 		/**

@@ -39,8 +39,8 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	private static AcquireCommand ask(Resource resource, String token, int permits) {
 		return switch (resource.kind()) {
-			case LOCK -> (permits == 1) ? AcquireCommand.forReader(token, GRACE, GRACE)
-					: AcquireCommand.forLock(token, GRACE, GRACE);
+			case LOCK ->
+				(permits == 1) ? Commands.forReader(token, GRACE, GRACE) : Commands.forLock(token, GRACE, GRACE);
 			case SEMAPHORE -> new AcquireCommand(token, permits, 3, true, GRACE, GRACE);
 		};
 	}

@@ -95,9 +95,8 @@ public abstract class FleetStoreContract extends StoreContract {
 		TreeSet<String> locks = new TreeSet<>();
 		TreeSet<String> semaphores = new TreeSet<>();
 		for (int i = 0; i < 40; i++) {
-			granted(this.a.acquire(lock("stock:" + i),
-					lasting(AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))));
-			busy(this.b.acquire(lock("stock:" + i), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock("stock:" + i), lasting(Commands.forLock(this.a.token("1"), LEASE, CLAIM))));
+			busy(this.b.acquire(lock("stock:" + i), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
 			granted(this.a.acquire(new Resource(Kind.LOCK, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
 			busy(this.b.acquire(new Resource(Kind.LOCK, "price {" + i + "}:x"), writer(this.b, "1")));
 			locks.addAll(List.of("stock:" + i, "price {" + i + "}:x"));
@@ -215,8 +214,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing.holders()).hasSize(3);
 		assertThat(standing.queue()).hasSize(3);
 		IntStream.range(0, 5)
-			.forEach(
-					(i) -> this.b.acquire(lock("another"), AcquireCommand.forLock(this.b.token("" + i), LEASE, CLAIM)));
+			.forEach((i) -> this.b.acquire(lock("another"), Commands.forLock(this.b.token("" + i), LEASE, CLAIM)));
 		standing = get(this.c.store.fleet().look(Family.LOCKS, "another", 3));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 4);
 		assertThat(standing.queue()).hasSize(3);

@@ -79,12 +79,12 @@ abstract class LeaseHoldingContract extends StoreContract {
 		List<CompletableFuture<AcquireReply>> answers = new ArrayList<>();
 		// Without waiting for answers, so that the clock gets on by less than 64 each.
 		for (int i = 2; i < count; i++) {
-			AcquireCommand ask = AcquireCommand.forLock(this.a.token("" + i), LEASE, CLAIM);
+			AcquireCommand ask = Commands.forLock(this.a.token("" + i), LEASE, CLAIM);
 			answers.add(this.a.store.acquire(lock(KEY), ask, true));
 			this.a.store.release(lock(KEY), ask, null);
 		}
 		List<Granted> grants = answers.stream().map((answer) -> granted(get(answer))).toList();
-		long clock = granted(this.a.acquire(lock("another"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)))
+		long clock = granted(this.a.acquire(lock("another"), Commands.forLock(this.a.token("1"), LEASE, CLAIM)))
 			.fence();
 		long last = first.fence();
 		for (Granted grant : grants) {
@@ -108,7 +108,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	@DisplayName("two keys do not matter to each other")
 	void keysAreIndependent() {
 		granted(this.a.acquire("1"));
-		granted(this.b.acquire(lock("another"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+		granted(this.b.acquire(lock("another"), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
 	}
 
 	@Test
@@ -205,7 +205,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 			boolean kept = i % 7 != 0;
 			if (kept) {
 				acquired.add(this.a.store.acquire(lock("many" + i),
-						AcquireCommand.forLock(this.a.token("" + i), LEASE, CLAIM), true));
+						Commands.forLock(this.a.token("" + i), LEASE, CLAIM), true));
 			}
 			renewals.add(renewal("many" + i, this.a.token("" + i), LEASE));
 			expected.add(kept);

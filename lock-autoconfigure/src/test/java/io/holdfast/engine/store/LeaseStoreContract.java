@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
@@ -124,7 +123,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@DisplayName("who does not want to wait is not handed anything")
 	void doesNotQueueUnasked() {
 		granted(this.a.acquire("1"));
-		busy(this.b.attempt(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+		busy(this.b.attempt(lock(KEY), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
 		assertThat(this.a.inspect().waiting()).isZero();
 		this.a.release("1");
 		assertThat(this.a.inspect().owner()).isNull();
@@ -201,8 +200,8 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		LeaseStore polling = newPollingStore();
 		granted(this.a.acquire("1"));
 		busy(this.a.acquire("2"));
-		granted(get(polling.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
-				AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM)))
+		granted(get(polling.release(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM),
+				Commands.forLock(this.a.token("2"), LEASE, CLAIM)))
 			.next());
 		assertThat(this.a.inspect().waiting()).isZero();
 		polling.close();
@@ -292,7 +291,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		busy(this.c.acquire("1"));
-		busy(get(polling.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+		busy(get(polling.acquire(lock(KEY), Commands.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 		assertThat(polling.isListening()).isFalse();
 		assertThat(this.a.inspect().waiting()).isEqualTo(2);
 		leave(this.b);
@@ -323,7 +322,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	void failsWhenClosed() {
 		this.a.store.close();
 		CompletableFuture<AcquireReply> reply = this.a.store.acquire(lock(KEY),
-				AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true);
+				Commands.forLock(this.a.token("1"), LEASE, CLAIM), true);
 		assertThat(reply).failsWithin(Duration.ofSeconds(5))
 			.withThrowableOfType(ExecutionException.class)
 			.withCauseInstanceOf(StoreCommandException.class);

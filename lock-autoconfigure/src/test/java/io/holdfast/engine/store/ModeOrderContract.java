@@ -28,11 +28,11 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	protected static final Resource LOCK = lock(KEY);
 
 	protected static AcquireCommand reader(Instance instance, String n) {
-		return AcquireCommand.forReader(instance.token(n), LEASE, CLAIM);
+		return Commands.forReader(instance.token(n), LEASE, CLAIM);
 	}
 
 	protected static AcquireCommand exclusive(Instance instance, String n) {
-		return AcquireCommand.forLock(instance.token(n), LEASE, CLAIM);
+		return Commands.forLock(instance.token(n), LEASE, CLAIM);
 	}
 
 	protected static AcquireReply read(Instance instance, String n) {
@@ -113,7 +113,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	@Test
 	@DisplayName("while a key is read none owns it exclusively, until the last reader ends")
 	void readersExcludeOwners() {
-		Granted shared = granted(this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
+		Granted shared = granted(this.a.acquire(LOCK, Commands.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
 		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
 		Busy busy = busy(this.c.acquire("1"));
 		assertThat(busy.fence()).isGreaterThan(shared.fence());
@@ -142,7 +142,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		Granted second = granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
 		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
-		granted(this.a.acquire(LOCK, AcquireCommand.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(LOCK, Commands.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
 		assertThat(this.a.inspect()).extracting(KeyState::readerCount).isEqualTo(1);
 		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
 		assertThat(release(this.a, reader(this.a, "1"))).isTrue();

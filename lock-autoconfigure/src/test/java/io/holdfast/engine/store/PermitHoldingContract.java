@@ -148,8 +148,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		granted(acquire(this.a, "1", LIMIT));
 		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), ask(this.b, "1", LIMIT)));
 		granted(this.c.acquire("1"));
-		granted(this.b.acquire(new Resource(Kind.LOCK, "another"),
-				AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM)));
+		granted(this.b.acquire(new Resource(Kind.LOCK, "another"), Commands.forLock(this.b.token("2"), LEASE, CLAIM)));
 	}
 
 	@Test

@@ -176,12 +176,12 @@ public abstract class StoreContract {
 		}
 
 		public AcquireReply acquire(String n) {
-			return acquire(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM));
+			return acquire(lock(KEY), Commands.forLock(token(n), LEASE, CLAIM));
 		}
 
 		/** For a short lease. */
 		public AcquireReply acquireBriefly(String n) {
-			return acquire(lock(KEY), AcquireCommand.forLock(token(n), SHORT, SHORT));
+			return acquire(lock(KEY), Commands.forLock(token(n), SHORT, SHORT));
 		}
 
 		public AcquireReply acquire(Resource resource, AcquireCommand ask) {
@@ -193,7 +193,7 @@ public abstract class StoreContract {
 		}
 
 		public ReleaseReply release(String n) {
-			return get(this.store.release(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM), null));
+			return get(this.store.release(lock(KEY), Commands.forLock(token(n), LEASE, CLAIM), null));
 		}
 
 		public boolean release(Resource resource, AcquireCommand ended) {
@@ -205,8 +205,8 @@ public abstract class StoreContract {
 		}
 
 		public ReleaseReply release(String n, String next) {
-			return get(this.store.release(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM),
-					AcquireCommand.forLock(token(next), LEASE, CLAIM)));
+			return get(this.store.release(lock(KEY), Commands.forLock(token(n), LEASE, CLAIM),
+					Commands.forLock(token(next), LEASE, CLAIM)));
 		}
 
 		public boolean renew(String n, long leaseMillis) {
