@@ -22,8 +22,6 @@ import io.holdfast.async.PromptAction;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
-import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -299,14 +297,6 @@ public final class EngineContext {
 	}
 
 	// Commands
-
-	/**
-	 * Ask the store for a lease. The instance is admitted; the sender tells the
-	 * observers.
-	 */
-	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
-		return sendUnobserved(() -> this.store.acquire(resource, command, enqueue));
-	}
 
 	/**
 	 * Find out whether the store writes. Observers are not told: without rights to locks

@@ -1,9 +1,11 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -147,6 +149,9 @@ final class ResourceQueue extends SerialExecutor {
 	/** Some twenty times as long as it takes to look at one waiter. */
 	private static final long PAUSE_NANOS = 1_000;
 
+	/** The most holds that assertions count. */
+	private static final int MOST_COUNTED = 100;
+
 	private static final Log logger = LogFactory.getLog(ResourceQueue.class);
 
 	/** Number of requests that were announced. Guarded by the map of the queues. */
@@ -166,7 +171,17 @@ final class ResourceQueue extends SerialExecutor {
 	/** Tokens in the store's queue, in the order of their opening. */
 	private final List<Place> places = new ArrayList<>(1);
 
-	private final LocalHolds holds;
+	/** What is held here. */
+	private final Set<Hold> holds = new LinkedHashSet<>(2);
+
+	/** Number of permits of the holds. */
+	private long permits;
+
+	/** The holds of each thread that reads, of which there may be thousands. */
+	private Map<Thread, Set<Hold>> readers = Map.of();
+
+	/** Lost holds that their threads still count on, and are to be told of. */
+	private Set<Hold> lost = Set.of();
 
 	/** Number of requests that have arrived. */
 	private long arrived;
@@ -204,7 +219,6 @@ final class ResourceQueue extends SerialExecutor {
 		this.context = queues.context;
 		this.resource = resource;
 		this.handOver = queues.handOver(resource.kind());
-		this.holds = new LocalHolds(resource);
 	}
 
 	EngineContext context() {
@@ -276,7 +290,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		this.event++;
 		assert isSettled();
-		if (this.waiters.isEmpty() && this.holds.isEmpty()) {
+		if (this.waiters.isEmpty() && this.holds.isEmpty() && this.lost.isEmpty()) {
 			this.queues.forget(this, this.arrived);
 		}
 		return answer;
@@ -384,7 +398,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private boolean fits(Waiter waiter, List<Waiter> missing, int released) {
 		ResolvedRequest request = waiter.request;
-		if (isExclusive(request) && this.holds.isExclusive()) {
+		if (isExclusive(request) && isHeldExclusively()) {
 			return false;
 		}
 		int count = missing.size();
@@ -406,7 +420,7 @@ final class ResourceQueue extends SerialExecutor {
 			return true;
 		}
 		return !isExclusive(request)
-				&& !request.isAboveLimit(this.holds.permits() - released + (alike + 1) * request.permits());
+				&& !request.isAboveLimit(this.permits - released + (alike + 1) * request.permits());
 	}
 
 	/**
@@ -545,8 +559,8 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void sendAcquire(Place place, long now) {
-		CompletableFuture<AcquireReply> command = this.context.acquire(this.resource, place.command,
-				place.request.waits());
+		CompletableFuture<AcquireReply> command = EngineContext
+			.sendUnobserved(() -> this.context.store.acquire(this.resource, place.command, place.request.waits()));
 		place.named = true;
 		Question question = asked(place, command, now);
 		command.whenComplete((reply, error) -> {
@@ -624,15 +638,15 @@ final class ResourceQueue extends SerialExecutor {
 		boolean lostBefore = false;
 		if (this.resource.kind() == Kind.LOCK) {
 			List<Hold> enclosing = request.reentrant() ? waiter.enclosingHolds() : List.of();
-			if (!this.holds.isEmpty() || !enclosing.isEmpty()) {
+			if (!this.holds.isEmpty() || !this.lost.isEmpty() || !enclosing.isEmpty()) {
 				// One look: a hold that ends from here on has not ended yet.
 				long now = this.context.scheduler.nanoTime();
-				for (Hold hold : this.holds.expired(waiter.thread, now)) {
+				for (Hold hold : expired(waiter.thread, now)) {
 					this.queues.renewer.expire(hold, hold.whyExpired(now), now);
-					this.holds.lose(hold);
+					lose(hold);
 				}
-				own = this.holds.own(waiter.thread, enclosing, now);
-				lostBefore = request.reentrant() && this.holds.hasLost(waiter.thread, enclosing, now);
+				own = own(waiter.thread, enclosing, now);
+				lostBefore = request.reentrant() && hasLost(waiter.thread, enclosing, now);
 			}
 		}
 		if (own != null && !lostBefore && request.reentrant() && (isExclusive(own.request) || request.reads())) {
@@ -680,8 +694,8 @@ final class ResourceQueue extends SerialExecutor {
 		if (this.resource.kind() == Kind.SEMAPHORE) {
 			return true;
 		}
-		return request.reads() ? this.places.size() < MAX_PLACES && !this.holds.isExclusive()
-				: !this.holds.isExclusive() && this.places.stream().noneMatch((place) -> isExclusive(place.request));
+		return request.reads() ? this.places.size() < MAX_PLACES && !isHeldExclusively()
+				: !isHeldExclusively() && this.places.stream().noneMatch((place) -> isExclusive(place.request));
 	}
 
 	/**
@@ -928,7 +942,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	/** Return the exception for a wait that timed out, with the holder as last told. */
 	NotAcquiredException timedOut(Waiter waiter) {
-		return this.context.timedOut(waiter.request, waiter.waitedNanos(), this.holds.isExclusive(), this.lastBusy);
+		return this.context.timedOut(waiter.request, waiter.waitedNanos(), isHeldExclusively(), this.lastBusy);
 	}
 
 	/**
@@ -1055,7 +1069,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		this.waiters.remove(waiter);
 		left(waiter);
-		this.holds.add(hold);
+		add(hold);
 		LeaseHandle lease = openLease(waiter, hold, now);
 		this.queues.renewer.startRenewing(hold);
 		// Behind that, or a notification would take the token for one that is over.
@@ -1103,7 +1117,7 @@ final class ResourceQueue extends SerialExecutor {
 	 * more.
 	 */
 	void onHoldLost(Hold hold) {
-		this.holds.lose(hold);
+		lose(hold);
 		settle();
 	}
 
@@ -1131,7 +1145,10 @@ final class ResourceQueue extends SerialExecutor {
 			}
 			this.queues.renewer.expire(hold, hold.whyExpired(now), now);
 		}
-		this.holds.remove(hold);
+		remove(hold);
+		if (!this.lost.isEmpty()) {
+			this.lost.remove(hold);
+		}
 		Waiter heir = held ? heir(hold, now) : null;
 		if (!held && this.queues.releases.isLeftToStore(hold)) {
 			// A shut-down has ended it, and the store ends it later.
@@ -1194,10 +1211,97 @@ final class ResourceQueue extends SerialExecutor {
 		heir.metOthers = true;
 		heir.tellHandedOver(HandOver.LOCAL);
 		Hold next = new Hold(heir, hold, now);
-		this.holds.add(next);
+		add(next);
 		LeaseHandle lease = openLease(heir, next, now);
 		this.queues.renewer.replace(hold, next);
 		deliver(heir, lease);
+	}
+
+	private void add(Hold hold) {
+		this.holds.add(hold);
+		this.permits += hold.permits();
+		if (isReader(hold)) {
+			this.readers = this.readers.isEmpty() ? new HashMap<>() : this.readers;
+			this.readers.computeIfAbsent(hold.thread, (thread) -> new LinkedHashSet<>(2)).add(hold);
+		}
+	}
+
+	private void remove(Hold hold) {
+		if (this.holds.remove(hold)) {
+			this.permits -= hold.permits();
+			if (isReader(hold)) {
+				this.readers.computeIfPresent(hold.thread,
+						(thread, own) -> (own.remove(hold) && own.isEmpty()) ? null : own);
+			}
+		}
+	}
+
+	private static boolean isReader(Hold hold) {
+		return hold.request.reads() && hold.thread != null;
+	}
+
+	/** Remove a hold that was lost, but keep it in mind while its thread counts on it. */
+	private void lose(Hold hold) {
+		remove(hold);
+		if (this.resource.kind() == Kind.LOCK && hold.mustTellThread()) {
+			this.lost = this.lost.isEmpty() ? new LinkedHashSet<>() : this.lost;
+			this.lost.add(hold);
+		}
+	}
+
+	/** Return whether a lock is held exclusively. */
+	private boolean isHeldExclusively() {
+		return this.resource.kind() == Kind.LOCK && this.permits >= Resource.ALL;
+	}
+
+	/**
+	 * Return the holds that matter to a thread: its own ones, and any that exclude it.
+	 */
+	private Set<Hold> holdsFor(@Nullable Thread thread) {
+		return isHeldExclusively() ? this.holds
+				: (thread != null) ? this.readers.getOrDefault(thread, Set.of()) : Set.of();
+	}
+
+	/** Return the holds that are over, and in the way of a thread. */
+	private List<Hold> expired(@Nullable Thread thread, long now) {
+		List<Hold> expired = List.of();
+		for (Hold hold : holdsFor(thread)) {
+			if ((!hold.request.reads() || hold.isOf(thread)) && !hold.isHeld(now)) {
+				expired = expired.isEmpty() ? new ArrayList<>(1) : expired;
+				expired.add(hold);
+			}
+		}
+		return expired;
+	}
+
+	/** Return the valid hold of a thread, or of the leases that its request is under. */
+	private @Nullable Hold own(@Nullable Thread thread, List<Hold> enclosing, long now) {
+		for (Hold hold : holdsFor(thread)) {
+			if (hold.isOf(thread)) {
+				return hold;
+			}
+		}
+		for (Hold hold : enclosing) {
+			if (hold.isHeld(now)) {
+				return hold;
+			}
+		}
+		return null;
+	}
+
+	/** Return whether a thread has lost a hold, or its request is under a lost lease. */
+	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {
+		for (Hold hold : this.lost) {
+			if (hold.isOf(thread)) {
+				return true;
+			}
+		}
+		for (Hold hold : enclosing) {
+			if (!hold.isHeld(now) && hold.isRenewed()) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	// Assertions
@@ -1226,7 +1330,7 @@ final class ResourceQueue extends SerialExecutor {
 			assert place.waiter != null && place.waiter.place == place && place.waiter.waiting : place;
 			assert !place.closed && this.queues.ofPlace(place.token()) == this : place + " is not known";
 		}
-		assert this.holds.isSound() : "permits of holds";
+		assert this.holds.size() > MOST_COUNTED || this.permits == this.holds.stream().mapToLong(Hold::permits).sum();
 		assert this.waiters.isEmpty() == (this.timer == null) : "a timer for " + this.waiters;
 		return true;
 	}
