@@ -21,9 +21,9 @@ import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
@@ -39,17 +39,17 @@ final class FleetLook {
 
 	private final Fleet fleet;
 
-	private final Family family;
+	private final Kind kind;
 
 	private @Nullable String problem;
 
 	/** Whether the store has failed and may be down, so that it is asked no more. */
 	private boolean down;
 
-	FleetLook(LeaseEngine engine, Family family) {
+	FleetLook(LeaseEngine engine, Kind kind) {
 		this.engine = engine;
 		this.fleet = Fleet.of(engine);
-		this.family = family;
+		this.kind = kind;
 	}
 
 	/** Return the start of an instance, by its own clock. */
@@ -112,8 +112,8 @@ final class FleetLook {
 	}
 
 	private Standing look(String key) {
-		return this.fleet.look(this.family,
-				(this.family == Family.LOCKS) ? LockRequest.of(key).key() : SemaphoreRequest.of(key, 1).key());
+		return this.fleet.look(new Resource(this.kind,
+				(this.kind == Kind.LOCK) ? LockRequest.of(key).key() : SemaphoreRequest.of(key, 1).key()));
 	}
 
 	/**
@@ -122,13 +122,13 @@ final class FleetLook {
 	 */
 	UsageDescriptor usage(Instant started, @Nullable String cursor, int limit, @Nullable String key,
 			@Nullable StandingQuery query) {
-		boolean locks = this.family == Family.LOCKS;
+		boolean locks = this.kind == Kind.LOCK;
 		InstanceReport all = part(() -> this.fleet.report(key));
 		InstanceReport own = (all != null) ? all : this.fleet.holds();
 		Instant now = now();
 		// A search counts the waiters inside of instances, too.
 		FleetReport asked = (query != null) ? reports(null) : null;
-		Found search = (query != null) ? part(() -> this.fleet.find(this.family, query, told(asked, now))) : null;
+		Found search = (query != null) ? part(() -> this.fleet.find(this.kind, query, told(asked, now))) : null;
 		Standings page = (query == null) ? page(cursor, limit, key)
 				: new Standings((search != null) ? search.standings() : List.of(), null);
 		List<InstanceDescriptor> members = members();
@@ -157,12 +157,12 @@ final class FleetLook {
 			Standing standing = part(() -> Endpoints.checked(() -> look(key)));
 			return new Standings((standing != null && !standing.isEmpty()) ? List.of(standing) : List.of(), null);
 		}
-		Standings page = part(() -> Endpoints.checked(() -> this.fleet.page(this.family, cursor, limit)));
+		Standings page = part(() -> Endpoints.checked(() -> this.fleet.page(this.kind, cursor, limit)));
 		return (page != null) ? page : new Standings(List.of(), cursor);
 	}
 
 	private Map<String, Told> told(@Nullable FleetReport reports, Instant now) {
-		return (reports != null) ? reports.told(this.family, Endpoints.micros(now)) : Map.of();
+		return (reports != null) ? reports.told(this.kind, Endpoints.micros(now)) : Map.of();
 	}
 
 	private static FleetDescriptor.@Nullable Counts found(@Nullable Found search) {

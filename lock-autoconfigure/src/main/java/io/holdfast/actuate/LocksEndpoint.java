@@ -11,8 +11,8 @@ import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -87,7 +87,7 @@ public class LocksEndpoint {
 	}
 
 	private FleetLook look() {
-		return new FleetLook(this.engine, Family.LOCKS);
+		return new FleetLook(this.engine, Kind.LOCK);
 	}
 
 	/**

@@ -8,7 +8,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -80,7 +80,7 @@ public class SemaphoresEndpoint {
 	}
 
 	private FleetLook look() {
-		return new FleetLook(this.engine, Family.SEMAPHORES);
+		return new FleetLook(this.engine, Kind.SEMAPHORE);
 	}
 
 	/**

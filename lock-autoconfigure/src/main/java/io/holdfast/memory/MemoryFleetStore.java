@@ -32,11 +32,13 @@ final class MemoryFleetStore implements FleetStore {
 	}
 
 	@Override
-	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
+	public CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted) {
 		String behind = (cursor != null) ? key(cursor) : "";
 		return this.store.answer(() -> {
-			List<String> keys = this.leases.keys(kind(family), behind, wanted);
-			List<Find> finds = keys.stream().map((key) -> new Find(key, trace(standing(family, key, 1)))).toList();
+			List<String> keys = this.leases.keys(kind, behind, wanted);
+			List<Find> finds = keys.stream()
+				.map((key) -> new Find(key, trace(standing(new Resource(kind, key), 1))))
+				.toList();
 			boolean more = keys.size() == wanted;
 			return new Page(finds, more ? HEX.formatHex(keys.get(wanted - 1).getBytes(StandardCharsets.UTF_8)) : null);
 		});
@@ -58,16 +60,12 @@ final class MemoryFleetStore implements FleetStore {
 	}
 
 	@Override
-	public CompletableFuture<Standing> look(Family family, String key, int most) {
-		return this.store.answer(() -> standing(family, key, most));
+	public CompletableFuture<Standing> look(Resource resource, int most) {
+		return this.store.answer(() -> standing(resource, most));
 	}
 
-	private Standing standing(Family family, String key, int most) {
-		return this.leases.run(new Resource(kind(family), key), (resource) -> resource.look(most));
-	}
-
-	private static Kind kind(Family family) {
-		return (family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK;
+	private Standing standing(Resource resource, int most) {
+		return this.leases.run(resource, (stored) -> stored.look(most));
 	}
 
 }

@@ -46,22 +46,22 @@ final class RedisFleetStore implements FleetStore {
 	}
 
 	@Override
-	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
+	public CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted) {
 		ScanCursor.check(cursor, (this.masters != null) ? ClusterMasters.LAST_SLOT : 0);
-		String prefix = prefix(family);
+		String prefix = prefix(kind);
 		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(prefix)
 				: CompletableFuture.completedFuture(ONE_NODE);
-		return slots.thenCompose((first) -> scan(family, prefix, ScanCursor.of(cursor, first.get(0)), first, wanted));
+		return slots.thenCompose((first) -> scan(kind, prefix, ScanCursor.of(cursor, first.get(0)), first, wanted));
 	}
 
-	private CompletableFuture<Page> scan(Family family, String prefix, ScanCursor at, List<Integer> slots, int wanted) {
+	private CompletableFuture<Page> scan(Kind kind, String prefix, ScanCursor at, List<Integer> slots, int wanted) {
 		return this.executor.execute(Script.SCAN,
 				() -> (this.masters != null) ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), prefix)) }
 						: new byte[0][],
 				new Object[] { at.position(), pattern(prefix), wanted, KEYS_PER_STEP }, prefix + "*", (reply) -> {
 					List<Find> finds = reply.subList(1, reply.size())
 						.stream()
-						.map((stored) -> find(family, ScriptReplies.text(stored)))
+						.map((stored) -> find(kind, ScriptReplies.text(stored)))
 						.filter(Objects::nonNull)
 						.distinct()
 						.toList();
@@ -69,18 +69,14 @@ final class RedisFleetStore implements FleetStore {
 				});
 	}
 
-	private String prefix(Family family) {
-		return (family == Family.SEMAPHORES) ? this.options.semaphorePrefix() : this.options.lockPrefix();
-	}
-
-	private static Resource resource(Family family, String key) {
-		return new Resource((family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK, key);
+	private String prefix(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? this.options.semaphorePrefix() : this.options.lockPrefix();
 	}
 
 	/**
 	 * Return the pattern for SCAN. Companions begin with a brace, so the prefix may be
 	 * inside of the key.
-	 * @return a pattern that matches all keys of the family, and perhaps others
+	 * @return a pattern that matches all keys of the kind, and perhaps others
 	 */
 	private static String pattern(String prefix) {
 		return "*" + prefix.replaceAll("[*?\\[\\]\\\\]", "\\\\$0") + "*";
@@ -89,44 +85,43 @@ final class RedisFleetStore implements FleetStore {
 	/**
 	 * Return the resource that a key is a trace of: the reverse of {@link RedisKeys} and
 	 * {@link PermitKeys}.
-	 * @return the find, or {@code null} if it is none of this family
+	 * @return the find, or {@code null} if it is none of this kind
 	 */
-	private @Nullable Find find(Family family, String stored) {
-		if (family == Family.SEMAPHORES) {
-			Find held = beside(family, stored, RedisKeys.HOLDERS, Trace.HOLDERS);
-			Find limited = (held != null) ? held : beside(family, stored, RedisKeys.LIMIT, Trace.LIMIT);
-			return (limited != null) ? limited : beside(family, stored, RedisKeys.QUEUE, Trace.QUEUE);
+	private @Nullable Find find(Kind kind, String stored) {
+		if (kind == Kind.SEMAPHORE) {
+			Find held = beside(kind, stored, RedisKeys.HOLDERS, Trace.HOLDERS);
+			Find limited = (held != null) ? held : beside(kind, stored, RedisKeys.LIMIT, Trace.LIMIT);
+			return (limited != null) ? limited : beside(kind, stored, RedisKeys.QUEUE, Trace.QUEUE);
 		}
-		return RedisKeys.isBesideAnother(stored) ? beside(family, stored, RedisKeys.QUEUE, Trace.QUEUE)
-				: find(family, stored, Trace.HOLDERS);
+		return RedisKeys.isBesideAnother(stored) ? beside(kind, stored, RedisKeys.QUEUE, Trace.QUEUE)
+				: find(kind, stored, Trace.HOLDERS);
 	}
 
-	private @Nullable Find beside(Family family, String stored, String companion, Trace trace) {
+	private @Nullable Find beside(Kind kind, String stored, String companion, Trace trace) {
 		String base = RedisKeys.besideWhat(stored, companion);
-		return (base != null) ? find(family, base, trace) : null;
+		return (base != null) ? find(kind, base, trace) : null;
 	}
 
-	private @Nullable Find find(Family family, String name, Trace trace) {
-		String prefix = prefix(family);
+	private @Nullable Find find(Kind kind, String name, Trace trace) {
+		String prefix = prefix(kind);
 		if (!name.startsWith(prefix)) {
 			return null;
 		}
 		String key = name.substring(prefix.length());
 		try {
-			this.options.check(resource(family, key));
+			this.options.check(new Resource(kind, key));
 		}
 		catch (StoreCommandException ex) {
-			// Its key is as those of the other family are.
+			// Its key is as those of the other kind are.
 			return null;
 		}
 		return new Find(key, trace);
 	}
 
 	@Override
-	public CompletableFuture<Standing> look(Family family, String key, int most) {
-		Resource resource = resource(family, key);
+	public CompletableFuture<Standing> look(Resource resource, int most) {
 		CompletableFuture<Standing> answer = this.commands.inspect(resource, most, most,
-				(family == Family.SEMAPHORES) ? (reply) -> StandingReplies.semaphore(resource, reply)
+				(resource.kind() == Kind.SEMAPHORE) ? (reply) -> StandingReplies.semaphore(resource, reply)
 						: (reply) -> StandingReplies.lock(resource, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))

@@ -9,7 +9,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceStore;
@@ -263,8 +262,7 @@ final class SimulatedStore implements LeaseStore {
 		if (!this.simulation.isFull()) {
 			return false;
 		}
-		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
-		Standing now = this.store.fleet().look(family, resource.key(), Integer.MAX_VALUE).join();
+		Standing now = this.store.fleet().look(resource, Integer.MAX_VALUE).join();
 		boolean waits = isAmong(now.queue(), resource, token);
 		if (!waits && !isAmong(now.holders(), resource, token)) {
 			this.simulation

@@ -7,9 +7,9 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.store.Commands;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
@@ -72,7 +72,7 @@ class FleetInClusterTests {
 			TreeSet<String> slots = new TreeSet<>();
 			String cursor = null;
 			do {
-				Page page = store.fleet().scan(Family.LOCKS, cursor, wanted).orTimeout(10, TimeUnit.SECONDS).join();
+				Page page = store.fleet().scan(Kind.LOCK, cursor, wanted).orTimeout(10, TimeUnit.SECONDS).join();
 				page.finds().forEach((find) -> found.add(find.key()));
 				cursor = page.cursor();
 				slots.add((cursor != null) ? cursor.replaceAll("-.*", "") : "");

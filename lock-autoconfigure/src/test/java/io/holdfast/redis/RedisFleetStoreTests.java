@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.Commands;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
@@ -70,9 +69,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template().opsForHash().put(this.redis.keyPrefix() + PREFIX + "lock:hash", "field", "value");
 		this.redis.template().opsForZSet().add(this.redis.keyPrefix() + PREFIX + "lock:zset", "value", 1);
 		this.redis.template().opsForValue().set(this.redis.keyPrefix() + PREFIX + "another", "value");
-		assertThat(walk(Family.LOCKS, 100)).containsExactlyInAnyOrder("my:queue", "my:fence", "x:state", "{a}b",
+		assertThat(walk(Kind.LOCK, 100)).containsExactlyInAnyOrder("my:queue", "my:fence", "x:state", "{a}b",
 				"{a}b:mystate", "a{b", "a}");
-		assertThat(walk(Family.SEMAPHORES, 100)).isEmpty();
+		assertThat(walk(Kind.SEMAPHORE, 100)).isEmpty();
 	}
 
 	@Test
@@ -83,9 +82,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, LEASE, CLAIM)));
 		granted(this.a.acquire("3"));
 		this.a.release("3");
-		assertThat(get(this.a.store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key")
+		assertThat(get(this.a.store.fleet().scan(Kind.LOCK, null, 100)).finds()).extracting("key")
 			.containsExactly("another");
-		assertThat(get(this.a.store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).hasSize(1);
+		assertThat(get(this.a.store.fleet().scan(Kind.SEMAPHORE, null, 100)).finds()).hasSize(1);
 	}
 
 	@ParameterizedTest
@@ -100,7 +99,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		}
 		LeaseStore store = new RedisLeaseStore(template, new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
 				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
-		assertThat(get(store.fleet().scan(Family.LOCKS, null, 1))).isEqualTo(new Page(List.of(), null));
+		assertThat(get(store.fleet().scan(Kind.LOCK, null, 1))).isEqualTo(new Page(List.of(), null));
 		store.close();
 	}
 
@@ -114,9 +113,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		get(store.acquire(lock("a"), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Commands.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
-		assertThat(get(store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key").containsOnly("a");
-		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
-			.containsExactly(KEY);
+		assertThat(get(store.fleet().scan(Kind.LOCK, null, 100)).finds()).extracting("key").containsOnly("a");
+		assertThat(get(store.fleet().scan(Kind.SEMAPHORE, null, 100)).finds()).extracting("key").containsExactly(KEY);
 		store.close();
 	}
 
@@ -128,11 +126,11 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
-		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+		Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
 		assertThat(standing.holderCount()).isEqualTo(2);
 		assertThat(standing.holders()).extracting(TokenState::instance)
 			.containsExactly(InstanceStore.shown(this.a.id), null);
-		assertThat(walk(Family.SEMAPHORES, 100)).containsExactly(KEY);
+		assertThat(walk(Kind.SEMAPHORE, 100)).containsExactly(KEY);
 		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).holders())
 			.filteredOn((holder) -> holder.token().equals(this.a.token("1")))
 			.hasSize(1);
@@ -147,7 +145,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
 		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
 		this.redis.template().opsForValue().set(semaphore.limit(), number);
-		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+		Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
 		assertThat(standing.limit()).isNull();
 		assertThat(standing.asked()).isZero();
 		assertThat(standing.used()).isEqualTo(2);
@@ -156,7 +154,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template()
 			.opsForValue()
 			.set(RedisKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
-		assertThat(get(this.a.store.fleet().look(Family.LOCKS, KEY, 10)).fence()).isZero();
+		assertThat(get(this.a.store.fleet().look(new Resource(Kind.LOCK, KEY), 10)).fence()).isZero();
 	}
 
 	@Test
@@ -168,7 +166,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (String beside : List.of(lock.queue(), lock.fence())) {
 			granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);
-			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
+			Standing standing = get(this.a.store.fleet().look(new Resource(Kind.LOCK, KEY), 10));
 			assertThat(standing.holders()).as(beside)
 				.extracting(TokenState::instance)
 				.containsExactly(InstanceStore.shown(this.a.id));
@@ -177,7 +175,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.limit())) {
 			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 			replaceByList(beside);
-			Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+			Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
 			assertThat(standing.used()).as(beside).isEqualTo(2);
 			assertThat(standing.holders()).extracting(TokenState::instance)
 				.containsExactly(InstanceStore.shown(this.a.id));
@@ -194,7 +192,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@Test
 	@DisplayName("where Redis is no cluster, a cursor of another node is refused")
 	void refusesOtherNodes() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, "1-0", 10))
+		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Kind.LOCK, "1-0", 10))
 			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
@@ -211,7 +209,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		int finds = 0;
 		String cursor = null;
 		do {
-			Page page = get(store.fleet().scan(Family.LOCKS, cursor, 100));
+			Page page = get(store.fleet().scan(Kind.LOCK, cursor, 100));
 			finds += page.finds().size();
 			cursor = page.cursor();
 			calls++;

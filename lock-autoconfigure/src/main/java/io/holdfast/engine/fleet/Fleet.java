@@ -28,7 +28,6 @@ import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.Reporter;
 import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -77,15 +76,15 @@ public final class Fleet implements InstanceDirectory {
 
 	private final long startedAt;
 
-	private final Map<Family, FleetCatalog> catalogs = new EnumMap<>(Family.class);
+	private final Map<Kind, FleetCatalog> catalogs = new EnumMap<>(Kind.class);
 
 	private Fleet(LeaseEngine engine) {
 		this.context = engine.context();
 		this.startedAt = this.context.scheduler.nanoTime();
 		this.reporter = engine.reporter();
-		for (Family family : Family.values()) {
-			this.catalogs.put(family, new FleetCatalog(this.context.scheduler::nanoTime,
-					(cursor) -> part(family, cursor, KEYS_PER_STEP, 1), (keys) -> lookAt(family, keys, MOST_IN_LIST)));
+		for (Kind kind : Kind.values()) {
+			this.catalogs.put(kind, new FleetCatalog(this.context.scheduler::nanoTime,
+					(cursor) -> part(kind, cursor, KEYS_PER_STEP, 1), (keys) -> lookAt(kind, keys, MOST_IN_LIST)));
 		}
 	}
 
@@ -278,19 +277,19 @@ public final class Fleet implements InstanceDirectory {
 
 	/**
 	 * Some of all that is held or waited for, or has a limit, in no order.
-	 * @param family the family
+	 * @param kind the kind
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param wanted how many are enough, at least 1; there may be a few more, or fewer if
 	 * they are far between in the store
 	 * @return a page
 	 * @throws IllegalArgumentException if no page ends like that
 	 */
-	public Standings page(Family family, @Nullable String cursor, int wanted) {
+	public Standings page(Kind kind, @Nullable String cursor, int wanted) {
 		long until = this.context.scheduler.nanoTime() + PAGE_NANOS;
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
 		do {
-			Standings part = part(family, at, wanted - found.size(), MOST_IN_LIST);
+			Standings part = part(kind, at, wanted - found.size(), MOST_IN_LIST);
 			found.addAll(part.standings());
 			at = part.cursor();
 		}
@@ -298,13 +297,13 @@ public final class Fleet implements InstanceDirectory {
 		return new Standings(found, at);
 	}
 
-	private Standings part(Family family, @Nullable String cursor, int wanted, int most) {
+	private Standings part(Kind kind, @Nullable String cursor, int wanted, int most) {
 		// Not inside of send(..), where a mistake of the caller would be a failure of the
 		// store.
-		CompletableFuture<Page> scan = this.context.store.fleet().scan(family, cursor, wanted);
-		Page page = answer(this.context.send(Command.INSPECT, () -> scan), "The look for " + what(family));
+		CompletableFuture<Page> scan = this.context.store.fleet().scan(kind, cursor, wanted);
+		Page page = answer(this.context.send(Command.INSPECT, () -> scan), "The look for " + what(kind));
 		List<Find> finds = page.finds();
-		List<Standing> standings = lookAt(family, finds.stream().map(Find::key), most);
+		List<Standing> standings = lookAt(kind, finds.stream().map(Find::key), most);
 		return new Standings(IntStream.range(0, finds.size())
 			.filter((i) -> finds.get(i).counts(standings.get(i)))
 			.mapToObj(standings::get)
@@ -314,36 +313,35 @@ public final class Fleet implements InstanceDirectory {
 	/**
 	 * Some of all that is held or waited for, or has a limit, and of how much. Looks
 	 * through all of it for a second at most, and goes on there when it is asked again.
-	 * @param family the family
+	 * @param kind the kind
 	 * @param query which of it
 	 * @param told the reports of instances by key
 	 * @return a page as of now, by a catalogue that may be older
 	 */
-	public Found find(Family family, StandingQuery query, Map<String, Told> told) {
-		return Objects.requireNonNull(this.catalogs.get(family)).find(query, told);
+	public Found find(Kind kind, StandingQuery query, Map<String, Told> told) {
+		return Objects.requireNonNull(this.catalogs.get(kind)).find(query, told);
 	}
 
-	private static String what(Family family) {
-		return family.name().toLowerCase(Locale.ROOT);
+	private static String what(Kind kind) {
+		return kind.name().toLowerCase(Locale.ROOT) + "s";
 	}
 
-	private List<Standing> lookAt(Family family, Stream<String> keys, int most) {
-		List<CompletableFuture<Standing>> looks = keys.map((key) -> lookAt(family, key, most)).toList();
-		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(family));
+	private List<Standing> lookAt(Kind kind, Stream<String> keys, int most) {
+		List<CompletableFuture<Standing>> looks = keys.map((key) -> lookAt(new Resource(kind, key), most)).toList();
+		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(kind));
 		return looks.stream().map(CompletableFuture::join).toList();
 	}
 
 	/**
 	 * Look at one thing.
-	 * @param family its family
-	 * @param key its key, as its user named it
+	 * @param resource the lock or semaphore
 	 * @return the holders and waiters
 	 */
-	public Standing look(Family family, String key) {
-		return answer(lookAt(family, key, MOST_OF_ONE).thenCompose((standing) -> {
-			boolean seen = family == Family.SEMAPHORES || !standing.isEmpty();
+	public Standing look(Resource resource) {
+		return answer(lookAt(resource, MOST_OF_ONE).thenCompose((standing) -> {
+			boolean seen = resource.kind() == Kind.SEMAPHORE || !standing.isEmpty();
 			return seen ? CompletableFuture.completedFuture(standing) : lookForForeign(standing);
-		}), "The look at '" + key + "'");
+		}), "The look at '" + resource.key() + "'");
 	}
 
 	/** Look for something else at the key, which lists leave out: it keeps all away. */
@@ -357,8 +355,8 @@ public final class Fleet implements InstanceDirectory {
 						null, 0, 0, 1, List.of(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1)), 0, List.of())));
 	}
 
-	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {
-		return this.context.send(Command.INSPECT, () -> this.context.store.fleet().look(family, key, most));
+	private CompletableFuture<Standing> lookAt(Resource resource, int most) {
+		return this.context.send(Command.INSPECT, () -> this.context.store.fleet().look(resource, most));
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {
@@ -367,7 +365,7 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * A page of a family.
+	 * A page of all locks, or of all semaphores.
 	 *
 	 * @param standings the keys on the page
 	 * @param cursor where the next page begins, or {@code null} if there is none

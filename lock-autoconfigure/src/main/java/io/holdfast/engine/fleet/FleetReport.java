@@ -12,7 +12,6 @@ import java.util.stream.Stream;
 import io.holdfast.LockMode;
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
@@ -62,25 +61,21 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 
 	/**
 	 * Return the part of keys that the store does not tell.
-	 * @param family the family
+	 * @param kind the kind
 	 * @param now the time in microseconds since 1970
 	 * @return the reports, by key
 	 */
-	public Map<String, Told> told(Family family, long now) {
+	public Map<String, Told> told(Kind kind, long now) {
 		Map<String, Told> told = new HashMap<>();
-		waits().filter((wait) -> isOf(family, wait))
+		waits().filter((wait) -> wait.resource().kind() == kind)
 			.forEach((wait) -> told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE, 0), Told::and));
-		holds().filter((hold) -> isOf(family, hold) && hold.mode() != null).forEach((hold) -> {
+		holds().filter((hold) -> hold.resource().kind() == kind && hold.mode() != null).forEach((hold) -> {
 			long since = now - TimeUnit.MILLISECONDS.toMicros(hold.millis());
 			told.merge(hold.resource().key(),
 					(hold.mode() == LockMode.READ) ? new Told(0, since, 0) : new Told(0, Long.MAX_VALUE, since),
 					Told::and);
 		});
 		return told;
-	}
-
-	private static boolean isOf(Family family, Entry entry) {
-		return (entry.resource().kind() == Kind.SEMAPHORE) == (family == Family.SEMAPHORES);
 	}
 
 	/**

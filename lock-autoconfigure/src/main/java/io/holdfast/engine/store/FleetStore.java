@@ -20,35 +20,21 @@ public interface FleetStore {
 	 * page may be empty although others follow, and have a few more than were wanted.
 	 * Keys that are there from the first page to the last are found; keys that come or go
 	 * in between may be.
-	 * @param family the family to look for
+	 * @param kind the kind to look for
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param wanted how many finds are enough, at least 1
 	 * @return a page
 	 * @throws IllegalArgumentException if no page ends like that
 	 */
-	CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted);
+	CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted);
 
 	/**
 	 * Look at one thing, at one moment.
-	 * @param family its family
-	 * @param key its key, as its user named it
+	 * @param resource the lock or semaphore
 	 * @param most how many holders, and how many of the queue, to name at most
 	 * @return the holders and waiters
 	 */
-	CompletableFuture<Standing> look(Family family, String key, int most);
-
-	/**
-	 * The families of keys.
-	 */
-	enum Family {
-
-		/** Locks. */
-		LOCKS,
-
-		/** Semaphores. */
-		SEMAPHORES
-
-	}
+	CompletableFuture<Standing> look(Resource resource, int most);
 
 	/**
 	 * The finds of one step.

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
-import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -55,21 +54,21 @@ public abstract class FleetStoreContract extends StoreContract {
 		return ask(instance, n, Resource.ALL, Resource.ALL);
 	}
 
-	protected final Standing look(Family family, String key) {
-		Standing standing = get(this.c.store.fleet().look(family, key, 10));
+	protected final Standing look(Kind kind, String key) {
+		Standing standing = get(this.c.store.fleet().look(new Resource(kind, key), 10));
 		// It goes to people who must not be able to release anything.
 		assertThat(standing.toString()).doesNotContain(this.a.id, this.b.id, this.c.id);
 		return standing;
 	}
 
 	/** All that is told, as often as it is. */
-	protected final List<String> walk(Family family, int wanted) {
+	protected final List<String> walk(Kind kind, int wanted) {
 		List<String> keys = new ArrayList<>();
 		String cursor = null;
 		do {
-			Page page = get(this.c.store.fleet().scan(family, cursor, wanted));
+			Page page = get(this.c.store.fleet().scan(kind, cursor, wanted));
 			for (Find find : page.finds()) {
-				if (find.counts(look(family, find.key()))) {
+				if (find.counts(look(kind, find.key()))) {
 					keys.add(find.key());
 				}
 			}
@@ -106,11 +105,11 @@ public abstract class FleetStoreContract extends StoreContract {
 			semaphores.addAll(List.of("call:" + i, "{limited:" + i + "}:queue:"));
 		}
 		for (int wanted : new int[] { 1, 7, 80, 1000 }) {
-			assertThat(walk(Family.LOCKS, wanted)).as("locks by " + wanted).containsExactlyInAnyOrderElementsOf(locks);
-			assertThat(walk(Family.SEMAPHORES, wanted)).as("semaphores by " + wanted)
+			assertThat(walk(Kind.LOCK, wanted)).as("locks by " + wanted).containsExactlyInAnyOrderElementsOf(locks);
+			assertThat(walk(Kind.SEMAPHORE, wanted)).as("semaphores by " + wanted)
 				.containsExactlyInAnyOrderElementsOf(semaphores);
 		}
-		Page first = get(this.c.store.fleet().scan(Family.LOCKS, null, 7));
+		Page first = get(this.c.store.fleet().scan(Kind.LOCK, null, 7));
 		assertThat(first.finds()).hasSizeLessThan(40);
 		assertThat(first.cursor()).isNotNull();
 	}
@@ -121,7 +120,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		long fence = granted(this.a.acquire("11")).fence();
 		busy(this.b.acquire("12"));
 		busy(this.c.acquire("13"));
-		Standing standing = look(Family.LOCKS, KEY);
+		Standing standing = look(Kind.LOCK, KEY);
 		assertThat(standing.resource()).isEqualTo(lock(KEY));
 		assertThat(standing.fence()).isEqualTo(fence);
 		assertThat(places(standing.holders(), this.a)).containsExactly(this.a.token("11") + " LOCK " + Resource.ALL);
@@ -138,7 +137,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		long fence = granted(this.b.acquire(lock(KEY), reader(this.b, "2"))).fence();
 		busy(this.c.acquire(lock(KEY), writer(this.c, "3")));
 		busy(this.a.acquire(lock(KEY), reader(this.a, "4")));
-		Standing standing = look(Family.LOCKS, KEY);
+		Standing standing = look(Kind.LOCK, KEY);
 		assertThat(standing.resource()).isEqualTo(lock(KEY));
 		assertThat(standing.fence()).isEqualTo(fence);
 		assertThat(places(standing.holders(), this.a, this.b)).containsExactlyInAnyOrder(this.a.token("1") + " LOCK 1",
@@ -155,26 +154,26 @@ public abstract class FleetStoreContract extends StoreContract {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire(lock(KEY), reader(this.b, "2")));
 		busy(this.c.acquire("3"));
-		Standing standing = look(Family.LOCKS, KEY);
+		Standing standing = look(Kind.LOCK, KEY);
 		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.b.token("2") + " LOCK 1",
 				this.c.token("3") + " LOCK " + Resource.ALL);
 		assertThat(standing.waiting()).isEqualTo(2);
 		this.a.release("1");
 		this.b.awaitWakeUp();
-		standing = look(Family.LOCKS, KEY);
+		standing = look(Kind.LOCK, KEY);
 		assertThat(places(standing.holders(), this.b)).containsExactly(this.b.token("2") + " LOCK 1");
 		assertThat(places(standing.queue(), this.c)).containsExactly(this.c.token("3") + " LOCK " + Resource.ALL);
-		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
+		assertThat(walk(Kind.LOCK, 10)).containsExactly(KEY);
 	}
 
 	@Test
 	@DisplayName("a foreign owner is told as such, without what it wrote")
 	void tellsOfForeignOwner() {
 		putForeign(KEY, "a secret", null);
-		Standing standing = look(Family.LOCKS, KEY);
+		Standing standing = look(Kind.LOCK, KEY);
 		assertThat(standing.holders()).containsExactly(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1));
 		assertThat(standing.toString()).doesNotContain("secret");
-		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
+		assertThat(walk(Kind.LOCK, 10)).containsExactly(KEY);
 	}
 
 	@Test
@@ -184,7 +183,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		granted(acquire(this.b, "2", 1));
 		busy(acquire(this.c, "3", 2));
 		busy(acquire(this.a, "4", 1));
-		Standing standing = look(Family.SEMAPHORES, KEY);
+		Standing standing = look(Kind.SEMAPHORE, KEY);
 		assertThat(places(standing.holders(), this.a, this.b))
 			.containsExactlyInAnyOrder(this.a.token("1") + " SEMAPHORE 3", this.b.token("2") + " SEMAPHORE 1");
 		assertThat(places(standing.queue(), this.a, this.c)).containsExactly(this.c.token("3") + " SEMAPHORE 2",
@@ -192,9 +191,9 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing).extracting(Standing::limit, Standing::asked, Standing::used, Standing::waiting)
 			.containsExactly(null, LIMIT, 4, 2);
 		get(this.a.store.limit(SEMAPHORE, 2));
-		assertThat(look(Family.SEMAPHORES, KEY)).extracting(Standing::limit, Standing::used).containsExactly(2, 4);
-		assertThat(look(Family.LOCKS, KEY).isEmpty()).isTrue();
-		assertThat(walk(Family.LOCKS, 10)).isEmpty();
+		assertThat(look(Kind.SEMAPHORE, KEY)).extracting(Standing::limit, Standing::used).containsExactly(2, 4);
+		assertThat(look(Kind.LOCK, KEY).isEmpty()).isTrue();
+		assertThat(walk(Kind.LOCK, 10)).isEmpty();
 	}
 
 	@Test
@@ -202,20 +201,20 @@ public abstract class FleetStoreContract extends StoreContract {
 	void namesNoMoreThanAskedFor() {
 		IntStream.range(0, LIMIT).forEach((i) -> granted(acquire(this.a, "" + i, 1)));
 		IntStream.range(0, 4).forEach((i) -> busy(acquire(this.b, "" + i, 1)));
-		Standing standing = get(this.c.store.fleet().look(Family.SEMAPHORES, KEY, 2));
+		Standing standing = get(this.c.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 2));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(LIMIT, 4);
 		assertThat(standing.holders()).hasSize(2);
 		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("0") + " SEMAPHORE 1",
 				this.b.token("1") + " SEMAPHORE 1");
 		IntStream.range(0, 4).forEach((i) -> granted(this.a.acquire(lock(KEY), reader(this.a, "" + i))));
 		IntStream.range(4, 8).forEach((i) -> busy(this.b.acquire(lock(KEY), writer(this.b, "" + i))));
-		standing = get(this.c.store.fleet().look(Family.LOCKS, KEY, 3));
+		standing = get(this.c.store.fleet().look(new Resource(Kind.LOCK, KEY), 3));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(4, 4);
 		assertThat(standing.holders()).hasSize(3);
 		assertThat(standing.queue()).hasSize(3);
 		IntStream.range(0, 5)
 			.forEach((i) -> this.b.acquire(lock("another"), Commands.forLock(this.b.token("" + i), LEASE, CLAIM)));
-		standing = get(this.c.store.fleet().look(Family.LOCKS, "another", 3));
+		standing = get(this.c.store.fleet().look(new Resource(Kind.LOCK, "another"), 3));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 4);
 		assertThat(standing.queue()).hasSize(3);
 	}
@@ -228,23 +227,23 @@ public abstract class FleetStoreContract extends StoreContract {
 		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitHoldingContract.brief(writer(this.a, "3"))));
 		busy(this.b.acquire("4"));
 		elapse(Duration.ofMillis(SHORT + 20));
-		Standing standing = look(Family.LOCKS, KEY);
+		Standing standing = look(Kind.LOCK, KEY);
 		assertThat(standing.holders()).isEmpty();
 		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("4") + " LOCK " + Resource.ALL);
-		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
-		assertThat(look(Family.LOCKS, "another").isEmpty()).isTrue();
-		assertThat(look(Family.SEMAPHORES, KEY).isEmpty()).isTrue();
-		assertThat(walk(Family.SEMAPHORES, 10)).isEmpty();
+		assertThat(walk(Kind.LOCK, 10)).containsExactly(KEY);
+		assertThat(look(Kind.LOCK, "another").isEmpty()).isTrue();
+		assertThat(look(Kind.SEMAPHORE, KEY).isEmpty()).isTrue();
+		assertThat(walk(Kind.SEMAPHORE, 10)).isEmpty();
 	}
 
 	@Test
 	@DisplayName("looking changes nothing")
 	void changesNothing() {
-		assertThat(look(Family.LOCKS, KEY).isEmpty()).isTrue();
+		assertThat(look(Kind.LOCK, KEY).isEmpty()).isTrue();
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
-		look(Family.LOCKS, KEY);
-		walk(Family.LOCKS, 10);
+		look(Kind.LOCK, KEY);
+		walk(Kind.LOCK, 10);
 		this.a.release("1");
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 	}
@@ -255,7 +254,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		for (String text : new String[] { "x", "", "0-1\r\nKEYS *", "-1", "1-", "99999999999999999999-1", "16384-0",
 				"0-18446744073709551616" }) {
 			assertThatIllegalArgumentException().as(text)
-				.isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, text, 10))
+				.isThrownBy(() -> this.a.store.fleet().scan(Kind.LOCK, text, 10))
 				.withMessageStartingWith("The cursor does not come from a page of this list");
 		}
 	}
