@@ -221,6 +221,7 @@ public final class EngineContext {
 
 	/** Set the membership, which admits requests for leases and names holders. */
 	public void setMembership(Membership membership) {
+		this.admittedUntil = null;
 		this.membership = membership;
 	}
 

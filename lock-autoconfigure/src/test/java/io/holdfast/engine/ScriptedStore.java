@@ -294,7 +294,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 		public void granted(long fence, long ttlMillis) {
 			Granted granted = new Granted(fence, ttlMillis);
-			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
+			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted, true) : granted);
 		}
 
 		public void busy(long ownerTtlMillis, long fence) {
@@ -302,8 +302,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void busy(long ownerTtlMillis, long fence, boolean foreign) {
-			Busy busy = new Busy(ownerTtlMillis, fence, foreign);
-			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy) : busy);
+			Busy busy = new Busy(ownerTtlMillis, fence, foreign, null, 0, 0);
+			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy, true) : busy);
 		}
 
 		public void owned(String owner) {
@@ -324,12 +324,12 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void released(boolean released) {
-			this.answer.complete(new ReleaseReply(released, null));
+			this.answer.complete(new ReleaseReply(released, null, true));
 		}
 
 		/** As an answer that may be to a copy of the command. */
 		public void releasedOrRepeated() {
-			this.answer.complete(Commands.uncertain(new ReleaseReply(false, null)));
+			this.answer.complete(Commands.uncertain(new ReleaseReply(false, null, true)));
 		}
 
 		public void rejected(int limit) {

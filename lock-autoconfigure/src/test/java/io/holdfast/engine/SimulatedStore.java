@@ -250,7 +250,8 @@ final class SimulatedStore implements LeaseStore {
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
 			return replicas.confirmed(this.instance, resource, command.token(), answer);
 		}
-		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
+		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false, null, 0, 0))
+				: answer;
 	}
 
 	/**
@@ -314,7 +315,7 @@ final class SimulatedStore implements LeaseStore {
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
 		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
-			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
+			return CompletableFuture.completedFuture(new ReleaseReply(true, null, true));
 		}
 		if (next != null) {
 			this.modes.put(next.token(), mode(resource, next.permits()));
@@ -361,7 +362,7 @@ final class SimulatedStore implements LeaseStore {
 	/** Who takes another one's place has to ask where grants are confirmed. */
 	private ReleaseReply withoutGrant(ReleaseReply reply) {
 		return (this.simulation.replicas != null && reply.next() instanceof Granted)
-				? new ReleaseReply(reply.released(), null) : reply;
+				? new ReleaseReply(reply.released(), null, true) : reply;
 	}
 
 	@Override

@@ -115,7 +115,7 @@ class LeaseMetersTests {
 		lease.close();
 		assertThat(gauge("holdfast.lock.held", "stock")).isZero();
 		assertThat(count("holdfast.lock.lost", "name", "stock")).isZero();
-		answer.complete(new ReleaseReply(false, null));
+		answer.complete(new ReleaseReply(false, null, true));
 		await().until(() -> count("holdfast.lock.lost", "name", "stock") == 1);
 		assertThat(gauge("holdfast.lock.held", "stock")).isZero();
 	}

@@ -167,7 +167,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 			granted(this.a.acquire(resource, held));
 			AcquireCommand tooLong = new AcquireCommand(this.a.token("2"), Resource.ALL, Resource.ALL, true, GRACE + 1,
 					GRACE);
-			assertThat(this.a.release(resource, held, tooLong)).isEqualTo(new ReleaseReply(true, null));
+			assertThat(this.a.release(resource, held, tooLong)).isEqualTo(new ReleaseReply(true, null, true));
 			granted(this.b.acquire(resource,
 					new AcquireCommand(this.b.token("3"), Resource.ALL, Resource.ALL, true, GRACE, GRACE)));
 			this.b.release(resource,
@@ -248,7 +248,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE)));
 		ReleaseReply reply = get(this.a.store.release(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE),
 				Commands.forLock(this.a.token("2"), GRACE + 1, GRACE)));
-		assertThat(reply).isEqualTo(new ReleaseReply(true, null));
+		assertThat(reply).isEqualTo(new ReleaseReply(true, null, true));
 		assertThat(this.a.inspect().owner()).isNull();
 	}
 

@@ -177,10 +177,10 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		for (Resource resource : List.of(lock("key"), SEMAPHORE)) {
 			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 			assertThat(get(confirming.release(resource, ask(INSTANCE + ":1", 5), ask(INSTANCE + ":2", 5))))
-				.isEqualTo(new ReleaseReply(true, null));
+				.isEqualTo(new ReleaseReply(true, null, true));
 			assertThat(acquire(store, resource, INSTANCE + ":2", 5)).isInstanceOf(Granted.class);
 			assertThat(get(confirming.release(resource, ask(INSTANCE + ":3", 5), ask(INSTANCE + ":4", 5))))
-				.isEqualTo(new ReleaseReply(false, null));
+				.isEqualTo(new ReleaseReply(false, null, true));
 		}
 	}
 

@@ -105,7 +105,7 @@ class ReplicaConfirmationsTests {
 
 	@Test
 	void otherAnswersPassAtOnce() {
-		Busy busy = new Busy(100, 7, false);
+		Busy busy = new Busy(100, 7, false, null, 0, 0);
 		assertThat(this.confirmations.confirmed(CompletableFuture.completedFuture(busy), "a", false, "t"))
 			.isCompletedWithValue(busy);
 		StoreCommandException failure = new StoreCommandException("no", false, null);

@@ -25,8 +25,8 @@ import io.holdfast.engine.store.FleetStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catalogue of all that the store keeps of one kind, for searches and sorted pages. It
- * is written only while it is asked for: each question goes on for a second at most, and
+ * Catalogue of all that the store keeps of one kind, for searches and sorted pages. It is
+ * written only while it is asked for: each question goes on for a second at most, and
  * gets the last complete one, if there is any. Between two walks over the store there is
  * a rest of nine times as long. Thread-safe.
  */

@@ -291,17 +291,6 @@ public interface LeaseStore extends AutoCloseable {
 		 */
 		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner, int held,
 				int limit) implements AcquireReply {
-
-			/**
-			 * Create the answer where nothing more is known.
-			 * @param ownerTtlMillis how long from now until the first of them ends
-			 * @param fence the last fencing token given
-			 * @param foreign whether the holder does not hand it over
-			 */
-			public Busy(long ownerTtlMillis, long fence, boolean foreign) {
-				this(ownerTtlMillis, fence, foreign, null, 0, 0);
-			}
-
 		}
 
 		/**
@@ -327,15 +316,6 @@ public interface LeaseStore extends AutoCloseable {
 	 * was granted anything
 	 */
 	record ReleaseReply(boolean released, @Nullable AcquireReply next, boolean certain) {
-
-		/**
-		 * Create the answer to a command that was sent once.
-		 * @param released whether the token held anything
-		 * @param next the reply for the token that takes its place, or {@code null}
-		 */
-		public ReleaseReply(boolean released, @Nullable AcquireReply next) {
-			this(released, next, true);
-		}
 
 		/**
 		 * Return whether the token had certainly lost its lease.

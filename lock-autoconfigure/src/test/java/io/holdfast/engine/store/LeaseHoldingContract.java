@@ -165,8 +165,8 @@ abstract class LeaseHoldingContract extends StoreContract {
 	@DisplayName("a release is true once")
 	void releasesOnce() {
 		granted(this.a.acquire("1"));
-		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(true, null));
-		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(false, null));
+		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(true, null, true));
+		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(this.b.release("1").released()).isFalse();
 	}
 

@@ -213,7 +213,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		granted(this.a.acquire("1"));
 		granted(this.a.release("1", "2").next());
 		this.a.release("2");
-		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null));
+		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null, true));
 		KeyState state = this.a.inspect();
 		assertThat(state.owner()).isNull();
 		assertThat(state.waiting()).isZero();
@@ -233,7 +233,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@DisplayName("a token that neither held nor waited brings in no other token")
 	void strangerBringsInNoOther() {
 		granted(this.b.acquire("1"));
-		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null));
+		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(this.b.inspect().waiting()).isZero();
 	}
 

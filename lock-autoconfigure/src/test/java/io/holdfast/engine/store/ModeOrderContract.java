@@ -379,7 +379,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		granted(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")).next());
 		release(this.a, reader(this.a, "2"));
 		assertThat(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")))
-			.isEqualTo(new ReleaseReply(false, null));
+			.isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(readers()).isEmpty();
 	}
 

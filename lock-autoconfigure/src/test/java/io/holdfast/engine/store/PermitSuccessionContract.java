@@ -95,7 +95,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	void refusesNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
-		assertThat(succeed(this.a, "1", ask(this.a, "2", 7, 6))).isEqualTo(new ReleaseReply(true, new Rejected(6)));
+		assertThat(succeed(this.a, "1", ask(this.a, "2", 7, 6)))
+			.isEqualTo(new ReleaseReply(true, new Rejected(6), true));
 		this.b.awaitWakeUp();
 		assertThat(state()).extracting(PermitState::asked, PermitState::used, PermitState::waiting)
 			.containsExactly(6, 1, 0);
@@ -208,7 +209,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "1", LIMIT));
 		granted(succeed(this.a, "1", ask(this.a, "2", 1)).next());
 		release(this.a, "2", 1);
-		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
+		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
 	}
 
@@ -263,10 +264,10 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	void strangerBringsInNoOther() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
-		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
+		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
 		elapse(MORE_THAN_SHORT);
-		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
+		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		this.b.awaitWakeUp();
 		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 1");
 	}
