@@ -235,7 +235,8 @@ final class Hold {
 		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
 				&& this.grantedUntil - lease.validIfGranted() < 0;
 		this.leases.add(lease);
-		boolean narrow = lease.lossMarginNanos() > this.lossMargin && !widenMargin(lease.lossMarginNanos(), now);
+		long margin = lease.request.lossMarginNanos();
+		boolean narrow = margin > this.lossMargin && !widenMargin(margin, now);
 		if (longer || narrow) {
 			renewInFull(!lease.isRenewed(), now);
 		}

@@ -132,11 +132,6 @@ abstract class LeaseHandle implements EngineLease {
 		return this.request.leaseMillis();
 	}
 
-	/** Return how long before others may have the lock its holder counts as lost. */
-	final long lossMarginNanos() {
-		return this.request.lossMarginNanos();
-	}
-
 	/** Return how much is left of its time if nothing lengthens it. */
 	final long leftMillis(long now) {
 		return this.request.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);

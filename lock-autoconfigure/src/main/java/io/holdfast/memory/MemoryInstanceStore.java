@@ -9,6 +9,7 @@ import java.util.function.Function;
 
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +38,7 @@ final class MemoryInstanceStore implements InstanceStore {
 			// way for longer.
 			Member known = server.members.get(instanceId);
 			long started = (known != null) ? known.startedMillis() : now - age.toMillis();
-			server.members.put(instanceId, new Member(InstanceStore.shown(instanceId), info, started, now));
+			server.members.put(instanceId, new Member(Tokens.shown(instanceId), info, started, now));
 			return null;
 		});
 	}
@@ -67,7 +68,7 @@ final class MemoryInstanceStore implements InstanceStore {
 			for (String id : server.members.keySet()) {
 				if (!id.equals(instanceId)) {
 					boolean heard = server.tellOfReport(id, report);
-					(heard ? asked.present() : asked.absent()).add(InstanceStore.shown(id));
+					(heard ? asked.present() : asked.absent()).add(Tokens.shown(id));
 				}
 			}
 			return asked;

@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -111,7 +112,7 @@ final class RedisInstanceStore implements InstanceStore {
 		boolean known = other.matches();
 		int version = known ? protocol(other.group(7)) : 0;
 		int oldestBesideIt = known ? protocol(other.group(8)) : 0;
-		String name = "instance " + InstanceStore.shown(id)
+		String name = "instance " + Tokens.shown(id)
 				+ (known ? " (" + other.group(4) + ", process " + other.group(6) + " on " + other.group(5) + ")" : "");
 		String problem = "This instance and " + name + " cannot share locks and semaphores: that one speaks version "
 				+ version + " of the protocol in Redis";
@@ -158,8 +159,7 @@ final class RedisInstanceStore implements InstanceStore {
 			return null;
 		}
 		InstanceInfo info = new InstanceInfo(matcher.group(4), matcher.group(5), Long.parseLong(matcher.group(6)));
-		return new Member(InstanceStore.shown(id), info, Long.parseLong(matcher.group(2)),
-				Long.parseLong(matcher.group(1)));
+		return new Member(Tokens.shown(id), info, Long.parseLong(matcher.group(2)), Long.parseLong(matcher.group(1)));
 	}
 
 	@Override
@@ -170,7 +170,7 @@ final class RedisInstanceStore implements InstanceStore {
 			for (int i = 0; i < reply.size(); i += 2) {
 				// In a cluster only the receivers at one node are counted.
 				boolean heard = this.cluster || ScriptReplies.number(reply.get(i + 1)) > 0;
-				(heard ? present : absent).add(InstanceStore.shown(ScriptReplies.text(reply.get(i))));
+				(heard ? present : absent).add(Tokens.shown(ScriptReplies.text(reply.get(i))));
 			}
 			return new Asked(present, absent);
 		}, instanceId, SEPARATOR + this.shared + SEPARATOR, this.options.channelPrefix(), report);

@@ -64,7 +64,7 @@ final class SimulatedFleet {
 	}
 
 	private void know(SimulatedInstance instance) {
-		this.known.computeIfAbsent(InstanceStore.shown(instance.id()), (k) -> new LinkedHashSet<>()).add(instance);
+		this.known.computeIfAbsent(Tokens.shown(instance.id()), (k) -> new LinkedHashSet<>()).add(instance);
 	}
 
 	private Stream<SimulatedInstance> known(String id) {

@@ -15,6 +15,7 @@ import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
@@ -128,8 +129,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
 		Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
 		assertThat(standing.holderCount()).isEqualTo(2);
-		assertThat(standing.holders()).extracting(TokenState::instance)
-			.containsExactly(InstanceStore.shown(this.a.id), null);
+		assertThat(standing.holders()).extracting(TokenState::instance).containsExactly(Tokens.shown(this.a.id), null);
 		assertThat(walk(Kind.SEMAPHORE, 100)).containsExactly(KEY);
 		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).holders())
 			.filteredOn((holder) -> holder.token().equals(this.a.token("1")))
@@ -169,7 +169,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			Standing standing = get(this.a.store.fleet().look(new Resource(Kind.LOCK, KEY), 10));
 			assertThat(standing.holders()).as(beside)
 				.extracting(TokenState::instance)
-				.containsExactly(InstanceStore.shown(this.a.id));
+				.containsExactly(Tokens.shown(this.a.id));
 			this.redis.template().delete(List.of(beside, lockKey));
 		}
 		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.limit())) {
@@ -177,8 +177,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
 			assertThat(standing.used()).as(beside).isEqualTo(2);
-			assertThat(standing.holders()).extracting(TokenState::instance)
-				.containsExactly(InstanceStore.shown(this.a.id));
+			assertThat(standing.holders()).extracting(TokenState::instance).containsExactly(Tokens.shown(this.a.id));
 			this.redis.template()
 				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.limit()));
 		}
@@ -233,7 +232,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");
 		assertThat(this.redis.template().opsForHash().size(key)).isEqualTo(3);
 		assertThat(get(this.c.store.instances().members(Duration.ofMinutes(1), 10))).extracting("instance")
-			.containsExactly(InstanceStore.shown(this.b.id));
+			.containsExactly(Tokens.shown(this.b.id));
 		assertThat(get(this.c.store.instances().ask(this.c.id, this.c.id)).absent()).isEmpty();
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		assertThat(this.redis.template().opsForHash().keys(key)).containsExactlyInAnyOrder(this.a.id, this.b.id);
@@ -260,8 +259,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		InstanceStore old = speaking("lock:", 1, 0);
 		InstanceStore next = speaking("lock:", 3, 2);
 		assertThat(join(old, this.a.id)).isNull();
-		assertThat(join(next, this.b.id)).contains(
-				"instance " + InstanceStore.shown(this.a.id) + " (shop, process 1 on host)",
+		assertThat(join(next, this.b.id)).contains("instance " + Tokens.shown(this.a.id) + " (shop, process 1 on host)",
 				"speaks version 1 of the protocol in Redis, and this one speaks 3, which needs 2 or newer. Stop that"
 						+ " instance, or restart it with a newer version of Holdfast. To change the version of all,"
 						+ " stop all instances, wait for the longest lease time, and start them with the new version;"

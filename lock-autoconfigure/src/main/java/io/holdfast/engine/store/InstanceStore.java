@@ -69,16 +69,6 @@ public interface InstanceStore {
 	CompletableFuture<List<String>> collect(String report, int enough);
 
 	/**
-	 * Return the public id of an instance: with its full id one could guess its tokens,
-	 * and release its leases.
-	 * @param instanceId the instance
-	 * @return 8 hexadecimal digits
-	 */
-	static String shown(String instanceId) {
-		return Tokens.shown(instanceId);
-	}
-
-	/**
 	 * An instance that said that it is there.
 	 *
 	 * @param instance its public id
