@@ -1,7 +1,9 @@
 package io.holdfast;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 
+import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,6 +15,16 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
+	/** Below this, neither the network's nor the scheduler's jitter is covered. */
+	private static final Duration MIN_LEASE = Duration.ofMillis(100);
+
+	static final Duration MAX_LEASE = Duration.ofDays(365);
+
+	/** Characters of a note. */
+	private static final int MAX_NOTE = 200;
+
+	private static final int MAX_KEY = 1024;
+
 	final LeaseOptions options;
 
 	LeaseRequest(LeaseOptions options) {
@@ -23,6 +35,20 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
 	/** Return whose options these are, for messages. */
 	abstract String of();
+
+	private R changed(Consumer<LeaseOptions> change) {
+		LeaseOptions copy = this.options.copy();
+		change.accept(copy);
+		return with(copy);
+	}
+
+	/**
+	 * Return the same request for one other key.
+	 * @param key the key
+	 * @return the request, as this one otherwise
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public abstract R only(String key);
 
 	/**
 	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
@@ -45,7 +71,12 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if it is negative
 	 */
 	public R waitTime(Duration waitTime) {
-		return with(this.options.withWaitTime(of(), waitTime));
+		if (waitTime.isNegative()) {
+			throw new IllegalArgumentException(SingleLine.of("waitTime" + of()) + " is negative: " + waitTime
+					+ "; use zero to try once, or waitForever()");
+		}
+		return changed((options) -> options.waitTime = (waitTime.compareTo(LeaseOptions.FOREVER) < 0) ? waitTime
+				: LeaseOptions.FOREVER);
 	}
 
 	/**
@@ -53,7 +84,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the changed request
 	 */
 	public R waitForever() {
-		return waitTime(RequestChecks.FOREVER);
+		return waitTime(LeaseOptions.FOREVER);
 	}
 
 	/**
@@ -64,7 +95,8 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public R leaseTime(Duration leaseTime) {
-		return with(this.options.withLeaseTime(of(), leaseTime));
+		checkBounds("leaseTime" + of(), leaseTime, MIN_LEASE, MAX_LEASE);
+		return changed((options) -> options.leaseTime = leaseTime);
 	}
 
 	/**
@@ -74,7 +106,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the changed request
 	 */
 	public R autoRenew(boolean autoRenew) {
-		return with(this.options.withAutoRenew(autoRenew));
+		return changed((options) -> options.autoRenew = autoRenew);
 	}
 
 	/**
@@ -86,7 +118,8 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if it is too short
 	 */
 	public R maxHold(Duration maxHold) {
-		return with(this.options.withMaxHold(of(), maxHold));
+		checkBounds("maxHold" + of(), maxHold, MIN_LEASE, LeaseOptions.FOREVER);
+		return changed((options) -> options.maxHold = maxHold);
 	}
 
 	/**
@@ -105,7 +138,11 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if it is blank
 	 */
 	public R name(String name) {
-		return with(this.options.withName(of(), name));
+		if (name == null || name.isBlank()) {
+			throw new IllegalArgumentException(SingleLine.of("name" + of()) + " is "
+					+ ((name == null) ? "null" : "blank") + ": name what it is for, or leave it out");
+		}
+		return changed((options) -> options.name = name);
 	}
 
 	/**
@@ -119,7 +156,12 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if it is blank or too long
 	 */
 	public R note(String note) {
-		return with(this.options.withNote(of(), note));
+		if (note == null || note.isBlank() || note.length() > MAX_NOTE) {
+			throw new IllegalArgumentException(SingleLine.of("note" + of()) + " is "
+					+ ((note == null) ? "null" : note.isBlank() ? "blank" : "of " + note.length() + " characters")
+					+ ": write a text of up to " + MAX_NOTE + " characters, or leave it out");
+		}
+		return changed((options) -> options.note = note);
 	}
 
 	/**
@@ -131,7 +173,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the changed request
 	 */
 	public R forCode() {
-		return with(this.options.withCode());
+		return changed((options) -> options.forCode = true);
 	}
 
 	/**
@@ -143,7 +185,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the changed request
 	 */
 	public R optional() {
-		return with(this.options.asOptional());
+		return changed((options) -> options.optional = true);
 	}
 
 	/**
@@ -151,7 +193,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
-		return this.options.waitTime();
+		return this.options.waitTime;
 	}
 
 	/**
@@ -159,7 +201,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
-		return this.options.leaseTime();
+		return this.options.leaseTime;
 	}
 
 	/**
@@ -167,7 +209,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
-		return this.options.maxHold();
+		return this.options.maxHold;
 	}
 
 	/**
@@ -175,7 +217,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return whether it is
 	 */
 	public boolean isAutoRenew() {
-		return this.options.autoRenew();
+		return this.options.autoRenew;
 	}
 
 	/**
@@ -183,7 +225,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the shortest time, zero by default
 	 */
 	public Duration minHold() {
-		return this.options.minHold();
+		return this.options.minHold;
 	}
 
 	/**
@@ -191,7 +233,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return whether it does
 	 */
 	public boolean isForCode() {
-		return this.options.forCode();
+		return this.options.forCode;
 	}
 
 	/**
@@ -199,7 +241,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return whether it does
 	 */
 	public boolean isOptional() {
-		return this.options.optional();
+		return this.options.optional;
 	}
 
 	/**
@@ -207,7 +249,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {
-		return this.options.name();
+		return this.options.name;
 	}
 
 	/**
@@ -215,7 +257,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the note, or {@code null}
 	 */
 	public @Nullable String note() {
-		return this.options.note();
+		return this.options.note;
 	}
 
 	/**
@@ -224,7 +266,70 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * the keys do not have yet
 	 */
 	public @Nullable String namespace() {
-		return this.options.namespace();
+		return this.options.namespace;
+	}
+
+	R withMinHold(Duration minHold) {
+		checkBounds("minHold" + of(), minHold, Duration.ZERO, MAX_LEASE);
+		return changed((options) -> options.minHold = minHold);
+	}
+
+	LeaseOptions withNamespace(String namespace) {
+		if (this.options.namespace != null) {
+			throw new IllegalStateException(
+					SingleLine.of("namespace" + of() + " is '" + this.options.namespace + "' already: set it once"));
+		}
+		if (namespace == null || !namespace.isEmpty() && namespace.isBlank()) {
+			throw new IllegalArgumentException(
+					"namespace" + SingleLine.of(of()) + " is " + ((namespace == null) ? "null" : "blank")
+							+ ": give an empty text for none, or throw an exception that says what is missing");
+		}
+		if (namespace.indexOf(':') >= 0) {
+			throw new IllegalArgumentException(SingleLine.of("namespace" + of() + " is '" + namespace)
+					+ "', which has a colon: a colon ends the namespace, so its keys could be those of another one. "
+					+ "Use another character, such as '.'");
+		}
+		LeaseOptions copy = this.options.copy();
+		copy.namespace = namespace;
+		return copy;
+	}
+
+	/** Return a key in the namespace of these options, checked. */
+	static String inNamespace(LeaseOptions options, String what, String key) {
+		boolean apart = options.namespace != null && !options.namespace.isEmpty();
+		return checkKey(what, apart ? options.namespace + ":" + checkKey(what, key) : key);
+	}
+
+	static String checkKey(String what, String key) {
+		if (key == null || key.isBlank()) {
+			throw new IllegalArgumentException("A " + what + "'s key must not be " + ((key == null) ? "null" : "blank")
+					+ ": name what it is for, for example 'stock:SKU0001'");
+		}
+		if (key.length() > MAX_KEY) {
+			throw new IllegalArgumentException(
+					"The " + what + "'s key that starts with '" + SingleLine.of(key.substring(0, 40)) + "' has "
+							+ key.length() + " characters, more than " + MAX_KEY + ": use a shorter name or a digest");
+		}
+		for (int i = 0; i < key.length(); i++) {
+			if (Character.isSurrogate(key.charAt(i)) && key.codePointAt(i) == key.charAt(i)
+					&& (i == 0 || !Character.isHighSurrogate(key.charAt(i - 1)))) {
+				throw new IllegalArgumentException("The " + what + "'s key has half of a surrogate pair at position "
+						+ i + ", which is no character: remove it");
+			}
+			if (Character.isISOControl(key.charAt(i))) {
+				throw new IllegalArgumentException("The " + what + "'s key has a control character (code "
+						+ (int) key.charAt(i) + ") at position " + i + ": remove it");
+			}
+		}
+		return key;
+	}
+
+	/** Refuse a time or a number that is out of its bounds. */
+	static <T extends Comparable<T>> void checkBounds(String what, T value, T min, T max) {
+		if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
+			throw new IllegalArgumentException(
+					SingleLine.of(what) + " is " + value + ", which is not from " + min + " to " + max);
+		}
 	}
 
 }

@@ -35,16 +35,13 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 			@Nullable LeaseContext context, Fence fence, @Nullable Duration lossMargin) {
 		super(options);
 		if (fence != Fence.NONE && mode == LockMode.READ) {
-			throw new IllegalArgumentException(
-					SingleLine.of("The lock '" + RequestChecks.join(keys) + "' is fenced and of mode READ")
-							+ ": readers change nothing, so leave out one of the two");
+			throw new IllegalArgumentException(SingleLine.of("The lock '" + join(keys) + "' is fenced and of mode READ")
+					+ ": readers change nothing, so leave out one of the two");
 		}
-		Duration leaseTime = options.leaseTime();
+		Duration leaseTime = options.leaseTime;
 		if (lossMargin != null && leaseTime != null && lossMargin.multipliedBy(3).compareTo(leaseTime) > 0) {
-			throw new IllegalArgumentException(
-					SingleLine.of("lossMargin of lock '" + RequestChecks.join(keys) + "' is " + lossMargin)
-							+ ", more than a third of its leaseTime of " + leaseTime
-							+ ": lower the one, or raise the other");
+			throw new IllegalArgumentException(SingleLine.of("lossMargin of lock '" + join(keys) + "' is " + lossMargin)
+					+ ", more than a third of its leaseTime of " + leaseTime + ": lower the one, or raise the other");
 		}
 		this.keys = keys;
 		this.mode = mode;
@@ -61,8 +58,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static LockRequest of(String key) {
-		return new LockRequest(List.of(RequestChecks.check("lock", key)), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS,
-				true, null, Fence.NONE, null);
+		return new LockRequest(List.of(checkKey("lock", key)), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null,
+				Fence.NONE, null);
 	}
 
 	/**
@@ -79,13 +76,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 			.only(keys);
 	}
 
-	/**
-	 * The request for one of several keys.
-	 * @param key the key
-	 * @return the request, as this one otherwise
-	 */
+	@Override
 	public LockRequest only(String key) {
-		return new LockRequest(List.of(this.options.inNamespace("lock", key)), this.mode, this.options, this.reentrant,
+		return new LockRequest(List.of(inNamespace(this.options, "lock", key)), this.mode, this.options, this.reentrant,
 				this.context, this.fence, this.lossMargin);
 	}
 
@@ -98,17 +91,17 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	public LockRequest only(Collection<String> keys) {
 		TreeSet<String> ordered = new TreeSet<>();
 		for (String key : keys) {
-			ordered.add(this.options.inNamespace("lock", key));
+			ordered.add(inNamespace(this.options, "lock", key));
 		}
-		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
+		checkBounds("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
 		return new LockRequest(List.copyOf(ordered), this.mode, this.options, this.reentrant, this.context, this.fence,
 				this.lossMargin);
 	}
 
 	@Override
 	public LockRequest namespace(String namespace) {
-		LeaseOptions changed = this.options.withNamespace(of(), namespace);
-		return new LockRequest(this.keys.stream().map((key) -> changed.inNamespace("lock", key)).toList(), this.mode,
+		LeaseOptions changed = withNamespace(namespace);
+		return new LockRequest(this.keys.stream().map((key) -> inNamespace(changed, "lock", key)).toList(), this.mode,
 				changed, this.reentrant, this.context, this.fence, this.lossMargin);
 	}
 
@@ -164,7 +157,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	@Override
 	public LockRequest minHold(Duration minHold) {
-		return with(this.options.withMinHold(of(), minHold));
+		return withMinHold(minHold);
 	}
 
 	/**
@@ -187,7 +180,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws NullPointerException if it is null
 	 */
 	public LockRequest lossMargin(Duration lossMargin) {
-		RequestChecks.checkBounds("lossMargin" + of(), lossMargin, Duration.ZERO, RequestChecks.MAX_LEASE.dividedBy(3));
+		checkBounds("lossMargin" + of(), lossMargin, Duration.ZERO, MAX_LEASE.dividedBy(3));
 		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, this.fence,
 				lossMargin);
 	}
@@ -249,7 +242,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the key; of several, all of them in one text for messages
 	 */
 	public String key() {
-		return (this.keys.size() == 1) ? this.keys.get(0) : RequestChecks.join(this.keys);
+		return (this.keys.size() == 1) ? this.keys.get(0) : join(this.keys);
 	}
 
 	/**
@@ -307,6 +300,13 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	public boolean isFencedByTransaction() {
 		return this.fence == Fence.BY_TRANSACTION;
+	}
+
+	/** Several keys in one text, for messages. */
+	private static String join(List<String> keys) {
+		int shown = Math.min(keys.size(), 5);
+		return String.join(", ", keys.subList(0, shown))
+				+ ((keys.size() > shown) ? " and " + (keys.size() - shown) + " more" : "");
 	}
 
 	@Override

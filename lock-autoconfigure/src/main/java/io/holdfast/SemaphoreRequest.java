@@ -43,8 +43,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the key or the limit is not allowed
 	 */
 	public static SemaphoreRequest of(String key, int limit) {
-		RequestChecks.check("semaphore", key);
-		RequestChecks.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
+		checkKey("semaphore", key);
+		checkBounds("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
 		return new SemaphoreRequest(key, limit, 1, null, LeaseOptions.DEFAULTS);
 	}
 
@@ -58,25 +58,19 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static SemaphoreRequest of(String key) {
-		return new SemaphoreRequest(RequestChecks.check("semaphore", key), OPERATORS_LIMIT, 1, null,
-				LeaseOptions.DEFAULTS);
+		return new SemaphoreRequest(checkKey("semaphore", key), OPERATORS_LIMIT, 1, null, LeaseOptions.DEFAULTS);
 	}
 
-	/**
-	 * Return the same request for another semaphore.
-	 * @param key which semaphore
-	 * @return the request, as this one otherwise
-	 * @throws IllegalArgumentException if the key is not allowed
-	 */
+	@Override
 	public SemaphoreRequest only(String key) {
-		return new SemaphoreRequest(this.options.inNamespace("semaphore", key), this.limit, this.permits, this.fair,
+		return new SemaphoreRequest(inNamespace(this.options, "semaphore", key), this.limit, this.permits, this.fair,
 				this.options);
 	}
 
 	@Override
 	public SemaphoreRequest namespace(String namespace) {
-		LeaseOptions changed = this.options.withNamespace(of(), namespace);
-		return new SemaphoreRequest(changed.inNamespace("semaphore", this.key), this.limit, this.permits, this.fair,
+		LeaseOptions changed = withNamespace(namespace);
+		return new SemaphoreRequest(inNamespace(changed, "semaphore", this.key), this.limit, this.permits, this.fair,
 				changed);
 	}
 
@@ -88,7 +82,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public SemaphoreRequest permits(int permits) {
-		RequestChecks.checkCount("permits" + of(), permits, 1, MAX_LIMIT);
+		checkBounds("permits" + of(), permits, 1, MAX_LIMIT);
 		return new SemaphoreRequest(this.key, this.limit, permits, this.fair, this.options);
 	}
 
@@ -103,7 +97,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 */
 	@Override
 	public SemaphoreRequest minHold(Duration minHold) {
-		return with(this.options.withMinHold(of(), minHold));
+		return withMinHold(minHold);
 	}
 
 	/**

@@ -61,6 +61,11 @@ public final class ApplicationBean<T> {
 		return (supplier != null) ? supplier.get() : null;
 	}
 
+	/** Return a bean again; or {@code null}, for good, if the application has none. */
+	static <T> @Nullable ApplicationBean<T> ifAny(@Nullable ApplicationBean<T> bean) {
+		return (bean != null && bean.find().isPresent()) ? bean : null;
+	}
+
 	private @Nullable Supplier<T> lookUp() {
 		try {
 			NamedBeanHolder<T> named = this.beans.get().resolveNamedBean(this.type);

@@ -182,7 +182,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	private @Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
-		return this.expression.getValue(new Context(this, target, arguments));
+		return this.expression.getValue(new Root(this, target, arguments));
 	}
 
 	/**
@@ -282,33 +282,55 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Looks arguments up by name, and shares all else with other calls.
+	 * A call as its expressions see it: the object that they find as {@code #root}, and
+	 * their context. Looks arguments up by name, and shares all else with other calls.
 	 * {@code MethodBasedEvaluationContext} would copy all arguments, and knows the names
 	 * of one method only; {@code StandardEvaluationContext} has a map for each call.
 	 */
-	private static final class Context implements EvaluationContext {
+	public static final class Root implements EvaluationContext {
 
 		private final CallExpression callExpression;
 
-		private final @Nullable Object[] arguments;
+		private final @Nullable Object target;
 
-		private final TypedValue root;
+		private final @Nullable Object[] args;
 
-		Context(CallExpression callExpression, @Nullable Object target, @Nullable Object[] arguments) {
+		Root(CallExpression callExpression, @Nullable Object target, @Nullable Object[] args) {
 			this.callExpression = callExpression;
-			this.arguments = arguments;
-			this.root = new TypedValue(new Root(callExpression.annotatedMethod, target, arguments));
+			this.target = target;
+			this.args = args;
+		}
+
+		public Method getMethod() {
+			return this.callExpression.annotatedMethod.method();
+		}
+
+		public @Nullable Object getTarget() {
+			return this.target;
+		}
+
+		public Class<?> getTargetClass() {
+			return this.callExpression.annotatedMethod.targetClass();
+		}
+
+		public @Nullable Object[] getArgs() {
+			int count = this.callExpression.annotatedMethod.parameterCount();
+			return (count < this.args.length) ? Arrays.copyOf(this.args, count) : this.args;
+		}
+
+		public String getMethodName() {
+			return AnnotatedMethod.sourceName(getMethod());
 		}
 
 		@Override
 		public TypedValue getRootObject() {
-			return this.root;
+			return new TypedValue(this);
 		}
 
 		@Override
 		public @Nullable Object lookupVariable(String name) {
 			Integer position = this.callExpression.parameters.get(name);
-			return (position != null) ? this.arguments[position] : null;
+			return (position != null) ? this.args[position] : null;
 		}
 
 		@Override
@@ -363,46 +385,6 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 
 		private StandardEvaluationContext shared() {
 			return this.callExpression.delegates;
-		}
-
-	}
-
-	/**
-	 * The object that expressions find as {@code #root}.
-	 */
-	public static final class Root {
-
-		private final AnnotatedMethod annotatedMethod;
-
-		private final @Nullable Object target;
-
-		private final @Nullable Object[] args;
-
-		Root(AnnotatedMethod annotatedMethod, @Nullable Object target, @Nullable Object[] args) {
-			this.annotatedMethod = annotatedMethod;
-			this.target = target;
-			this.args = args;
-		}
-
-		public Method getMethod() {
-			return this.annotatedMethod.method();
-		}
-
-		public @Nullable Object getTarget() {
-			return this.target;
-		}
-
-		public Class<?> getTargetClass() {
-			return this.annotatedMethod.targetClass();
-		}
-
-		public @Nullable Object[] getArgs() {
-			int count = this.annotatedMethod.parameterCount();
-			return (count < this.args.length) ? Arrays.copyOf(this.args, count) : this.args;
-		}
-
-		public String getMethodName() {
-			return AnnotatedMethod.sourceName(getMethod());
 		}
 
 	}

@@ -2,12 +2,13 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 import io.holdfast.KeyNamespace;
@@ -36,23 +37,27 @@ final class LeaseAnnotationHandler {
 
 	final AnnotatedMethods methods;
 
-	private final Function<AnnotatedMethod, LeaseOperation> parser;
+	private final BiFunction<LeaseAnnotationHandler, AnnotatedMethod, LeasedMethod> parser;
 
 	final Class<?> serviceType;
 
 	private final Supplier<?> unnamed;
 
-	/** The operations whose beans are not checked yet. */
-	private final Queue<LeaseOperation> expected = new ConcurrentLinkedQueue<>();
+	/** The methods whose beans are not checked yet. */
+	private final Queue<LeasedMethod> expected = new ConcurrentLinkedQueue<>();
 
 	/** Whether all beans are there. */
 	private volatile boolean complete;
 
 	private final Supplier<ConfigurableListableBeanFactory> beans;
 
-	final ApplicationBean<KeyNamespace> namespace;
+	/** {@code null} once it is known that there is none. */
+	volatile @Nullable ApplicationBean<KeyNamespace> namespace;
 
 	final ApplicationBean<NotAcquiredStrategy> strategy;
+
+	/** The services by the names of their beans, known from the first call on. */
+	final Map<String, Object> services = new ConcurrentHashMap<>();
 
 	/** The services with a failure at the last call, of which a warning was logged. */
 	final Set<Object> failing = ConcurrentHashMap.newKeySet();
@@ -69,8 +74,9 @@ final class LeaseAnnotationHandler {
 	 * @param unnamed gives the service of annotations that name none
 	 * @param beans gives the bean factory, which is there before the first bean
 	 */
-	LeaseAnnotationHandler(Class<? extends Annotation> annotationType, Function<AnnotatedMethod, LeaseOperation> parser,
-			Class<?> serviceType, Supplier<?> unnamed, Supplier<ConfigurableListableBeanFactory> beans) {
+	LeaseAnnotationHandler(Class<? extends Annotation> annotationType,
+			BiFunction<LeaseAnnotationHandler, AnnotatedMethod, LeasedMethod> parser, Class<?> serviceType,
+			Supplier<?> unnamed, Supplier<ConfigurableListableBeanFactory> beans) {
 		this.methods = new AnnotatedMethods(annotationType);
 		this.parser = parser;
 		this.serviceType = serviceType;
@@ -87,25 +93,30 @@ final class LeaseAnnotationHandler {
 	 */
 	@Nullable LeasedMethod find(Method method, Class<?> targetClass) {
 		AnnotatedMethod found = this.methods.find(method, targetClass);
-		return (found != null) ? new LeasedMethod(this, this.parser.apply(found)) : null;
+		return (found != null) ? this.parser.apply(this, found) : null;
 	}
 
 	/**
-	 * Return the service that an operation names. Not guarded: a lock held while a bean
-	 * is looked up could wait for its creator.
+	 * Find the service that a method names. Not guarded: a lock held while a bean is
+	 * looked up could wait for its creator.
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
-	Object service(LeaseOperation operation) {
-		if (operation.service().isEmpty()) {
-			return this.unnamed.get();
+	Object findService(LeasedMethod method) {
+		Object service;
+		if (method.serviceName().isEmpty()) {
+			service = this.unnamed.get();
 		}
-		checkBeans(operation);
-		try {
-			return beans().getBean(operation.service(), this.serviceType);
+		else {
+			checkBeans(method);
+			try {
+				service = beans().getBean(method.serviceName(), this.serviceType);
+			}
+			catch (BeanNotOfRequiredTypeException ex) {
+				throw notOfType(method, ex.getActualType());
+			}
 		}
-		catch (BeanNotOfRequiredTypeException ex) {
-			throw notOfType(operation, ex.getActualType());
-		}
+		this.services.put(method.serviceName(), service);
+		return service;
 	}
 
 	/**
@@ -114,7 +125,7 @@ final class LeaseAnnotationHandler {
 	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
 	void check(AnnotatedMethod annotatedMethod) {
-		this.expected.add(this.parser.apply(annotatedMethod));
+		this.expected.add(this.parser.apply(this, annotatedMethod));
 		if (this.complete) {
 			checkExpected();
 		}
@@ -128,17 +139,17 @@ final class LeaseAnnotationHandler {
 	void checkBeans() {
 		this.complete = true;
 		checkExpected();
-		this.namespace.find();
+		this.namespace = ApplicationBean.ifAny(this.namespace);
 		this.strategy.find();
 	}
 
 	private void checkExpected() {
 		Set<String> found = new TreeSet<>();
-		for (LeaseOperation next = this.expected.poll(); next != null; next = this.expected.poll()) {
+		for (LeasedMethod next = this.expected.poll(); next != null; next = this.expected.poll()) {
 			checkBeans(next);
-			String method = next.annotatedMethod().qualifiedMethodName();
-			if (next.inTurns() && isScheduling() && this.inTurns.add(method)) {
-				found.add(method);
+			String name = next.annotatedMethod().qualifiedMethodName();
+			if (next.inTurns() && isScheduling() && this.inTurns.add(name)) {
+				found.add(name);
 			}
 		}
 		if (!found.isEmpty()) {
@@ -160,32 +171,32 @@ final class LeaseAnnotationHandler {
 	}
 
 	/** Check a name without creating its bean: the rest is left for later. */
-	private void checkBeans(LeaseOperation operation) {
-		if (operation.service().isEmpty()) {
-			checkUnnamed(operation);
+	private void checkBeans(LeasedMethod method) {
+		if (method.serviceName().isEmpty()) {
+			checkUnnamed(method);
 		}
 		else {
-			checkService(operation);
+			checkService(method);
 		}
-		if (operation.fenced()) {
-			checkFence(operation);
+		if (method.isFenced()) {
+			checkFence(method);
 		}
 	}
 
-	private void checkService(LeaseOperation operation) {
-		String name = operation.service();
+	private void checkService(LeasedMethod method) {
+		String name = method.serviceName();
 		if (!beans().containsBean(name)) {
-			throw operation.annotatedMethod().invalid("service", name, "is the name of no bean", nameOne());
+			throw method.annotatedMethod().invalid("service", name, "is the name of no bean", nameOne());
 		}
 		Class<?> actual = beans().getType(name, false);
 		if (actual != null && !this.serviceType.isAssignableFrom(actual)
 				&& !actual.isAssignableFrom(this.serviceType)) {
-			throw notOfType(operation, actual);
+			throw notOfType(method, actual);
 		}
 	}
 
 	/** Fail as each call would if there is no such bean, or none of several is meant. */
-	private void checkUnnamed(LeaseOperation operation) {
+	private void checkUnnamed(LeasedMethod method) {
 		if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans(), this.serviceType, true, false).length == 1) {
 			return;
 		}
@@ -193,7 +204,7 @@ final class LeaseAnnotationHandler {
 			this.unnamed.get();
 		}
 		catch (NoUniqueBeanDefinitionException ex) {
-			throw operation.annotatedMethod()
+			throw method.annotatedMethod()
 				.invalid(
 						"names no service, and there are several beans of type " + this.serviceType.getSimpleName()
 								+ ": " + ex.getBeanNamesFound(),
@@ -203,9 +214,9 @@ final class LeaseAnnotationHandler {
 		}
 	}
 
-	private InvalidDeclarationException notOfType(LeaseOperation operation, Class<?> actual) {
-		return operation.annotatedMethod()
-			.invalid("service", operation.service(), "is the name of a bean of type " + actual.getTypeName()
+	private InvalidDeclarationException notOfType(LeasedMethod method, Class<?> actual) {
+		return method.annotatedMethod()
+			.invalid("service", method.serviceName(), "is the name of a bean of type " + actual.getTypeName()
 					+ ", which is no " + this.serviceType.getSimpleName(), nameOne());
 	}
 
@@ -214,14 +225,14 @@ final class LeaseAnnotationHandler {
 	}
 
 	/** Fail where each call would, as no transaction of it could be checked. */
-	private void checkFence(LeaseOperation operation) {
+	private void checkFence(LeasedMethod method) {
 		TransactionFences fences = beans().getBeanProvider(TransactionFences.class).getIfAvailable();
 		String obstacle = (fences != null) ? fences.obstacle()
 				: "there is no bean for it: add spring-jdbc and a DataSource, with spring-boot-starter-jdbc or "
 						+ "spring-boot-starter-data-jpa, and do not exclude HoldfastFenceAutoConfiguration";
 		if (obstacle != null) {
 			int cure = obstacle.indexOf(": ");
-			throw operation.annotatedMethod()
+			throw method.annotatedMethod()
 				.invalid("is fenced, which is not possible, because " + obstacle.substring(0, cure),
 						StringUtils.capitalize(obstacle.substring(cure + 2)));
 		}

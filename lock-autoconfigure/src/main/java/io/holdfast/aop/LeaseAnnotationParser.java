@@ -47,15 +47,14 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
 	 * cannot be applied.
 	 */
-	LeaseOperation lock(AnnotatedMethod annotatedMethod) {
+	LeasedMethod lock(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		LockRequest plain = LockRequest.of("example").mode(mode).name(purpose(attributes));
 		LockRequest request = withTerms(attributes, plain);
 		Duration lossMargin = lossMargin(attributes, request);
 		request = (lossMargin != null) ? request.lossMargin(lossMargin) : request;
-		boolean fenced = isFenced(attributes, mode);
-		return operation(attributes, fenced ? request.fenced() : request, fenced);
+		return leasedMethod(handler, attributes, isFenced(attributes, mode) ? request.fenced() : request);
 	}
 
 	private static boolean isFenced(AnnotationValues attributes, LockMode mode) {
@@ -78,7 +77,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	 * Parse the annotation for permits; throws {@link InvalidDeclarationException} if it
 	 * cannot be applied.
 	 */
-	LeaseOperation semaphore(AnnotatedMethod annotatedMethod) {
+	LeasedMethod semaphore(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
@@ -86,7 +85,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		Fairness fairness = attributes.plain().getEnum("fairness", Fairness.class);
 		SemaphoreRequest request = withTerms(attributes,
 				(fairness != Fairness.DEFAULT) ? plain.fair(fairness == Fairness.FAIR) : plain);
-		return operation(attributes, request, false);
+		return leasedMethod(handler, attributes, request);
 	}
 
 	private static boolean isSkip(AnnotationValues attributes) {
@@ -244,24 +243,26 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
 	}
 
-	private LeaseOperation operation(AnnotationValues attributes, LeaseRequest<?> example, boolean fenced) {
+	private LeasedMethod leasedMethod(LeaseAnnotationHandler handler, AnnotationValues attributes,
+			LeaseRequest<?> example) {
 		boolean lock = example instanceof LockRequest;
 		AnnotatedMethod annotatedMethod = attributes.annotatedMethod();
 		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
-		NotAcquiredHandler handler = notAcquiredHandler(attributes, (onStoreFailure == OnStoreFailure.FALLBACK)
+		NotAcquiredHandler declaredHandler = notAcquiredHandler(attributes, (onStoreFailure == OnStoreFailure.FALLBACK)
 				? HoldfastException.class : lock ? LockNotAcquiredException.class : PermitNotAcquiredException.class);
 		CallExpression condition = expression(attributes, Use.CONDITION);
 		String name = attributes.name();
 		boolean keyed = !attributes.expression(Use.KEY.attribute).isEmpty();
 		LeaseRequest<?> same = checked(attributes, (keyed && name.isEmpty()) ? "example" : purpose(attributes),
 				example);
-		CallExpression key = expression(attributes, Use.KEY);
-		return new LeaseOperation(annotatedMethod, ReturnKind.of(annotatedMethod), condition, key,
-				name.isEmpty() ? "" : name + ":", same, handler, onStoreFailure(attributes, onStoreFailure, handler),
+		boolean scheduled = annotatedMethod.isScheduled();
+		return new LeasedMethod(handler, annotatedMethod, ReturnKind.of(annotatedMethod), scheduled, condition,
+				expression(attributes, Use.KEY), name.isEmpty() ? "" : name + ":", same, declaredHandler,
+				onStoreFailure(attributes, onStoreFailure, declaredHandler),
 				attributes.plain().getEnum("onLoss", OnLoss.class),
 				lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD,
-				attributes.text("service"), fenced, example instanceof LockRequest request
-						&& annotatedMethod.isScheduled() && hasTurns(attributes, request));
+				attributes.text("service"),
+				scheduled && example instanceof LockRequest request && hasTurns(attributes, request));
 	}
 
 	/**
@@ -313,7 +314,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 
 	private static LeaseRequest<?> checked(AnnotationValues attributes, String key, LeaseRequest<?> example) {
 		try {
-			return LeaseOperation.only(example, key);
+			return example.only(key);
 		}
 		catch (IllegalArgumentException ex) {
 			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name").causedBy(ex);

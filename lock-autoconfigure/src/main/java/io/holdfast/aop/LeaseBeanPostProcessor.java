@@ -4,7 +4,6 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -46,7 +45,6 @@ import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringValueResolver;
-import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Has the methods of beans that are annotated with {@link Semaphore} or
@@ -132,7 +130,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores,
 						this::beans),
 				new LeaseAnnotationHandler(DistributedLock.class, parser::lock, LockService.class, locks, this::beans));
-		this.interceptor = new LeaseInterceptor(this.handlers);
+		this.interceptor = new LeaseInterceptor(this.handlers,
+				new ApplicationBean<>(this::beans, MethodObserver.class));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
 		setOrder(DEFAULT_ORDER);
@@ -143,15 +142,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		// Not later: other post-processors would register the bare bean with a container.
 		super.setOrder(Math.min(order, DEFAULT_ORDER));
 		this.leaseAdvisor.setOrder(order);
-	}
-
-	/**
-	 * Have the calls of annotated methods observed.
-	 * @param observer gives the observer, or {@code null}; asked once, when all beans are
-	 * there or by the first call before
-	 */
-	public void setMethodObserver(Supplier<@Nullable MethodObserver> observer) {
-		this.interceptor.setObserver(SingletonSupplier.of(() -> Optional.ofNullable(observer.get())));
 	}
 
 	/**

@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.lang.reflect.Method;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,7 +26,6 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodClassKey;
-import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Holds around the invocation of a method all that its annotations ask for: acquired in
@@ -50,7 +48,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	private final List<LeaseAnnotationHandler> handlers;
 
-	private SingletonSupplier<Optional<MethodObserver>> observer = SingletonSupplier.of(Optional.empty());
+	/** {@code null} once it is known that there is none. */
+	private volatile @Nullable ApplicationBean<MethodObserver> observer;
 
 	private final Guard observerGuard = MethodCallObservation.guard();
 
@@ -63,19 +62,15 @@ final class LeaseInterceptor implements MethodInterceptor {
 	/** The annotations of the methods that pass an advised proxy, by method and class. */
 	private final Map<MethodClassKey, List<LeasedMethod>> annotations = new ConcurrentHashMap<>();
 
-	LeaseInterceptor(List<LeaseAnnotationHandler> handlers) {
+	LeaseInterceptor(List<LeaseAnnotationHandler> handlers, ApplicationBean<MethodObserver> observer) {
 		this.handlers = handlers;
-	}
-
-	/** Have calls observed. */
-	void setObserver(SingletonSupplier<Optional<MethodObserver>> observer) {
 		this.observer = observer;
 	}
 
 	/** Check the beans that calls will need, once all beans are there. */
 	void checkBeans() {
 		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
-		this.observer.get();
+		this.observer = ApplicationBean.ifAny(this.observer);
 	}
 
 	@Override
@@ -92,8 +87,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 			return invocation.proceed();
 		}
 		// The same for all annotations of a method.
-		AnnotatedMethod method = annotations.get(0).operation.annotatedMethod();
-		return switch (annotations.get(0).operation.returnKind()) {
+		AnnotatedMethod method = annotations.get(0).annotatedMethod();
+		return switch (annotations.get(0).returnKind()) {
 			case PLAIN -> invokeHere(invocation, targetClass, method, leases(invocation, annotations));
 			case STAGE -> {
 				List<MethodLease> leases;
@@ -337,15 +332,20 @@ final class LeaseInterceptor implements MethodInterceptor {
 			List<LeasedMethod> annotations) throws Throwable {
 		List<LeasedMethod.Leases> leases = annotations.stream().map((each) -> each.leases(invocation)).toList();
 		ReactiveInvocation call = new ReactiveInvocation(invocation, method, leases,
-				this.observer.obtain().isPresent() ? (parent) -> observe(invocation, targetClass, parent) : null);
-		return annotations.get(0).scheduled ? call.startLater() : call.start();
+				(observer() != null) ? (parent) -> observe(invocation, targetClass, parent) : null);
+		return annotations.get(0).scheduled() ? call.startLater() : call.start();
 	}
 
 	private MethodCallObservation observe(MethodInvocation invocation, Class<?> targetClass,
 			@Nullable Observation parent) {
-		MethodObserver observer = this.observer.obtain().orElse(null);
+		MethodObserver observer = observer();
 		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerGuard,
 				() -> observer.start(invocation.getMethod(), targetClass, parent));
+	}
+
+	private @Nullable MethodObserver observer() {
+		ApplicationBean<MethodObserver> bean = this.observer;
+		return (bean != null) ? bean.get() : null;
 	}
 
 }

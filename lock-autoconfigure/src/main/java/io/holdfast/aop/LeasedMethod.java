@@ -1,6 +1,6 @@
 package io.holdfast.aop;
 
-import java.util.Set;
+import java.util.List;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.KeyNamespace;
@@ -12,7 +12,9 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
+import io.holdfast.annotation.ReleaseAfter;
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -22,34 +24,45 @@ import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 
 /**
- * One annotation of one method, and the service for it. Thread-safe.
+ * One annotation of one method: the lease that it asks for around calls. Thread-safe.
+ *
+ * @param handler has the beans behind it
+ * @param annotatedMethod the annotation
+ * @param returnKind how the method gives its result
+ * @param scheduled whether the call of the method at the start prepares all of its runs
+ * @param condition tells which calls need it, or {@code null} if all do
+ * @param key gives the key of a call, or {@code null} if all calls have the same
+ * @param keyPrefix the text before each key of a call
+ * @param same the request of all calls, if there is no key
+ * @param declaredHandler answers calls that do not get the lease
+ * @param onStoreFailure the consequence of a failure of the store: {@code FALLBACK}
+ * leaves the call to the handler; never {@code DEFAULT}
+ * @param onLoss the consequence of a loss
+ * @param releaseAfter when it is released
+ * @param serviceName the name of the bean that grants it, or empty
+ * @param inTurns whether this is a scheduled method that each instance runs in its turn:
+ * it waits for its lock, and the end of one run lets the next instance in
  */
-final class LeasedMethod {
+record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod, ReturnKind returnKind,
+		boolean scheduled, @Nullable CallExpression condition, @Nullable CallExpression key, String keyPrefix,
+		LeaseRequest<?> same, NotAcquiredHandler declaredHandler, OnStoreFailure onStoreFailure, OnLoss onLoss,
+		ReleaseAfter releaseAfter, String serviceName, boolean inTurns) {
 
 	private static final Log logger = LogFactory.getLog(LeasedMethod.class);
 
-	private final LeaseAnnotationHandler annotation;
+	/** Return whether it is a lock; else it is permits. */
+	boolean isLock() {
+		return this.same instanceof LockRequest;
+	}
 
-	final LeaseOperation operation;
+	/** Return whether databases refuse the transactions of a late holder. */
+	boolean isFenced() {
+		return this.same instanceof LockRequest lock && lock.isFenced();
+	}
 
-	/** Whether the call of the method at the start prepares all of its runs. */
-	final boolean scheduled;
-
-	/** The services of the annotation with a failure at the last call. */
-	final Set<Object> failing;
-
-	/** Whether permits are kept for a while after a run that fails. */
-	private final boolean keptAfterFailure;
-
-	/** Known from the first call on. */
-	private volatile @Nullable Object service;
-
-	LeasedMethod(LeaseAnnotationHandler annotation, LeaseOperation operation) {
-		this.annotation = annotation;
-		this.operation = operation;
-		this.failing = annotation.failing;
-		this.scheduled = operation.annotatedMethod().isScheduled();
-		this.keptAfterFailure = !operation.isLock() && !operation.same().minHold().isZero();
+	/** Return whether permits are kept for a while after a run that fails. */
+	private boolean isKeptAfterFailure() {
+		return !isLock() && !this.same.minHold().isZero();
 	}
 
 	/**
@@ -58,15 +71,13 @@ final class LeasedMethod {
 	 * neither true nor false
 	 */
 	@Nullable MethodLease lease(MethodInvocation invocation) {
-		LeaseRequest<?> request = this.operation.request(invocation);
+		LeaseRequest<?> request = request(invocation);
 		if (request == null) {
 			return null;
 		}
-		// By the caller's thread: a second lease may be asked for on another one.
-		service();
-		return lease(invocation, request, this.annotation.namespace.get(),
-				(this.operation.returnKind() != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
-				this.keptAfterFailure ? MethodLease.Attempts.of(invocation) : null);
+		return lease(invocation, request, namespace(),
+				(this.returnKind != ReturnKind.PLAIN) ? notAcquiredHandler() : null,
+				isKeptAfterFailure() ? MethodLease.Attempts.of(invocation) : null);
 	}
 
 	/**
@@ -77,25 +88,30 @@ final class LeasedMethod {
 	Leases leases(MethodInvocation invocation) {
 		NotAcquiredHandler handler = notAcquiredHandler();
 		// The runs of a scheduled method are no retries of one another.
-		MethodLease.Attempts attempts = (this.keptAfterFailure && !this.scheduled) ? new MethodLease.Attempts() : null;
+		MethodLease.Attempts attempts = (isKeptAfterFailure() && !this.scheduled) ? new MethodLease.Attempts() : null;
 		KeyNamespace namespace;
 		try {
-			KeyNamespace current = this.annotation.namespace.get();
+			KeyNamespace current = namespace();
 			namespace = (current != null) ? fixed(current.current()) : null;
 		}
 		catch (Throwable missing) {
 			// A call whose condition is false does not need it.
 			return () -> {
-				if (this.operation.request(invocation) != null) {
+				if (request(invocation) != null) {
 					throw missing;
 				}
 				return null;
 			};
 		}
 		return () -> {
-			LeaseRequest<?> request = this.operation.request(invocation);
+			LeaseRequest<?> request = request(invocation);
 			return (request != null) ? lease(invocation, request, namespace, handler, attempts) : null;
 		};
+	}
+
+	private @Nullable KeyNamespace namespace() {
+		ApplicationBean<KeyNamespace> bean = this.handler.namespace;
+		return (bean != null) ? bean.get() : null;
 	}
 
 	private static KeyNamespace fixed(String current) {
@@ -109,48 +125,61 @@ final class LeasedMethod {
 			named = (request instanceof LockRequest lock) ? namespace.apply(lock)
 					: namespace.apply((SemaphoreRequest) request);
 		}
-		return new MethodLease(this, invocation, named, handler, attempts);
+		return new MethodLease(this, invocation, service(), named, handler, attempts);
 	}
 
-	/** Return the service that grants the leases: one for locks, or for semaphores. */
-	Object service() {
-		Object known = this.service;
-		if (known == null) {
-			known = this.annotation.service(this.operation);
-			this.service = known;
+	/**
+	 * Return the request of a call, or {@code null} if the call needs no lease.
+	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
+	 * neither true nor false
+	 */
+	private @Nullable LeaseRequest<?> request(MethodInvocation invocation) {
+		@Nullable Object[] arguments = invocation.getArguments();
+		if (this.condition != null && !this.condition.holds(invocation.getThis(), arguments)) {
+			return null;
 		}
-		return known;
+		if (this.key == null) {
+			return this.same;
+		}
+		List<String> keys = this.key.keys(invocation.getThis(), arguments, this.keyPrefix, isLock());
+		try {
+			return (this.same instanceof LockRequest lock && keys.size() > 1) ? lock.only(keys)
+					: this.same.only(keys.get(0));
+		}
+		catch (IllegalArgumentException ex) {
+			throw this.key.failed("text that cannot be a key: " + ex.getMessage(), ex);
+		}
 	}
 
-	IllegalStateException noAnswer(String missing, LeaseRequest<?> request) {
-		return new IllegalStateException(
-				service() + " gave no " + missing + " for " + request + ": if it is a mock, let it give one");
+	/** By the caller's thread: a second lease may be asked for on another one. */
+	private Object service() {
+		Object known = this.handler.services.get(this.serviceName);
+		return (known != null) ? known : this.handler.findService(this);
 	}
 
 	/** Return whether the transaction of a fenced call itself raises the token. */
 	boolean leavesTokenToTransaction(MethodInvocation invocation) {
-		return OwnTransaction.raisesToken(invocation, this.operation.annotatedMethod().targetClass(),
-				this.annotation.beans());
+		return OwnTransaction.raisesToken(invocation, this.annotatedMethod.targetClass(), this.handler.beans());
 	}
 
 	/** Note that the store has answered: its next failure is to be warned of. */
-	void onAnswer() {
-		this.failing.remove(service());
+	void onAnswer(Object service) {
+		this.handler.failing.remove(service);
 	}
 
 	/** Return a lease that is not held if the method is to run without, or throw. */
-	Lease unguarded(LeaseRequest<?> request, HoldfastException ex) {
+	Lease unguarded(Object service, LeaseRequest<?> request, HoldfastException ex) {
 		if (ex instanceof NotAcquiredException refused
 				&& (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT)) {
 			// The store has told so, not this instance alone.
-			onAnswer();
+			onAnswer(service);
 		}
-		if (!(ex instanceof LeaseStoreException failure) || this.operation.onStoreFailure() != OnStoreFailure.PROCEED
+		if (!(ex instanceof LeaseStoreException failure) || this.onStoreFailure != OnStoreFailure.PROCEED
 				|| !(request instanceof SemaphoreRequest permits)) {
 			throw ex;
 		}
-		if (this.failing.add(service())) {
-			logger.warn(this.operation.annotatedMethod()
+		if (this.handler.failing.add(service)) {
+			logger.warn(this.annotatedMethod
 					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
 					+ "are not logged until the store answers again. " + ex.getMessage());
 		}
@@ -159,9 +188,8 @@ final class LeasedMethod {
 
 	/** Warn once of a fenced method whose call began no transaction that was checked. */
 	void warnOfUnchecked() {
-		AnnotatedMethod method = this.operation.annotatedMethod();
-		if (this.annotation.unchecked.add(method.method())) {
-			logger.warn(method + " is fenced, but a call began no transaction that was checked: "
+		if (this.handler.unchecked.add(this.annotatedMethod.method())) {
+			logger.warn(this.annotatedMethod + " is fenced, but a call began no transaction that was checked: "
 					+ "what it wrote without one, in a read-only one or on another thread, a late holder writes, too. "
 					+ "Write in a transaction of the fenced DataSource, or leave out fenced. Further calls are not logged");
 		}
@@ -169,13 +197,12 @@ final class LeasedMethod {
 
 	/** Return the handler of a call of the current thread that gets no lease. */
 	NotAcquiredHandler notAcquiredHandler() {
-		NotAcquiredHandler declared = this.operation.notAcquiredHandler();
-		if (declared != NotAcquiredHandler.THROW) {
-			return declared;
+		if (this.declaredHandler != NotAcquiredHandler.THROW) {
+			return this.declaredHandler;
 		}
 		try {
-			NotAcquiredStrategy strategy = this.annotation.strategy.get();
-			return (strategy != null) ? (call, ex) -> answer(strategy, call, ex) : declared;
+			NotAcquiredStrategy strategy = this.handler.strategy.get();
+			return (strategy != null) ? (call, ex) -> answer(strategy, call, ex) : this.declaredHandler;
 		}
 		catch (Throwable missing) {
 			// It may never be needed, and does not hide why a call got no lease.
@@ -192,7 +219,7 @@ final class LeasedMethod {
 		if (!(ex instanceof NotAcquiredException notAcquired)) {
 			throw ex;
 		}
-		AnnotatedMethod method = this.operation.annotatedMethod();
+		AnnotatedMethod method = this.annotatedMethod;
 		boolean suspends = method.isSuspending();
 		Class<?> type = suspends ? method.returned().toClass() : call.getMethod().getReturnType();
 		Object result = strategy.answer(call.getMethod(), notAcquired);
@@ -200,7 +227,7 @@ final class LeasedMethod {
 			return null;
 		}
 		boolean fits = (result != null) ? ClassUtils.isAssignableValue(type, result)
-				: (suspends || this.operation.returnKind() == ReturnKind.PLAIN)
+				: (suspends || this.returnKind == ReturnKind.PLAIN)
 						&& Nullness.forMethodReturnType(method.method()) != Nullness.NON_NULL;
 		if (!fits) {
 			throw new IllegalStateException("The NotAcquiredStrategy " + strategy.getClass().getName() + " gave "

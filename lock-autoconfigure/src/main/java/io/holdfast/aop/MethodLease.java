@@ -45,9 +45,9 @@ final class MethodLease {
 
 	private final LeasedMethod method;
 
-	private final LeaseOperation operation;
-
 	private final MethodInvocation invocation;
+
+	private final Object service;
 
 	private final LeaseRequest<?> request;
 
@@ -78,11 +78,15 @@ final class MethodLease {
 	/** Whether the release has failed. */
 	private volatile boolean releaseFailed;
 
-	MethodLease(LeasedMethod method, MethodInvocation invocation, LeaseRequest<?> request,
+	/**
+	 * Create the lease of a call.
+	 * @param service grants it: a service for locks, or for semaphores
+	 */
+	MethodLease(LeasedMethod method, MethodInvocation invocation, Object service, LeaseRequest<?> request,
 			@Nullable NotAcquiredHandler handler, @Nullable Attempts attempts) {
 		this.method = method;
-		this.operation = method.operation;
 		this.invocation = invocation;
+		this.service = service;
 		this.request = request;
 		this.handler = handler;
 		this.attempts = attempts;
@@ -96,7 +100,7 @@ final class MethodLease {
 
 	/** Return the consequence of a loss for the call. */
 	OnLoss onLoss() {
-		return this.operation.onLoss();
+		return this.method.onLoss();
 	}
 
 	/**
@@ -123,14 +127,14 @@ final class MethodLease {
 		TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
 		LeaseRequest<?> asked = (transaction != null) ? within(LeaseContext.current().within(transaction))
 				: this.request;
-		if (this.operation.fenced() && asked instanceof LockRequest lock
+		if (asked instanceof LockRequest lock && lock.isFenced()
 				&& this.method.leavesTokenToTransaction(this.invocation)) {
 			asked = lock.fencedByTransaction();
 		}
 		@Nullable Lease granted;
 		try {
-			granted = (asked instanceof LockRequest lock) ? ((LockService) this.method.service()).acquire(lock)
-					: ((SemaphoreService) this.method.service()).acquire((SemaphoreRequest) asked);
+			granted = (asked instanceof LockRequest lock) ? ((LockService) this.service).acquire(lock)
+					: ((SemaphoreService) this.service).acquire((SemaphoreRequest) asked);
 		}
 		catch (HoldfastException ex) {
 			granted = unguarded(ex, transaction);
@@ -147,10 +151,10 @@ final class MethodLease {
 	CompletableFuture<Lease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
 		LeaseRequest<?> asked = within(context);
 		@Nullable CompletableFuture<? extends Lease> granted = (asked instanceof LockRequest lock)
-				? ((LockService) this.method.service()).acquireAsync(lock)
-				: ((SemaphoreService) this.method.service()).acquireAsync((SemaphoreRequest) asked);
+				? ((LockService) this.service).acquireAsync(lock)
+				: ((SemaphoreService) this.service).acquireAsync((SemaphoreRequest) asked);
 		if (granted == null) {
-			return CompletableFuture.failedFuture(this.method.noAnswer("future", this.request));
+			return CompletableFuture.failedFuture(noAnswer("future"));
 		}
 		CompletableFuture<Lease> result = granted.newIncompleteFuture();
 		granted.whenComplete((lease, failure) -> {
@@ -187,22 +191,27 @@ final class MethodLease {
 		if (transaction != null && ex instanceof NotAcquiredException refused) {
 			transaction.explain(refused);
 		}
-		return this.method.unguarded(this.request, ex);
+		return this.method.unguarded(this.service, this.request, ex);
 	}
 
 	private void acquired(@Nullable Lease granted, @Nullable TransactionShare transaction) {
 		if (granted == null) {
-			throw this.method.noAnswer("lease", this.request);
+			throw noAnswer("lease");
 		}
-		if (!this.method.failing.isEmpty() && !(granted instanceof UnguardedPermits)) {
-			this.method.onAnswer();
+		if (!this.method.handler().failing.isEmpty() && !(granted instanceof UnguardedPermits)) {
+			this.method.onAnswer(this.service);
 		}
 		this.lease = granted;
 		this.keptUntil = (this.attempts != null) ? System.nanoTime() + this.request.minHold().toNanos() : 0;
-		if (transaction != null && this.operation.releaseAfter() == ReleaseAfter.TRANSACTION) {
+		if (transaction != null && this.method.releaseAfter() == ReleaseAfter.TRANSACTION) {
 			this.keeper = transaction;
 			transaction.add(this);
 		}
+	}
+
+	private IllegalStateException noAnswer(String missing) {
+		return new IllegalStateException(
+				this.service + " gave no " + missing + " for " + this.request + ": if it is a mock, let it give one");
 	}
 
 	/**
@@ -221,7 +230,7 @@ final class MethodLease {
 			throw failed;
 		}
 		boolean handled = (reason != null) ? reason != Reason.INTERRUPTED && reason != Reason.SELF_BLOCKED
-				: ex instanceof LeaseStoreException && this.operation.onStoreFailure() == OnStoreFailure.FALLBACK;
+				: ex instanceof LeaseStoreException && this.method.onStoreFailure() == OnStoreFailure.FALLBACK;
 		if (!handled) {
 			throw ex;
 		}
@@ -376,19 +385,19 @@ final class MethodLease {
 		if (!why.isEmpty()) {
 			this.loss = describeLoss(why);
 		}
-		logger.warn(describe() + " of " + this.operation.annotatedMethod().qualifiedMethodName()
+		logger.warn(describe() + " of " + this.method.annotatedMethod().qualifiedMethodName()
 				+ " was not released at once; it ends with its lease at the latest", ex);
 	}
 
 	private String describeLoss(String why) {
-		String name = this.operation.annotatedMethod().qualifiedMethodName();
+		String name = this.method.annotatedMethod().qualifiedMethodName();
 		return describe() + " was lost " + (this.leftToTransaction
 				? "before the transaction around " + name + " was completed" : "while " + name + " ran")
 				+ ": others may have held it at the same time" + why;
 	}
 
 	private String describe() {
-		return (this.operation.isLock() ? "Lock '" : "Permit of semaphore '") + SingleLine.of(lease().key()) + "'";
+		return (this.method.isLock() ? "Lock '" : "Permit of semaphore '") + SingleLine.of(lease().key()) + "'";
 	}
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {
@@ -400,7 +409,7 @@ final class MethodLease {
 	}
 
 	private @Nullable Throwable lossOr(@Nullable Throwable failure) {
-		if (this.operation.fenced() && this.lease instanceof FencedLease fenced) {
+		if (this.method.isFenced() && this.lease instanceof FencedLease fenced) {
 			String refusal = fenced.refusal();
 			if (refusal != null) {
 				// It fails the call, also if the method has caught the exception.

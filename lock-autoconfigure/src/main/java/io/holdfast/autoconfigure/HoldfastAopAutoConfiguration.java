@@ -3,16 +3,13 @@ package io.holdfast.autoconfigure;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnStoreFailure;
-import io.holdfast.aop.ApplicationBean;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.LeaseBeanPostProcessor.Defaults;
-import io.holdfast.aop.MethodObserver;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.autoconfigure.engine.PropertyBounds;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -35,13 +32,11 @@ public final class HoldfastAopAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static LeaseBeanPostProcessor holdfastLeaseBeanPostProcessor(ObjectProvider<LockService> locks,
-			ObjectProvider<SemaphoreService> semaphores, ConfigurableListableBeanFactory context,
-			ObjectProvider<HoldfastProperties> properties, Environment environment) {
+			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<HoldfastProperties> properties,
+			Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
-		ApplicationBean<MethodObserver> observer = new ApplicationBean<>(() -> context, MethodObserver.class);
-		processor.setMethodObserver(observer::get);
 		processor.setDefaults(() -> {
 			HoldfastProperties all = properties.getIfAvailable();
 			return (all != null) ? new Defaults(all.lock().waitTime(), all.lock().leaseTime(), all.lock().lossMargin(),
