@@ -98,20 +98,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 			return;
 		}
 		this.result.runsUnder(List.of(lease));
-		CompletionStage<T> stage;
-		LeaseContext.Scope scope = this.context.with(lease).open();
-		try {
-			stage = stage();
-		}
-		catch (Throwable ex) {
-			LeasedCalls.failed(lease);
-			end(lease, () -> this.result.future().completeExceptionally(ex));
-			return;
-		}
-		finally {
-			scope.close();
-		}
-		CallResult.follow(stage).whenComplete((value, failure) -> {
+		CallResult.follow(() -> stage(lease)).whenComplete((value, failure) -> {
 			if (failure != null) {
 				LeasedCalls.failed(lease);
 				end(lease, () -> this.result.future().completeExceptionally(failure));
@@ -122,13 +109,19 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 		});
 	}
 
-	private CompletionStage<T> stage() {
-		@Nullable CompletionStage<T> stage = this.body.get();
-		if (stage == null) {
-			throw new IllegalStateException("The code under the lease returned null: it has to return a stage, "
-					+ "which may be completed with null");
+	private CompletionStage<T> stage(Lease lease) {
+		LeaseContext.Scope scope = this.context.with(lease).open();
+		try {
+			@Nullable CompletionStage<T> stage = this.body.get();
+			if (stage == null) {
+				throw new IllegalStateException("The code under the lease returned null: it has to return a stage, "
+						+ "which may be completed with null");
+			}
+			return stage;
 		}
-		return stage;
+		finally {
+			scope.close();
+		}
 	}
 
 	private void end(Lease lease, Runnable then) {

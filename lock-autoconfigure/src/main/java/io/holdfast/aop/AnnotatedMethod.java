@@ -113,6 +113,13 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 		return this.method.getParameterCount() - (isSuspending() ? 1 : 0);
 	}
 
+	/** Refuse the declaration in a case that makes no sense. */
+	void refuseIf(boolean senseless, String problem, String cure) {
+		if (senseless) {
+			throw invalid(problem, cure);
+		}
+	}
+
 	/** Return the exception for a declaration that cannot be applied. */
 	InvalidDeclarationException invalid(String problem, String cure) {
 		return new InvalidDeclarationException(this + " " + problem, cure);

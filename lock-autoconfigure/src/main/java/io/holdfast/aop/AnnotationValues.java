@@ -28,9 +28,8 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 	 */
 	String text(String attribute) {
 		String resolved = resolve(attribute);
-		if (!written(attribute).isEmpty() && !StringUtils.hasText(resolved)) {
-			throw invalid(attribute, "is blank", "Give it a value, or leave the attribute out");
-		}
+		refuseIf(!written(attribute).isEmpty() && !StringUtils.hasText(resolved), attribute, "is blank",
+				"Give it a value, or leave the attribute out");
 		return resolved;
 	}
 
@@ -41,11 +40,10 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 	String name() {
 		String name = text("name");
 		// A parameter would be no parameter there, or null in #{...}.
-		if (name.contains("#") || written("name").replace("#{", "").contains("#")) {
-			throw invalid("name", "has a '#', although parameters are not known in it: all calls would share one key",
-					"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
-							+ "as plain text, a '#' has to be in quotes in the key");
-		}
+		refuseIf(name.contains("#") || written("name").replace("#{", "").contains("#"), "name",
+				"has a '#', although parameters are not known in it: all calls would share one key",
+				"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
+						+ "as plain text, a '#' has to be in quotes in the key");
 		return name;
 	}
 
@@ -55,19 +53,15 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 	 */
 	String expression(String attribute) {
 		// Resolving it would evaluate the inside, now and without arguments.
-		if (written(attribute).contains("#{")) {
-			throw invalid(attribute, "has #{...} around an expression",
-					"The attribute is an expression already: leave #{ and } out");
-		}
+		refuseIf(written(attribute).contains("#{"), attribute, "has #{...} around an expression",
+				"The attribute is an expression already: leave #{ and } out");
 		return text(attribute);
 	}
 
 	/** Return a positive whole number that is given as text. */
 	int count(String attribute, int max) {
-		if (written(attribute).contains("#{")) {
-			throw invalid(attribute, "has an expression, which is not evaluated here",
-					"Write a number, or a placeholder such as ${property:10}");
-		}
+		refuseIf(written(attribute).contains("#{"), attribute, "has an expression, which is not evaluated here",
+				"Write a number, or a placeholder such as ${property:10}");
 		NumberFormatException cause = null;
 		try {
 			int count = Integer.parseInt(resolve(attribute).trim());
@@ -109,6 +103,13 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 	InvalidDeclarationException invalidText(String attribute, String problem, String cure) {
 		String resolved = resolve(attribute).trim();
 		return invalid(attribute, (written(attribute).equals(resolved) ? "" : "(" + resolved + ") ") + problem, cure);
+	}
+
+	/** Refuse an attribute in a case that makes no sense. */
+	void refuseIf(boolean senseless, String attribute, String problem, String cure) {
+		if (senseless) {
+			throw invalid(attribute, problem, cure);
+		}
 	}
 
 	/** Refuse an attribute. */

@@ -74,7 +74,7 @@ final class CompletionStageInvocation {
 		try {
 			Object given = this.observation.run(() -> LeaseInterceptor.acquire(this.methodLeases, this.observation));
 			if (given != LeaseInterceptor.ACQUIRED) {
-				endWith(given);
+				endWith(() -> given);
 				return this.result.future();
 			}
 		}
@@ -128,17 +128,12 @@ final class CompletionStageInvocation {
 			complete(null, failure);
 			return;
 		}
-		try {
-			endWith(this.observation.run(() -> methodLease.instead(ex)));
-		}
-		catch (Throwable thrown) {
-			complete(null, thrown);
-		}
+		endWith(() -> this.observation.run(() -> methodLease.instead(ex)));
 	}
 
 	/** End the call with the stage that is given instead of the method's. */
-	private void endWith(@Nullable Object given) {
-		CallResult.follow(stage(given, "The fallback of ")).whenComplete(this::complete);
+	private void endWith(CallResult.Code<Object> given) {
+		CallResult.<@Nullable Object>follow(() -> stage(given.run(), "The fallback of ")).whenComplete(this::complete);
 	}
 
 	private void call() {
@@ -149,20 +144,16 @@ final class CompletionStageInvocation {
 			return;
 		}
 		this.result.runsUnder(this.methodLeases.stream().map(MethodLease::lease).toList());
-		CompletionStage<?> stage;
-		try {
-			stage = stage(
-					this.observation.run(() -> LeaseInterceptor.run(this.invocation, this.context, this.methodLeases)),
-					"");
-		}
-		catch (Throwable failure) {
-			end(null, failure);
-			return;
-		}
+		CallResult.<@Nullable Object>follow(this::run).whenComplete(this::end);
+	}
+
+	private CompletionStage<?> run() throws Throwable {
+		CompletionStage<?> stage = stage(
+				this.observation.run(() -> LeaseInterceptor.run(this.invocation, this.context, this.methodLeases)), "");
 		this.methodLeases.stream()
 			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
 			.forEach((each) -> each.lease().onLost(() -> CallResult.cancel(stage)));
-		CallResult.follow(stage).whenComplete(this::end);
+		return stage;
 	}
 
 	private CompletionStage<?> stage(@Nullable Object returned, String whose) {
@@ -186,14 +177,7 @@ final class CompletionStageInvocation {
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {
 		Throwable told = (failure != null) ? CallResult.cause(failure) : null;
-		this.observation.ended(told, () -> {
-			if (told != null) {
-				this.result.future().completeExceptionally(told);
-			}
-			else {
-				this.result.future().complete(value);
-			}
-		});
+		this.observation.ended(told, () -> this.result.complete(value, told));
 	}
 
 }

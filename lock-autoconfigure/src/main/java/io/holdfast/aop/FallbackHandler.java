@@ -97,10 +97,8 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			if (fitting.isEmpty()) {
 				throw named.isEmpty() ? unknown() : unfitting(parameters(named.iterator().next()));
 			}
-			if (fitting.size() > 1) {
-				throw this.attributes.invalid("fallback", "is ambiguous: " + fitting.size() + " methods fit",
-						"Leave one of them, or give them different names");
-			}
+			this.attributes.refuseIf(fitting.size() > 1, "fallback", "is ambiguous: " + fitting.size() + " methods fit",
+					"Leave one of them, or give them different names");
 			Method method = fitting.get(0);
 			checkResult(method);
 			// Now, as it may fail, rather than at the first refusal.
@@ -144,23 +142,21 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 
 		private void checkResult(Method method) {
-			if (KotlinDetector.isSuspendingFunction(method) && !annotatedMethod().isSuspending()) {
-				throw this.attributes.invalid("fallback", "suspends, but the method does not", "Leave suspend out");
-			}
+			this.attributes.refuseIf(KotlinDetector.isSuspendingFunction(method) && !annotatedMethod().isSuspending(),
+					"fallback", "suspends, but the method does not", "Leave suspend out");
 			ResolvableType expected = annotatedMethod().returned();
 			ResolvableType actual = annotatedMethod().returned(method);
 			boolean sameKind = expected.toClass().isPrimitive() ? expected.toClass() == actual.toClass()
 					: ClassUtils.isAssignable(expected.toClass(), actual.toClass());
 			boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
-			if (!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual))) {
-				throw this.attributes.invalid("fallback", "returns " + actual + ", but the method returns " + expected,
-						"Have " + describe(parameters(method)) + " return " + expected);
-			}
-			if (Nullness.forMethodReturnType(method) == Nullness.NULLABLE
-					&& Nullness.forMethodReturnType(annotatedMethod().method()) == Nullness.NON_NULL) {
-				throw this.attributes.invalid("fallback", "may return null, but the method never does",
-						"Have both return the same");
-			}
+			this.attributes.refuseIf(
+					!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual)),
+					"fallback", "returns " + actual + ", but the method returns " + expected,
+					"Have " + describe(parameters(method)) + " return " + expected);
+			this.attributes.refuseIf(
+					Nullness.forMethodReturnType(method) == Nullness.NULLABLE
+							&& Nullness.forMethodReturnType(annotatedMethod().method()) == Nullness.NON_NULL,
+					"fallback", "may return null, but the method never does", "Have both return the same");
 		}
 
 		private AnnotatedMethod annotatedMethod() {

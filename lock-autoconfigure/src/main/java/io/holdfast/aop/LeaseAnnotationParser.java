@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
@@ -28,20 +29,26 @@ import org.springframework.util.StringValueResolver;
 /**
  * Reads annotations, and refuses senseless ones with an
  * {@link InvalidDeclarationException}. Thread-safe.
- *
- * @param resolver resolves placeholders
- * @param delegates the context of expressions
- * @param defaults gives the times of the application
- * @param onStoreFailure the default of the application for each type of annotation
  */
-record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationContext delegates,
-		Supplier<LeaseBeanPostProcessor.Defaults> defaults, Map<Class<?>, OnStoreFailure> onStoreFailure) {
+final class LeaseAnnotationParser {
 
 	/** An attribute that cannot be left out has a value for "not given". */
 	private static final int NO_LIMIT = -1;
 
 	/** As for requests. */
 	private static final int MAX_LIMIT = 1_000_000_000;
+
+	/** The context of expressions. */
+	final StandardEvaluationContext delegates = new StandardEvaluationContext();
+
+	/** The defaults of the application for each type of annotation. */
+	final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
+
+	/** Resolves placeholders. */
+	StringValueResolver resolver = (text) -> text;
+
+	/** Gives the times of the application. */
+	Supplier<LeaseBeanPostProcessor.Defaults> defaults = () -> LeaseBeanPostProcessor.Defaults.NONE;
 
 	/**
 	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
@@ -59,17 +66,13 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 
 	private static boolean isFenced(AnnotationValues attributes, LockMode mode) {
 		boolean fenced = attributes.plain().getBoolean("fenced");
-		if (fenced && mode == LockMode.READ) {
-			throw attributes.invalid("fenced", "and mode = READ are both given, but readers change nothing",
-					"Leave one of them out");
-		}
+		attributes.refuseIf(fenced && mode == LockMode.READ, "fenced",
+				"and mode = READ are both given, but readers change nothing", "Leave one of them out");
 		AnnotatedMethod method = attributes.annotatedMethod();
-		if (fenced && ReturnKind.of(method) != ReturnKind.PLAIN) {
-			throw attributes.invalid("fenced",
-					"is not possible, because the code of " + method.method().getName()
-							+ " leaves the thread of its transactions",
-					"Annotate a method that returns when its work is done, or call Fences.check(lease) in each transaction");
-		}
+		attributes.refuseIf(fenced && ReturnKind.of(method) != ReturnKind.PLAIN, "fenced",
+				"is not possible, because the code of " + method.method().getName()
+						+ " leaves the thread of its transactions",
+				"Annotate a method that returns when its work is done, or call Fences.check(lease) in each transaction");
 		return fenced;
 	}
 
@@ -106,10 +109,8 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		boolean forever = attributes.resolve("waitTime").trim().equals("-1");
 		Duration waitTime = forever ? null : attributes.duration("waitTime");
 		boolean autoRenew = attributes.plain().getBoolean("autoRenew");
-		if (maxHold != null && !autoRenew) {
-			throw attributes.invalid("maxHold", "has no effect, because autoRenew = false: there is no renewal to stop",
-					"Leave one of them out");
-		}
+		attributes.refuseIf(maxHold != null && !autoRenew, "maxHold",
+				"has no effect, because autoRenew = false: there is no renewal to stop", "Leave one of them out");
 		if (isLonger(leaseTime, maxHold)) {
 			throw attributes.invalidText("maxHold", "is shorter than leaseTime = \"" + attributes.resolve("leaseTime")
 					+ "\", for which the lease lasts without any renewal", "Lower leaseTime, or raise maxHold");
@@ -205,35 +206,26 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	private static int limit(AnnotationValues attributes) {
 		int limit = attributes.plain().getInt("limit");
 		boolean text = !attributes.plain().getString("limitString").isEmpty();
-		if (limit == NO_LIMIT && !text) {
-			throw attributes.annotatedMethod()
-				.invalid("has neither limit nor limitString",
-						"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"");
-		}
-		if (limit != NO_LIMIT && text) {
-			throw attributes.invalid("limit",
-					"and limitString = \"" + attributes.plain().getString("limitString") + "\" are both given",
-					"Leave one of them out");
-		}
+		attributes.annotatedMethod()
+			.refuseIf(limit == NO_LIMIT && !text, "has neither limit nor limitString",
+					"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"");
+		attributes.refuseIf(limit != NO_LIMIT && text, "limit",
+				"and limitString = \"" + attributes.plain().getString("limitString") + "\" are both given",
+				"Leave one of them out");
 		if (text) {
 			return attributes.count("limitString", MAX_LIMIT);
 		}
-		if (limit < 1 || limit > MAX_LIMIT) {
-			throw attributes.invalid("limit", "is not from 1 to " + MAX_LIMIT, "Say how many permits there are in all");
-		}
+		attributes.refuseIf(limit < 1 || limit > MAX_LIMIT, "limit", "is not from 1 to " + MAX_LIMIT,
+				"Say how many permits there are in all");
 		return limit;
 	}
 
 	private static int permits(AnnotationValues attributes, int limit) {
 		int permits = attributes.plain().getInt("permits");
-		if (permits < 1) {
-			throw attributes.invalid("permits", "is not at least 1", "Say how many permits a call needs");
-		}
-		if (permits > limit) {
-			throw attributes.invalid("permits",
-					"is more than the limit of " + limit + ", so that the method could never run",
-					"Raise the limit, or ask for fewer permits");
-		}
+		attributes.refuseIf(permits < 1, "permits", "is not at least 1", "Say how many permits a call needs");
+		attributes.refuseIf(permits > limit, "permits",
+				"is more than the limit of " + limit + ", so that the method could never run",
+				"Raise the limit, or ask for fewer permits");
 		return permits;
 	}
 
@@ -283,13 +275,11 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 	private OnStoreFailure onStoreFailure(AnnotationValues attributes, OnStoreFailure declared,
 			NotAcquiredHandler handler) {
 		Class<?> type = attributes.plain().getType();
-		if (declared == OnStoreFailure.PROCEED && type == DistributedLock.class) {
-			throw attributes.invalid("onStoreFailure", "is not possible, as a method never runs without its lock",
-					"Write FALLBACK and name a fallback, or leave it out to throw");
-		}
-		if (declared == OnStoreFailure.FALLBACK && !(handler instanceof FallbackHandler)) {
-			throw attributes.invalid("onStoreFailure", "has no fallback", "Name one by the attribute fallback");
-		}
+		attributes.refuseIf(declared == OnStoreFailure.PROCEED && type == DistributedLock.class, "onStoreFailure",
+				"is not possible, as a method never runs without its lock",
+				"Write FALLBACK and name a fallback, or leave it out to throw");
+		attributes.refuseIf(declared == OnStoreFailure.FALLBACK && !(handler instanceof FallbackHandler),
+				"onStoreFailure", "has no fallback", "Name one by the attribute fallback");
 		if (declared != OnStoreFailure.DEFAULT) {
 			return declared;
 		}
@@ -306,9 +296,7 @@ record LeaseAnnotationParser(StringValueResolver resolver, StandardEvaluationCon
 		if (fallback.isEmpty()) {
 			return skip ? NotAcquiredHandler.empty(attributes) : NotAcquiredHandler.THROW;
 		}
-		if (skip) {
-			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out");
-		}
+		attributes.refuseIf(skip, "fallback", "and onTimeout = SKIP are both given", "Leave one of them out");
 		return FallbackHandler.find(attributes, fallback, failure);
 	}
 

@@ -39,7 +39,6 @@ import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationAwareOrderComparator;
-import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
@@ -93,7 +92,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			? ReflectionUtils.findMethod(ClassUtils.resolveClassName("org.quartz.JobDetail", LOADER), "getJobClass")
 			: null;
 
-	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
+	private final LeaseAnnotationParser parser = new LeaseAnnotationParser();
 
 	/** The outermost first. */
 	private final List<LeaseAnnotationHandler> handlers;
@@ -105,12 +104,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private final DefaultPointcutAdvisor leaseAdvisor;
 
 	private final LeaseInterceptor interceptor;
-
-	private StringValueResolver resolver = (text) -> text;
-
-	private Supplier<Defaults> defaults = () -> Defaults.NONE;
-
-	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
 
 	/** Many beans may be created from one definition. */
 	private final Set<CheckedBean> checked = ConcurrentHashMap.newKeySet();
@@ -124,12 +117,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * @param semaphores gives the semaphore service, at the same time
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
-		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
-				this.delegates, () -> this.defaults.get(), this.onStoreFailure);
 		this.handlers = List.of(
-				new LeaseAnnotationHandler(Semaphore.class, parser::semaphore, SemaphoreService.class, semaphores,
+				new LeaseAnnotationHandler(Semaphore.class, this.parser::semaphore, SemaphoreService.class, semaphores,
 						this::beans),
-				new LeaseAnnotationHandler(DistributedLock.class, parser::lock, LockService.class, locks, this::beans));
+				new LeaseAnnotationHandler(DistributedLock.class, this.parser::lock, LockService.class, locks,
+						this::beans));
 		this.interceptor = new LeaseInterceptor(this.handlers,
 				new ApplicationBean<>(this::beans, MethodObserver.class));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
@@ -149,7 +141,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * @param defaults gives them; asked when a bean comes whose annotations depend on one
 	 */
 	public void setDefaults(Supplier<Defaults> defaults) {
-		this.defaults = defaults;
+		this.parser.defaults = defaults;
 	}
 
 	/**
@@ -161,24 +153,24 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public void setOnStoreFailure(OnStoreFailure lock, OnStoreFailure semaphore) {
 		Assert.isTrue(lock == OnStoreFailure.THROW || lock == OnStoreFailure.FALLBACK, "Not for locks: " + lock);
 		Assert.isTrue(semaphore != OnStoreFailure.DEFAULT, "Not for semaphores: DEFAULT");
-		this.onStoreFailure.putAll(Map.of(DistributedLock.class, lock, Semaphore.class, semaphore));
+		this.parser.onStoreFailure.putAll(Map.of(DistributedLock.class, lock, Semaphore.class, semaphore));
 	}
 
 	@Override
 	public void setEmbeddedValueResolver(StringValueResolver resolver) {
-		this.resolver = resolver;
+		this.parser.resolver = resolver;
 	}
 
 	@Override
 	public void setBeanFactory(BeanFactory beanFactory) {
 		super.setBeanFactory(beanFactory);
-		this.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
+		this.parser.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
 	}
 
 	@Override
 	public void setBeanClassLoader(ClassLoader classLoader) {
 		super.setBeanClassLoader(classLoader);
-		this.delegates.setTypeLocator(new StandardTypeLocator(classLoader));
+		this.parser.delegates.setTypeLocator(new StandardTypeLocator(classLoader));
 	}
 
 	@Override
@@ -203,9 +195,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
 				: wrap(bean, beanName);
 		List<Class<?>> types = typesOf(bean);
-		boolean advisable = result != bean
-				|| (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0);
-		if (advisable || types.stream().anyMatch(this::isDeclaredBy)) {
+		if (types.stream().anyMatch(this::isDeclaredBy)) {
 			CheckedBean checked = new CheckedBean(beans().containsBeanDefinition(beanName) ? beanName : "", types,
 					AopUtils.isCglibProxy(result));
 			if (!this.checked.contains(checked)) {
@@ -215,7 +205,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		if (JOB_CLASS != null && JOB_CLASS.getDeclaringClass().isInstance(bean)
 				&& ReflectionUtils.invokeMethod(JOB_CLASS, bean) instanceof Class<?> job) {
-			check(job, new AnnotatedBean(beanName, beans(), false, isProxyTargetClass(), List.of()));
+			check(job, new StartChecks.Bean(beanName, beans(), false, isProxyTargetClass(), List.of()));
 		}
 		return result;
 	}
@@ -231,7 +221,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		List<Advisor> advisors = (result instanceof Advised advised) ? List.of(advised.getAdvisors()) : List.of();
 		int place = advisors.indexOf(this.leaseAdvisor);
 		List<Advisor> outside = advisors.subList(0, (place >= 0) ? place : advisors.size());
-		AnnotatedBean facts = new AnnotatedBean(beanName, beans(), called, checked.classProxy(),
+		StartChecks.Bean facts = new StartChecks.Bean(beanName, beans(), called, checked.classProxy(),
 				advisors.subList(outside.size(), advisors.size()));
 		for (Class<?> type : checked.types()) {
 			check(type, facts);
@@ -240,7 +230,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 	}
 
-	private void check(Class<?> type, AnnotatedBean bean) {
+	private void check(Class<?> type, StartChecks.Bean bean) {
 		this.handlers.forEach((handler) -> new StartChecks(handler, type, bean).run());
 	}
 

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.CallResult;
 import io.holdfast.async.Guard;
 import io.holdfast.async.PromptAction;
 import io.micrometer.observation.Observation;
@@ -330,8 +331,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
 			List<LeasedMethod> annotations) throws Throwable {
-		List<LeasedMethod.Leases> leases = annotations.stream().map((each) -> each.leases(invocation)).toList();
-		ReactiveInvocation call = new ReactiveInvocation(invocation, method, leases,
+		List<CallResult.Code<MethodLease>> leases = annotations.stream()
+			.map((each) -> each.leases(invocation))
+			.toList();
+		ReactiveInvocation call = new ReactiveInvocation((ProxyMethodInvocation) invocation, method, leases,
 				(observer() != null) ? (parent) -> observe(invocation, targetClass, parent) : null);
 		return annotations.get(0).scheduled() ? call.startLater() : call.start();
 	}

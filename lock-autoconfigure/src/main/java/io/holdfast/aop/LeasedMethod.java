@@ -15,6 +15,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -81,11 +82,12 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 	}
 
 	/**
-	 * Return the leases of a call, one for each subscription to its result. The namespace
-	 * and the strategy of the current thread serve them all: later threads may be out of
-	 * their scope.
+	 * Return the leases of a call, one for each subscription to its result, by an
+	 * evaluation of its own. The namespace and the strategy of the current thread serve
+	 * them all: later threads may be out of their scope.
+	 * @return gives the lease to acquire next, or {@code null} if the call needs none
 	 */
-	Leases leases(MethodInvocation invocation) {
+	CallResult.Code<MethodLease> leases(MethodInvocation invocation) {
 		NotAcquiredHandler handler = notAcquiredHandler();
 		// The runs of a scheduled method are no retries of one another.
 		MethodLease.Attempts attempts = (isKeptAfterFailure() && !this.scheduled) ? new MethodLease.Attempts() : null;
@@ -235,22 +237,6 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 					+ (suspends ? "a " + type.getName() + " itself" : "a result of its type") + ", or throw", ex);
 		}
 		return result;
-	}
-
-	/**
-	 * The leases of one call, whose expressions are evaluated each time anew.
-	 * Thread-safe.
-	 */
-	@FunctionalInterface
-	interface Leases {
-
-		/**
-		 * Return the lease to acquire now, or {@code null} if the call needs none.
-		 * @throws Throwable if the call yields no key, or a condition that is neither
-		 * true nor false; or the exception of a bean that was asked
-		 */
-		@Nullable MethodLease next() throws Throwable;
-
 	}
 
 }

@@ -16,39 +16,52 @@ final class LossInterrupt {
 	/** That of a method that called this one, on the same thread. */
 	private final @Nullable LossInterrupt outer;
 
-	/** Also the lock for all that follows; common to all calls on this thread. */
-	private final Flag flag;
+	/** That of all calls on this thread; also the lock for all that follows. */
+	private final LossInterrupt outermost;
+
+	private final Thread thread = Thread.currentThread();
 
 	private boolean running = true;
 
 	private boolean lost;
 
+	/** Whether the interrupt of the thread is ours; of the outermost. */
+	private boolean ours;
+
 	/** Begin to run a method on the current thread. */
 	LossInterrupt() {
 		this.outer = INNERMOST.get();
-		this.flag = (this.outer != null) ? this.outer.flag : new Flag(Thread.currentThread());
+		this.outermost = (this.outer != null) ? this.outer.outermost : this;
 		INNERMOST.set(this);
 	}
 
 	/** Interrupt the thread, as the lease is lost. */
 	void lost() {
-		synchronized (this.flag) {
+		synchronized (this.outermost) {
 			if (this.running) {
 				this.lost = true;
-				this.flag.set();
+				interrupt();
 			}
+		}
+	}
+
+	private void interrupt() {
+		if (!this.thread.isInterrupted()) {
+			this.outermost.ours = true;
+			this.thread.interrupt();
 		}
 	}
 
 	/** Take back the interrupt, as the method has ended. Called by its thread. */
 	void end() {
-		synchronized (this.flag) {
+		synchronized (this.outermost) {
 			this.running = false;
-			if (this.lost) {
-				this.flag.clear();
-				if (isOuterLost()) {
-					this.flag.set();
-				}
+			if (this.lost && this.outermost.ours) {
+				this.outermost.ours = false;
+				Thread.interrupted();
+			}
+			if (this.lost && isOuterLost()) {
+				interrupt();
 			}
 		}
 		if (this.outer != null) {
@@ -61,35 +74,6 @@ final class LossInterrupt {
 
 	private boolean isOuterLost() {
 		return this.outer != null && (this.outer.lost || this.outer.isOuterLost());
-	}
-
-	/**
-	 * The interrupt flag of a thread, and whether it is ours.
-	 */
-	private static final class Flag {
-
-		private final Thread thread;
-
-		private boolean ours;
-
-		Flag(Thread thread) {
-			this.thread = thread;
-		}
-
-		void set() {
-			if (!this.thread.isInterrupted()) {
-				this.ours = true;
-				this.thread.interrupt();
-			}
-		}
-
-		void clear() {
-			if (this.ours) {
-				this.ours = false;
-				Thread.interrupted();
-			}
-		}
-
 	}
 
 }

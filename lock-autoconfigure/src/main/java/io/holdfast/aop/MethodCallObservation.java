@@ -68,7 +68,7 @@ final class MethodCallObservation {
 	 * Run the method or its substitute on the current thread, which observes the call
 	 * until then.
 	 */
-	@Nullable Object run(Body body) throws Throwable {
+	<T> @Nullable T run(CallResult.Code<T> body) throws Throwable {
 		Observation.Scope scope = open();
 		try {
 			return body.run();
@@ -107,26 +107,16 @@ final class MethodCallObservation {
 	 * others, such as an event loop or a timer, another thread does both.
 	 */
 	void ended(@Nullable Throwable failure, Runnable then) {
-		if (!isObserved() || this.ended.get()) {
-			then.run();
-		}
-		else if (DaemonThreads.isForCode()) {
+		Runnable both = () -> {
 			ended(failure);
 			then.run();
+		};
+		if (!isObserved() || this.ended.get() || DaemonThreads.isForCode()) {
+			both.run();
 		}
 		else {
-			CallResult.onNewThread(() -> {
-				ended(failure);
-				then.run();
-			});
+			CallResult.onNewThread(both);
 		}
-	}
-
-	/** The code that is run. */
-	interface Body {
-
-		@Nullable Object run() throws Throwable;
-
 	}
 
 }

@@ -9,6 +9,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.CallResult;
 import io.holdfast.reactive.Holding;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
@@ -23,6 +24,7 @@ import org.springframework.core.ReactiveAdapter;
 import org.springframework.transaction.NoTransactionException;
 import org.springframework.transaction.reactive.TransactionSynchronization;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+import org.springframework.util.Assert;
 
 /**
  * A call of a method that returns a reactive type, or of a suspending function. Each
@@ -34,11 +36,11 @@ final class ReactiveInvocation {
 
 	private static final Work ENDED = () -> CompletableFuture.completedFuture(null);
 
-	private final MethodInvocation invocation;
+	private final ProxyMethodInvocation invocation;
 
 	private final AnnotatedMethod method;
 
-	private final List<LeasedMethod.Leases> sources;
+	private final List<CallResult.Code<MethodLease>> sources;
 
 	/** Observes a subscription, given the observation of its subscriber. */
 	private final @Nullable Function<@Nullable Observation, MethodCallObservation> observer;
@@ -51,8 +53,9 @@ final class ReactiveInvocation {
 
 	private final ReactiveAdapter adapter;
 
-	/** The chain or flow of the first subscription, until that comes. */
-	private final AtomicReference<@Nullable Object> first = new AtomicReference<>();
+	/** Evaluates for the next subscription; for the first one, the call has. */
+	private final AtomicReference<CallResult.Code<List<MethodLease>>> evaluation = new AtomicReference<>(
+			this::evaluate);
 
 	/** The method's own result, if the call needed no lease. */
 	private volatile @Nullable Object unleased;
@@ -63,7 +66,8 @@ final class ReactiveInvocation {
 	 * @param observer observes each subscription that needs a lease, given the
 	 * observation in the subscriber's context; or {@code null}
 	 */
-	ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod method, List<LeasedMethod.Leases> sources,
+	ReactiveInvocation(ProxyMethodInvocation invocation, AnnotatedMethod method,
+			List<CallResult.Code<MethodLease>> sources,
 			@Nullable Function<@Nullable Observation, MethodCallObservation> observer) {
 		this.invocation = invocation;
 		this.method = method;
@@ -87,7 +91,9 @@ final class ReactiveInvocation {
 			methodLeases = evaluate();
 		}
 		catch (Throwable ex) {
-			this.first.set(failing(ex));
+			this.evaluation.set(() -> {
+				throw ex;
+			});
 			return startLater();
 		}
 		if (methodLeases.isEmpty()) {
@@ -97,7 +103,7 @@ final class ReactiveInvocation {
 			}
 			this.unleased = returned;
 		}
-		this.first.set(chain(methodLeases));
+		this.evaluation.set(() -> methodLeases);
 		return startLater();
 	}
 
@@ -111,28 +117,26 @@ final class ReactiveInvocation {
 
 	private List<MethodLease> evaluate() throws Throwable {
 		List<MethodLease> methodLeases = List.of();
-		for (LeasedMethod.Leases source : this.sources) {
-			methodLeases = LeaseInterceptor.append(methodLeases, source.next());
+		for (CallResult.Code<MethodLease> source : this.sources) {
+			methodLeases = LeaseInterceptor.append(methodLeases, source.run());
 		}
 		return methodLeases;
 	}
 
 	/** Return the chain or flow of the next subscription. */
 	private Object next() {
-		Object ofCall = this.first.getAndSet(null);
-		if (ofCall != null) {
-			return ofCall;
-		}
 		try {
-			return chain(evaluate());
+			List<MethodLease> methodLeases = this.evaluation.getAndSet(this::evaluate).run();
+			Assert.state(methodLeases != null, "Not evaluated");
+			return chain(methodLeases);
 		}
 		catch (Throwable ex) {
-			return failing(ex);
+			return this.flow ? published(Flux.error(ex)) : Flux.error(ex);
 		}
 	}
 
 	private @Nullable Object proceed() throws Throwable {
-		return ((ProxyMethodInvocation) this.invocation).invocableClone().proceed();
+		return this.invocation.invocableClone().proceed();
 	}
 
 	private Object chain(List<MethodLease> methodLeases) throws Throwable {
@@ -141,10 +145,6 @@ final class ReactiveInvocation {
 		}
 		Object returned = (this.unleased != null) ? this.unleased : proceed();
 		return (this.flow && returned != null) ? returned : publisher(returned, null, "");
-	}
-
-	private Object failing(Throwable failure) {
-		return this.flow ? published(Flux.error(failure)) : Flux.error(failure);
 	}
 
 	private Object under(List<MethodLease> methodLeases) {
@@ -212,9 +212,9 @@ final class ReactiveInvocation {
 		begun.set((body != null) ? body::ended : ENDED);
 		LeaseContext.Scope scope = current.open();
 		try {
-			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
 			MethodInvocation call = (body != null && this.suspending)
-					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
+					? this.invocation.invocableClone(body.runningIn(this.invocation.getArguments()))
+					: this.invocation.invocableClone();
 			return publisher(observation.run(() -> LeaseInterceptor.proceed(call)), body, "");
 		}
 		catch (Throwable ex) {

@@ -9,6 +9,10 @@ import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.aop.Advisor;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -32,6 +36,10 @@ final class StartChecks {
 			"org.springframework.integration.annotation.ServiceActivator",
 			"org.springframework.web.bind.annotation.RequestMapping", "io.awspring.cloud.sqs.annotation.SqsListener");
 
+	private static final String POST_CONSTRUCT = "jakarta.annotation.PostConstruct";
+
+	private static final String PRE_DESTROY = "jakarta.annotation.PreDestroy";
+
 	private final LeaseAnnotationHandler handler;
 
 	private final Class<?> type;
@@ -41,9 +49,9 @@ final class StartChecks {
 
 	private final Collection<AnnotatedMethod> methods;
 
-	private final AnnotatedBean bean;
+	private final Bean bean;
 
-	StartChecks(LeaseAnnotationHandler handler, Class<?> type, AnnotatedBean bean) {
+	StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 		this.handler = handler;
 		this.type = ClassUtils.getUserClass(type);
 		this.ofType = handler.methods.ofType(this.type);
@@ -98,12 +106,10 @@ final class StartChecks {
 
 	private static void refusePastProxy(AnnotatedMethod annotated) {
 		int modifiers = annotated.method().getModifiers();
-		if (Modifier.isStatic(modifiers) || Modifier.isPrivate(modifiers)) {
-			throw annotated.invalid(
-					"has no effect, because the method is " + (Modifier.isStatic(modifiers) ? "static" : "private")
-							+ " and so is called past the bean's proxy",
-					"Make it a public method of the bean and call it from another bean");
-		}
+		annotated.refuseIf(Modifier.isStatic(modifiers) || Modifier.isPrivate(modifiers),
+				"has no effect, because the method is " + (Modifier.isStatic(modifiers) ? "static" : "private")
+						+ " and so is called past the bean's proxy",
+				"Make it a public method of the bean and call it from another bean");
 	}
 
 	private void refuseSeveral(AnnotatedMethod annotated) {
@@ -111,12 +117,10 @@ final class StartChecks {
 			.stream(this.handler.methods.annotationType)
 			.map((found) -> "@" + found.getRoot().getType().getSimpleName())
 			.toList();
-		if (competing.size() > 1) {
-			throw annotated.invalid(
-					"is there " + competing.size() + " times, by " + String.join(" and ", competing)
-							+ ", of which only one would apply",
-					"Leave one of them, or have the method call an annotated one of another bean");
-		}
+		annotated.refuseIf(competing.size() > 1,
+				"is there " + competing.size() + " times, by " + String.join(" and ", competing)
+						+ ", of which only one would apply",
+				"Leave one of them, or have the method call an annotated one of another bean");
 	}
 
 	private void refuseRival(AnnotatedMethod annotated) {
@@ -171,21 +175,18 @@ final class StartChecks {
 		if (!this.bean.classProxy() || !isMeant(annotated)) {
 			return;
 		}
-		if (Modifier.isFinal(method.getModifiers())) {
-			throw annotated.invalid(
-					"has no effect, because the method is final and the bean's proxy is a subclass of its class",
-					"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)");
-		}
+		annotated.refuseIf(Modifier.isFinal(method.getModifiers()),
+				"has no effect, because the method is final and the bean's proxy is a subclass of its class",
+				"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)");
 		Class<?> declaring = method.getDeclaringClass();
 		boolean packagePrivate = (method.getModifiers()
 				& (Modifier.PUBLIC | Modifier.PROTECTED | Modifier.PRIVATE)) == 0;
-		if (packagePrivate && !(declaring.getPackageName().equals(this.type.getPackageName())
-				&& declaring.getClassLoader() == this.type.getClassLoader())) {
-			throw annotated.invalid(
-					"has no effect, because the method is package-private, and the bean's proxy is in another package "
-							+ "than " + declaring.getName(),
-					"Make the method public or protected");
-		}
+		annotated.refuseIf(
+				packagePrivate && !(declaring.getPackageName().equals(this.type.getPackageName())
+						&& declaring.getClassLoader() == this.type.getClassLoader()),
+				"has no effect, because the method is package-private, and the bean's proxy is in another package "
+						+ "than " + declaring.getName(),
+				"Make the method public or protected");
 	}
 
 	/**
@@ -258,12 +259,10 @@ final class StartChecks {
 		boolean handedOver = OtherAdvice.isAsyncWovenIn(this.bean.factory(), annotated) || this.bean.inside()
 			.stream()
 			.anyMatch((advisor) -> OtherAdvice.isAsync(advisor, annotated.method(), this.type));
-		if (handedOver && ReturnKind.of(annotated) == ReturnKind.PLAIN) {
-			throw annotated.invalid(
-					"would end when the method is handed to its executor, because the advice for @Async is inside of it",
-					"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
-							+ "or annotate the method that does the work");
-		}
+		annotated.refuseIf(handedOver && ReturnKind.of(annotated) == ReturnKind.PLAIN,
+				"would end when the method is handed to its executor, because the advice for @Async is inside of it",
+				"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
+						+ "or annotate the method that does the work");
 	}
 
 	private InvalidDeclarationException invalid(Class<?> annotated, String problem, String cure) {
@@ -272,6 +271,43 @@ final class StartChecks {
 				(annotated.equals(this.type) ? place : place + " (declared by " + annotated.getName() + ")") + " "
 						+ problem,
 				cure);
+	}
+
+	/**
+	 * The bean that is checked.
+	 *
+	 * @param name its name
+	 * @param factory its factory
+	 * @param called whether the container calls methods of the bean itself, past its
+	 * proxy, when it creates or destroys the bean
+	 * @param classProxy whether the proxy is a subclass of its type
+	 * @param inside the advice inside of the leases
+	 */
+	record Bean(String name, ConfigurableListableBeanFactory factory, boolean called, boolean classProxy,
+			List<Advisor> inside) {
+
+		/** Return whether the container calls a method past the proxy. */
+		boolean isCallback(Method method, Class<?> type) {
+			return isInit(method, type) || isDestroy(method, type);
+		}
+
+		/** Return whether a method is called when the bean is created. */
+		boolean isInit(Method method, Class<?> type) {
+			return this.called && (AnnotatedMethod.isAnnotated(method, POST_CONSTRUCT)
+					|| is(method, "afterPropertiesSet", InitializingBean.class, type));
+		}
+
+		private boolean isDestroy(Method method, Class<?> type) {
+			boolean prototype = this.factory.containsBeanDefinition(this.name)
+					&& this.factory.getMergedBeanDefinition(this.name).isPrototype();
+			return this.called && !prototype && (AnnotatedMethod.isAnnotated(method, PRE_DESTROY)
+					|| is(method, "destroy", DisposableBean.class, type));
+		}
+
+		private static boolean is(Method method, String name, Class<?> callback, Class<?> type) {
+			return callback.isAssignableFrom(type) && method.getParameterCount() == 0 && method.getName().equals(name);
+		}
+
 	}
 
 }

@@ -1,6 +1,7 @@
 package io.holdfast.async;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -70,22 +71,32 @@ public final class CallResult<R extends @Nullable Object> {
 		this.onCallerGone = NOTHING;
 	}
 
+	/** Tell the caller the outcome. */
+	public void complete(@Nullable R value, @Nullable Throwable failure) {
+		complete(this.future, value, failure);
+	}
+
+	private static <T extends @Nullable Object> void complete(CompletableFuture<T> future, @Nullable T value,
+			@Nullable Throwable failure) {
+		if (failure != null) {
+			future.completeExceptionally(failure);
+		}
+		else {
+			future.complete(value);
+		}
+	}
+
 	/**
-	 * Follow a stage to its end, which comes once, also from a stage that refuses to be
-	 * followed: the leases are held until then.
-	 * @return completed as the stage is, or by the exception with which it refused
+	 * Run code that gives a stage, and follow that to its end, which comes once, also
+	 * from a stage that refuses to be followed: the leases are held until then.
+	 * @return completed as the stage is, or by the exception of the code
 	 */
-	public static <T extends @Nullable Object> CompletableFuture<T> follow(CompletionStage<T> stage) {
+	public static <T extends @Nullable Object> CompletableFuture<T> follow(
+			Code<? extends CompletionStage<? extends T>> code) {
 		CompletableFuture<T> end = new CompletableFuture<>();
 		try {
-			stage.whenComplete((value, failure) -> {
-				if (failure != null) {
-					end.completeExceptionally(cause(failure));
-				}
-				else {
-					end.complete(value);
-				}
-			});
+			Objects.requireNonNull(code.run())
+				.whenComplete((value, failure) -> complete(end, value, (failure != null) ? cause(failure) : null));
 		}
 		catch (Throwable ex) {
 			end.completeExceptionally(ex);
@@ -145,6 +156,19 @@ public final class CallResult<R extends @Nullable Object> {
 	 */
 	public static Throwable cause(Throwable failure) {
 		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
+	}
+
+	/**
+	 * Code that may throw anything.
+	 *
+	 * @param <T> the type of its value
+	 */
+	@FunctionalInterface
+	public interface Code<T> {
+
+		/** Run it. */
+		@Nullable T run() throws Throwable;
+
 	}
 
 }

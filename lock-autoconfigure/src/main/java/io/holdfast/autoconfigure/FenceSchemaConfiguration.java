@@ -5,6 +5,7 @@ import java.util.List;
 import javax.sql.DataSource;
 
 import io.holdfast.LockService;
+import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.jdbc.FenceCleanUp;
 import io.holdfast.jdbc.FenceTableCheck;
 import io.holdfast.jdbc.TransactionFences;
@@ -19,7 +20,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
@@ -57,10 +57,8 @@ class FenceSchemaConfiguration {
 	}
 
 	private static DataSource dataSource(BeanFactory beans, String name) {
-		if (!beans.containsBean(name)) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.fence.jdbc.data-sources", name,
-					"it must be the name of the bean of a DataSource");
-		}
+		PropertyBounds.check(beans.containsBean(name), "fence.jdbc.data-sources", name,
+				"it must be the name of the bean of a DataSource");
 		return beans.getBean(name, DataSource.class);
 	}
 

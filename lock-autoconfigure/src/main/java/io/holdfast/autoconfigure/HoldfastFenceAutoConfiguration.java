@@ -74,21 +74,13 @@ public final class HoldfastFenceAutoConfiguration {
 
 	/**
 	 * Gives each engine of the context its fence.
+	 *
+	 * @param context has the engines
+	 * @param keyPrefix the prefix of the keys of locks
+	 * @param fences gives the fences when the first lease is granted
 	 */
-	static final class FencedEngines implements BeanPostProcessor {
-
-		private final ConfigurableListableBeanFactory context;
-
-		private final String keyPrefix;
-
-		private final ObjectProvider<TransactionFences> fences;
-
-		FencedEngines(ConfigurableListableBeanFactory context, String keyPrefix,
-				ObjectProvider<TransactionFences> fences) {
-			this.context = context;
-			this.keyPrefix = keyPrefix;
-			this.fences = fences;
-		}
+	record FencedEngines(ConfigurableListableBeanFactory context, String keyPrefix,
+			ObjectProvider<TransactionFences> fences) implements BeanPostProcessor {
 
 		@Override
 		public Object postProcessBeforeInitialization(Object bean, String beanName) {

@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.sql.init.DatabaseInitializationMode;
 
 /**
@@ -49,15 +48,11 @@ public record HoldfastFenceProperties(@Nullable Boolean enabled,
 			.filter((time) -> time != null)
 			.max(Duration::compareTo)
 			.orElseThrow();
-		if (this.retention.compareTo(longest) < 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.fence.jdbc.retention", this.retention,
-					"it must not be shorter than the longest of holdfast.lock.lease-time, holdfast.lock.max-hold and "
-							+ "holdfast.redis.longest-lease, which is " + longest.toHours() + "h");
-		}
-		if (!this.tableName.matches("[\\w$#.]+")) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.fence.jdbc.table-name", this.tableName,
-					"it must be letters, digits and underscores, with a dot after the schema");
-		}
+		PropertyBounds.check(this.retention.compareTo(longest) >= 0, "fence.jdbc.retention", this.retention,
+				"it must not be shorter than the longest of holdfast.lock.lease-time, holdfast.lock.max-hold and "
+						+ "holdfast.redis.longest-lease, which is " + longest.toHours() + "h");
+		PropertyBounds.check(this.tableName.matches("[\\w$#.]+"), "fence.jdbc.table-name", this.tableName,
+				"it must be letters, digits and underscores, with a dot after the schema");
 	}
 
 }

@@ -39,8 +39,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet,
 		@DefaultValue Limits limits, @DefaultValue("0s") Duration leakDetectionThreshold) {
 
-	static final String MIN_REPLICAS = "holdfast.redis.min-replicas";
-
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	/**
@@ -51,29 +49,21 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkWait("lock.wait-time", this.lock.waitTime());
 		PropertyBounds.checkWait("semaphore.wait-time", this.semaphore.waitTime());
 		PropertyBounds.checkBounds(MIN_LEASE, "semaphore.lease-time", this.semaphore.leaseTime());
-		if (this.semaphore.keyPrefix().equals(this.lock.keyPrefix())) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.semaphore.key-prefix",
-					this.semaphore.keyPrefix(), "it must not be the same as holdfast.lock.key-prefix");
-		}
-		if (this.optimistic.maxAttempts() < 1) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.optimistic.max-attempts",
-					this.optimistic.maxAttempts(), "it must be at least 1");
-		}
+		PropertyBounds.check(!this.semaphore.keyPrefix().equals(this.lock.keyPrefix()), "semaphore.key-prefix",
+				this.semaphore.keyPrefix(), "it must not be the same as holdfast.lock.key-prefix");
+		PropertyBounds.checkLimit("optimistic.max-attempts", this.optimistic.maxAttempts());
 		PropertyBounds.checkBounds(Duration.ofMillis(1), "optimistic.max-time", this.optimistic.maxTime());
 		PropertyBounds.checkBounds(Duration.ofMillis(1), "optimistic.back-off", this.optimistic.backOff());
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
-		if (this.lock.maxHold() != null && this.lock.maxHold().compareTo(this.lock.leaseTime()) < 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.max-hold", this.lock.maxHold(),
-					"it must not be shorter than holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
-							+ "ms), for which a lease lasts without any renewal");
-		}
+		PropertyBounds.check(this.lock.maxHold() == null || this.lock.maxHold().compareTo(this.lock.leaseTime()) >= 0,
+				"lock.max-hold", this.lock.maxHold(), "it must not be shorter than holdfast.lock.lease-time ("
+						+ this.lock.leaseTime().toMillis() + "ms), for which a lease lasts without any renewal");
 		PropertyBounds.checkBounds(Duration.ZERO, "lock.loss-margin", this.lock.lossMargin());
-		if (this.lock.lossMargin().multipliedBy(3).compareTo(this.lock.leaseTime()) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.loss-margin", this.lock.lossMargin(),
-					"it must be at most a third of holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
-							+ "ms), or leases would be lost before their renewal could be tried twice");
-		}
+		PropertyBounds.check(this.lock.lossMargin().multipliedBy(3).compareTo(this.lock.leaseTime()) <= 0,
+				"lock.loss-margin", this.lock.lossMargin(),
+				"it must be at most a third of holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
+						+ "ms), or leases would be lost before their renewal could be tried twice");
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
 		PropertyBounds.checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
 		PropertyBounds.checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
@@ -91,45 +81,35 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkLimit("limits.waiters", this.limits.waiters());
 		PropertyBounds.checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
-		if (this.fleet.key().isBlank()) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.fleet.key", this.fleet.key(),
-					"it must not be blank");
-		}
+		PropertyBounds.check(!this.fleet.key().isBlank(), "fleet.key", this.fleet.key(), "it must not be blank");
 	}
 
 	private static void checkHandOver(String kind, int maxCount, Duration maxTime) {
-		if (maxCount < 0 || maxCount >= HandOverLimits.STRIDE) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".local-hand-over.max-count",
-					maxCount, "it must be at least 0, and at most " + (HandOverLimits.STRIDE - 1)
-							+ ("lock".equals(kind) ? ", or fencing tokens would be given twice" : ""));
-		}
+		PropertyBounds.check(maxCount >= 0 && maxCount < HandOverLimits.STRIDE, kind + ".local-hand-over.max-count",
+				maxCount, "it must be at least 0, and at most " + (HandOverLimits.STRIDE - 1)
+						+ ("lock".equals(kind) ? ", or fencing tokens would be given twice" : ""));
 		PropertyBounds.checkBounds(Duration.ZERO, kind + ".local-hand-over.max-time", maxTime);
 	}
 
 	private void checkLongest(String property, Duration leaseTime) {
-		if (leaseTime.compareTo(this.redis.longestLease()) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, leaseTime,
-					"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
-							+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended");
-		}
+		PropertyBounds.check(leaseTime.compareTo(this.redis.longestLease()) <= 0, property, leaseTime,
+				"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
+						+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended");
 	}
 
 	private void checkReplicas() {
-		if (this.redis.minReplicas() < 0) {
-			throw new InvalidConfigurationPropertyValueException(MIN_REPLICAS, this.redis.minReplicas(),
-					"it must be at least 0, which means that no replica is waited for");
-		}
+		PropertyBounds.check(this.redis.minReplicas() >= 0, "redis.min-replicas", this.redis.minReplicas(),
+				"it must be at least 0, which means that no replica is waited for");
 		Duration timeout = this.redis.replicaTimeout();
 		PropertyBounds.checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);
 		Duration lease = (this.lock.leaseTime().compareTo(this.semaphore.leaseTime()) < 0) ? this.lock.leaseTime()
 				: this.semaphore.leaseTime();
 		// A request that comes while others wait for replicas waits for up to twice as
 		// long.
-		if (this.redis.minReplicas() > 0 && timeout.multipliedBy(3).compareTo(lease) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.redis.replica-timeout", timeout,
-					"it must be at most a third of holdfast.lock.lease-time and holdfast.semaphore.lease-time, or leases"
-							+ " would be over before they are confirmed");
-		}
+		PropertyBounds.check(this.redis.minReplicas() == 0 || timeout.multipliedBy(3).compareTo(lease) <= 0,
+				"redis.replica-timeout", timeout,
+				"it must be at most a third of holdfast.lock.lease-time and holdfast.semaphore.lease-time, or leases"
+						+ " would be over before they are confirmed");
 	}
 
 	/**

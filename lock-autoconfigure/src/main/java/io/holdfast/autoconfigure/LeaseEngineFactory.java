@@ -78,7 +78,7 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 		RedisStoreOptions options = this.properties.storeOptions();
 		String obstacle = (options.replicas() != null) ? RedisLeaseStore.obstacleToReplicas(connectionFactory) : null;
 		if (obstacle != null) {
-			throw new InvalidConfigurationPropertyValueException(HoldfastProperties.MIN_REPLICAS,
+			throw new InvalidConfigurationPropertyValueException("holdfast.redis.min-replicas",
 					this.properties.redis().minReplicas(), obstacle);
 		}
 		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options, this.classLoader);

@@ -3,12 +3,12 @@ package io.holdfast.autoconfigure;
 import java.util.Locale;
 
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
+import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -29,12 +29,10 @@ class MemoryBackendConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(MemoryLeases leases, HoldfastProperties properties) {
-		if (properties.backend() != Backend.MEMORY) {
-			// Quietly, locks would exclude no other process.
-			throw new InvalidConfigurationPropertyValueException("holdfast.backend",
-					properties.backend().name().toLowerCase(Locale.ROOT),
-					"the application was processed ahead of time with memory: build it with the backend that it runs with");
-		}
+		// Quietly, locks would exclude no other process.
+		PropertyBounds.check(properties.backend() == Backend.MEMORY, "backend",
+				properties.backend().name().toLowerCase(Locale.ROOT),
+				"the application was processed ahead of time with memory: build it with the backend that it runs with");
 		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings());
 	}
 

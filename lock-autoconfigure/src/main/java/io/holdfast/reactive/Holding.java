@@ -64,15 +64,11 @@ public abstract class Holding<L extends Lease> {
 		return Flux.deferContextual((view) -> {
 			LeaseContext context = ReactiveLeaseContext.of(view);
 			AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-			return Flux
-				.usingWhen(acquisition(context).onErrorMap(NotAcquired::new), (held) -> inside(context, held, chain),
-						(held) -> ending(held, null).doOnNext(failure::set).flatMap(Mono::error), (held, error) -> {
-							waiveMinHold(held);
-							return ending(held, error).doOnNext(failure::set);
-						}, (held) -> {
-							waiveMinHold(held);
-							return ending(held, null);
-						})
+			return Flux.usingWhen(acquisition(context).onErrorMap(NotAcquired::new),
+					(held) -> inside(context, held, chain),
+					(held) -> Mono.fromFuture(() -> end(held, null), true).doOnNext(failure::set).flatMap(Mono::error),
+					(held, error) -> Mono.fromFuture(() -> endFailed(held, error), true).doOnNext(failure::set),
+					(held) -> Mono.fromFuture(() -> endFailed(held, null), true))
 				// An error of that chain is wrapped.
 				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error)
 				.onErrorResume(NotAcquired.class, (error) -> instead(error.failure));
@@ -97,29 +93,22 @@ public abstract class Holding<L extends Lease> {
 	}
 
 	private Mono<L> acquisition(LeaseContext context) {
-		return new Acquisition<>(() -> acquire(context), (held) -> {
-			waiveMinHold(held);
-			end(held, null);
-		});
+		return new Acquisition<>(() -> acquire(context), (held) -> endFailed(held, null));
 	}
 
 	private <T> Flux<T> inside(LeaseContext context, L held, Flux<T> chain) {
 		// A loss completes the chain, since an error would not cancel it, and the end
-		// finds
-		// the loss.
+		// finds it.
 		Flux<T> whole = endsOnLoss() ? chain.takeUntilOther(Mono.create((sink) -> held.onLost(sink::success))) : chain;
 		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(held)));
 	}
 
 	/** The minHold of a lock does not count for a chain that did not complete. */
-	private void waiveMinHold(L held) {
+	private CompletableFuture<@Nullable Throwable> endFailed(L held, @Nullable Throwable failure) {
 		if (held instanceof LockLease lock) {
 			lock.waiveMinHold();
 		}
-	}
-
-	private Mono<Throwable> ending(L held, @Nullable Throwable failure) {
-		return Mono.fromFuture(() -> end(held, failure), true);
+		return end(held, failure);
 	}
 
 	/**

@@ -12,19 +12,12 @@ import org.springframework.web.server.WebFilterChain;
 
 /**
  * Filter that adds the headers of the console where Spring WebFlux serves it.
+ *
+ * @param path gives the path of the console, {@code null} if there is none
  */
-final class ConsoleWebFilter implements WebFilter {
+record ConsoleWebFilter(Supplier<@Nullable String> path) implements WebFilter {
 
 	private static final String TOKEN = "org.springframework.security.web.server.csrf.CsrfToken";
-
-	private final Supplier<@Nullable String> path;
-
-	/**
-	 * Create a filter; the path is that of the console, {@code null} if there is none.
-	 */
-	ConsoleWebFilter(Supplier<@Nullable String> path) {
-		this.path = path;
-	}
 
 	@Override
 	public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {

@@ -17,12 +17,18 @@ public final class PropertyBounds {
 	private PropertyBounds() {
 	}
 
+	/**
+	 * Refuse a value unless it is allowed, with the text that says which is.
+	 */
+	public static void check(boolean allowed, String property, @Nullable Object value, String reason) {
+		if (!allowed) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value, reason);
+		}
+	}
+
 	/** Refuse a number below 1. */
 	public static void checkLimit(String property, int limit) {
-		if (limit < 1) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, limit,
-					"it must be at least 1");
-		}
+		check(limit >= 1, property, limit, "it must be at least 1");
 	}
 
 	/**
@@ -30,32 +36,24 @@ public final class PropertyBounds {
 	 * of post-processors that register listeners, which have to come before and after.
 	 */
 	public static void checkOrder(String property, int order) {
-		if (order == Ordered.HIGHEST_PRECEDENCE || order == Ordered.LOWEST_PRECEDENCE) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, order, "it must be at least "
-					+ (Ordered.HIGHEST_PRECEDENCE + 1) + " and at most " + (Ordered.LOWEST_PRECEDENCE - 1));
-		}
+		check(order != Ordered.HIGHEST_PRECEDENCE && order != Ordered.LOWEST_PRECEDENCE, property, order,
+				"it must be at least " + (Ordered.HIGHEST_PRECEDENCE + 1) + " and at most "
+						+ (Ordered.LOWEST_PRECEDENCE - 1));
 	}
 
 	/** Refuse a negative time other than -1, which waits without limit. */
 	public static void checkWait(String property, Duration waitTime) {
-		if (!waitTime.isNegative()) {
+		if (!waitTime.equals(Duration.ofMillis(-1))) {
+			check(!waitTime.isNegative(), property, waitTime, "it must be at least 0, or -1 to wait without limit");
 			checkBounds(Duration.ZERO, property, waitTime);
-		}
-		else if (!waitTime.equals(Duration.ofMillis(-1))) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, waitTime,
-					"it must be at least 0, or -1 to wait without limit");
 		}
 	}
 
 	/** Refuse a time that is shorter than the given one, or longer than a year. */
 	public static void checkBounds(Duration min, String property, @Nullable Duration value) {
-		if (value != null && value.compareTo(min) < 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
-					"it must be at least " + min.toMillis() + "ms");
-		}
-		if (value != null && value.compareTo(MAX) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
-					"it must be at most " + MAX.toDays() + "d");
+		if (value != null) {
+			check(value.compareTo(min) >= 0, property, value, "it must be at least " + min.toMillis() + "ms");
+			check(value.compareTo(MAX) <= 0, property, value, "it must be at most " + MAX.toDays() + "d");
 		}
 	}
 

@@ -17,23 +17,14 @@ import org.springframework.context.event.ContextRefreshedEvent;
  * Tells, when a context has started, where its leases are kept and how waiters are woken.
  * Has the stores examined once, in the background, and warns of the findings; not before,
  * as engines open no connection until they are started.
+ *
+ * @param context has the engines
+ * @param wanted whether they are examined
  */
-public final class StartupDiagnostics implements ApplicationListener<ContextRefreshedEvent> {
+public record StartupDiagnostics(ConfigurableListableBeanFactory context,
+		boolean wanted) implements ApplicationListener<ContextRefreshedEvent> {
 
 	private static final Log logger = LogFactory.getLog(StartupDiagnostics.class);
-
-	private final ConfigurableListableBeanFactory context;
-
-	private final boolean wanted;
-
-	/**
-	 * Create the diagnostics of the engines of a context, which are examined if that is
-	 * wanted.
-	 */
-	public StartupDiagnostics(ConfigurableListableBeanFactory context, boolean wanted) {
-		this.context = context;
-		this.wanted = wanted;
-	}
 
 	@Override
 	public void onApplicationEvent(ContextRefreshedEvent event) {

@@ -15,16 +15,13 @@ import org.springframework.core.env.Environment;
  * Warns once of beans whose annotated methods run without locks and permits, because the
  * auto-configuration of the annotations is no part of their context: as in tests of
  * slices, or where it is excluded.
+ *
+ * @param context the context that is looked at
  */
-final class UnguardedMethodsListener implements ApplicationListener<ContextRefreshedEvent> {
+record UnguardedMethodsListener(
+		ConfigurableApplicationContext context) implements ApplicationListener<ContextRefreshedEvent> {
 
 	private static final Log logger = LogFactory.getLog(UnguardedMethodsListener.class);
-
-	private final ConfigurableApplicationContext context;
-
-	UnguardedMethodsListener(ConfigurableApplicationContext context) {
-		this.context = context;
-	}
 
 	@Override
 	public void onApplicationEvent(ContextRefreshedEvent event) {
