@@ -5,7 +5,6 @@ import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,13 +53,9 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	@Override
 	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
 		// The product of a factory is of another type than the factory.
-		Set<Class<?>> types = new LinkedHashSet<>();
-		types.add(bean.getBeanClass());
 		Class<?> made = bean.getBeanFactory().getType(bean.getBeanName(), false);
-		if (made != null) {
-			types.add(made);
-		}
-		List<AnnotatedMethod> found = types.stream()
+		List<AnnotatedMethod> found = Stream.of(bean.getBeanClass(), (made != null) ? made : bean.getBeanClass())
+			.distinct()
 			.flatMap((type) -> this.annotations.stream().flatMap((each) -> each.of(type).stream()))
 			.toList();
 		return found.isEmpty() ? null

@@ -1,10 +1,15 @@
 package io.holdfast.async;
 
+import java.util.regex.Pattern;
+
 /**
  * Text for messages: the names of keys, threads and users are not Holdfast's, and must
  * neither begin a line of the log nor turn around the rest of one.
  */
 public final class SingleLine {
+
+	private static final Pattern ESCAPED = Pattern
+		.compile("[\\p{Cc}\\u061C\\u200E\\u200F\\u2028-\\u202E\\u2066-\\u2069]");
 
 	private SingleLine() {
 	}
@@ -16,12 +21,7 @@ public final class SingleLine {
 	 * @return the text itself if it has none of them
 	 */
 	public static String of(String text) {
-		for (int i = 0; i < text.length(); i++) {
-			if (isEscaped(text.charAt(i))) {
-				return escape(text);
-			}
-		}
-		return text;
+		return ESCAPED.matcher(text).replaceAll((found) -> String.format("\\\\u%04x", (int) found.group().charAt(0)));
 	}
 
 	/**
@@ -32,35 +32,7 @@ public final class SingleLine {
 	 * @return the text itself if it has none of them and is not too long
 	 */
 	public static String shown(String text, int most) {
-		String shown = (text.length() <= most) ? text : text.substring(0, most);
-		if (shown.chars().noneMatch((c) -> isEscaped((char) c))) {
-			return shown;
-		}
-		StringBuilder line = new StringBuilder(shown);
-		for (int i = 0; i < line.length(); i++) {
-			if (isEscaped(line.charAt(i))) {
-				line.setCharAt(i, '?');
-			}
-		}
-		return line.toString();
-	}
-
-	private static String escape(String text) {
-		StringBuilder line = new StringBuilder(text.length() + 16);
-		for (char c : text.toCharArray()) {
-			if (isEscaped(c)) {
-				line.append("\\u").append(Integer.toHexString(0x10000 | c), 1, 5);
-			}
-			else {
-				line.append(c);
-			}
-		}
-		return line.toString();
-	}
-
-	private static boolean isEscaped(char c) {
-		return Character.isISOControl(c) || c == '\u061C' || (c >= '\u200E' && c <= '\u200F')
-				|| (c >= '\u2028' && c <= '\u202E') || (c >= '\u2066' && c <= '\u2069');
+		return ESCAPED.matcher((text.length() <= most) ? text : text.substring(0, most)).replaceAll("?");
 	}
 
 }

@@ -122,7 +122,7 @@ class ConsoleEndpoint {
 
 	/**
 	 * With headers where Spring MVC writes it; Spring WebFlux has
-	 * {@link ConsoleWebFilter}.
+	 * {@link ConsoleReactiveConfiguration}.
 	 */
 	private static Object answer(Object body, MediaType type) {
 		RequestAttributes request = RequestContextHolder.getRequestAttributes();

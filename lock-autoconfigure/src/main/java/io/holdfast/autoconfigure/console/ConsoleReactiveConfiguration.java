@@ -1,5 +1,7 @@
 package io.holdfast.autoconfigure.console;
 
+import reactor.core.publisher.Mono;
+
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.web.ManagementContextConfiguration;
 import org.springframework.boot.actuate.endpoint.EndpointId;
@@ -8,6 +10,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication.Type;
 import org.springframework.context.annotation.Bean;
+import org.springframework.http.HttpHeaders;
+import org.springframework.web.server.WebFilter;
 
 /**
  * Configuration of the context that serves Actuator, which may be on a port of its own,
@@ -18,12 +22,25 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnBooleanProperty("holdfast.console.enabled")
 final class ConsoleReactiveConfiguration {
 
+	private static final String TOKEN = "org.springframework.security.web.server.csrf.CsrfToken";
+
+	/** Adds the headers of the console. */
 	@Bean
-	ConsoleWebFilter holdfastConsoleWebFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
-		return new ConsoleWebFilter(() -> {
+	WebFilter holdfastConsoleWebFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
+		return (exchange, chain) -> {
 			PathMappedEndpoints all = endpoints.getIfAvailable();
-			return (all != null) ? all.getPath(EndpointId.of("holdfast")) : null;
-		});
+			String console = (all != null) ? all.getPath(EndpointId.of("holdfast")) : null;
+			String asked = exchange.getRequest().getPath().pathWithinApplication().value();
+			if (console == null || !asked.equals(console) && !asked.startsWith(console + "/")) {
+				return chain.filter(exchange);
+			}
+			HttpHeaders headers = exchange.getResponse().getHeaders();
+			ConsoleHeaders.add(headers, null);
+			Mono<Object> token = exchange.getAttribute(TOKEN);
+			return ((token != null) ? token.doOnNext((value) -> ConsoleHeaders.add(headers, value)).then()
+					: Mono.<Void>empty())
+				.then(chain.filter(exchange));
+		};
 	}
 
 }
