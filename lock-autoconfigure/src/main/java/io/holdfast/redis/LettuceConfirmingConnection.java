@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.redis.driver.LettuceWatchConnections;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptReplies;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
@@ -42,12 +41,12 @@ final class LettuceConfirmingConnection implements ReplicaConfirmations.Connecti
 		try {
 			RedisAsyncCommands<byte[], byte[]> commands = this.connection.async();
 			// With its text: were it unknown, WAIT would be behind nothing.
-			CompletableFuture<List<Object>> stands = commands
-				.<List<Object>>eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, keys, args)
+			CompletableFuture<List<Long>> stands = commands
+				.<List<Long>>eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, keys, args)
 				.toCompletableFuture();
 			CompletableFuture<Long> confirmed = commands.waitForReplication(replicas, millis).toCompletableFuture();
 			return stands.thenCombine(confirmed, (flags,
-					count) -> new ReplicaConfirmations.Answer(flags.stream().map(ScriptReplies::flag).toList(), count));
+					count) -> new ReplicaConfirmations.Answer(flags.stream().map((flag) -> flag == 1).toList(), count));
 		}
 		catch (RuntimeException ex) {
 			return CompletableFuture.failedFuture(ex);

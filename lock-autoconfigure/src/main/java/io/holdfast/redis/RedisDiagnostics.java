@@ -22,7 +22,6 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptReplies;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
@@ -181,9 +180,9 @@ final class RedisDiagnostics {
 	private List<String> missing(boolean fleet, String beginning, String name, Consumer<String> refusals) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		try {
-			return await(this.executor.execute(Script.RIGHTS, () -> new byte[][] { RedisKeys.bytes(beginning + name) },
+			return await(this.executor.execute(Script.RIGHTS, new byte[][] { RedisKeys.bytes(beginning + name) },
 					new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
-					(reply) -> reply.stream().map(ScriptReplies::text).toList()), beginning + "*");
+					(reply) -> reply.texts(0)), beginning + "*");
 		}
 		catch (StoreCommandException ex) {
 			// Without an answer there is no finding: an application may end at once.

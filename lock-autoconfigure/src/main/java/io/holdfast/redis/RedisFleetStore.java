@@ -10,12 +10,10 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,16 +30,16 @@ final class RedisFleetStore implements FleetStore {
 
 	private final ScriptExecutor executor;
 
-	private final ResourceCommands commands;
+	private final RedisLeaseStore store;
 
 	private final @Nullable ClusterMasters masters;
 
 	/** Create the store; the masters are {@code null} outside of a cluster. */
-	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, ResourceCommands commands,
+	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, RedisLeaseStore store,
 			@Nullable ClusterMasters masters) {
 		this.options = options;
 		this.executor = executor;
-		this.commands = commands;
+		this.store = store;
 		this.masters = masters;
 	}
 
@@ -56,16 +54,16 @@ final class RedisFleetStore implements FleetStore {
 
 	private CompletableFuture<Page> scan(Kind kind, String prefix, ScanCursor at, List<Integer> slots, int wanted) {
 		return this.executor.execute(Script.SCAN,
-				() -> (this.masters != null) ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), prefix)) }
+				(this.masters != null) ? new byte[][] { RedisKeys.bytes(ClusterMasters.keyAt(at.slot(), prefix)) }
 						: new byte[0][],
 				new Object[] { at.position(), pattern(prefix), wanted, KEYS_PER_STEP }, prefix + "*", (reply) -> {
-					List<Find> finds = reply.subList(1, reply.size())
+					List<Find> finds = reply.texts(1)
 						.stream()
-						.map((stored) -> find(kind, ScriptReplies.text(stored)))
+						.map((stored) -> find(kind, stored))
 						.filter(Objects::nonNull)
 						.distinct()
 						.toList();
-					return new Page(finds, at.after(ScriptReplies.text(reply.get(0)), slots));
+					return new Page(finds, at.after(reply.text(0), slots));
 				});
 	}
 
@@ -83,8 +81,7 @@ final class RedisFleetStore implements FleetStore {
 	}
 
 	/**
-	 * Return the resource that a key is a trace of: the reverse of {@link RedisKeys} and
-	 * {@link PermitKeys}.
+	 * Return the resource that a key is a trace of: the reverse of {@link RedisKeys}.
 	 * @return the find, or {@code null} if it is none of this kind
 	 */
 	private @Nullable Find find(Kind kind, String stored) {
@@ -120,7 +117,7 @@ final class RedisFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Standing> look(Resource resource, int most) {
-		CompletableFuture<Standing> answer = this.commands.inspect(resource, most, most,
+		CompletableFuture<Standing> answer = this.store.inspect(resource, most, most,
 				(resource.kind() == Kind.SEMAPHORE) ? (reply) -> StandingReplies.semaphore(resource, reply)
 						: (reply) -> StandingReplies.lock(resource, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)

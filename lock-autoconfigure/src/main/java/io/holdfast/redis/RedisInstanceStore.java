@@ -17,11 +17,11 @@ import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.driver.ScriptReply;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,8 +99,8 @@ final class RedisInstanceStore implements InstanceStore {
 			Duration retention) {
 		String told = SEPARATOR + this.shared + SEPARATOR + info.application() + SEPARATOR + info.host() + SEPARATOR
 				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
-		Function<List<?>, @Nullable String> reader = (reply) -> (ScriptReplies.number(reply.get(0)) == 1) ? null
-				: misfit(ScriptReplies.text(reply.get(1)), ScriptReplies.text(reply.get(2)), retention);
+		Function<ScriptReply, @Nullable String> reader = (reply) -> reply.flag(0) ? null
+				: misfit(reply.text(1), reply.text(2), retention);
 		return execute(Script.FLEET_JOIN, reader, instanceId, age, retention, told).exceptionallyCompose((error) -> {
 			String reason = RedisFailures.whyNoScripts(error);
 			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
@@ -138,10 +138,10 @@ final class RedisInstanceStore implements InstanceStore {
 	@Override
 	public CompletableFuture<List<Member>> members(Duration retention, int most) {
 		return execute(Script.FLEET_MEMBERS, (reply) -> {
-			long now = ScriptReplies.number(reply.get(0));
+			long now = reply.number(0);
 			List<Member> members = new ArrayList<>();
 			for (int i = 1; i < reply.size(); i += 2) {
-				Member member = member(ScriptReplies.text(reply.get(i)), ScriptReplies.text(reply.get(i + 1)));
+				Member member = member(reply.text(i), reply.text(i + 1));
 				if (member != null && now - member.seenMillis() < retention.toMillis()) {
 					members.add(member);
 				}
@@ -169,8 +169,8 @@ final class RedisInstanceStore implements InstanceStore {
 			List<String> absent = new ArrayList<>();
 			for (int i = 0; i < reply.size(); i += 2) {
 				// In a cluster only the receivers at one node are counted.
-				boolean heard = this.cluster || ScriptReplies.number(reply.get(i + 1)) > 0;
-				(heard ? present : absent).add(Tokens.shown(ScriptReplies.text(reply.get(i))));
+				boolean heard = this.cluster || reply.number(i + 1) > 0;
+				(heard ? present : absent).add(Tokens.shown(reply.text(i)));
 			}
 			return new Asked(present, absent);
 		}, instanceId, SEPARATOR + this.shared + SEPARATOR, this.options.channelPrefix(), report);
@@ -185,22 +185,21 @@ final class RedisInstanceStore implements InstanceStore {
 
 	@Override
 	public CompletableFuture<List<String>> collect(String report, int enough) {
-		return execute(Script.FLEET_COLLECT, reportKey(report),
-				(reply) -> reply.stream().map(ScriptReplies::text).toList(), enough);
+		return execute(Script.FLEET_COLLECT, reportKey(report), (reply) -> reply.texts(0), enough);
 	}
 
 	private String reportKey(String report) {
 		return this.options.fleetKey() + ":report:" + report;
 	}
 
-	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, Function<List<?>, T> reply,
+	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, Function<ScriptReply, T> reply,
 			Object... args) {
 		return execute(script, this.options.fleetKey(), reply, args);
 	}
 
 	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, String key,
-			Function<List<?>, T> reply, Object... args) {
-		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, args, key, reply);
+			Function<ScriptReply, T> reply, Object... args) {
+		return this.executor.execute(script, new byte[][] { RedisKeys.bytes(key) }, args, key, reply);
 	}
 
 }

@@ -1,10 +1,18 @@
 package io.holdfast.redis;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.FleetStore;
@@ -12,19 +20,20 @@ import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
-import io.holdfast.redis.driver.ScriptCall.ReplyReader;
+import io.holdfast.redis.driver.NotificationListener;
 import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.driver.ScriptReply;
+import io.holdfast.redis.driver.ShardedChannels;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.driver.NotificationListener;
-import io.holdfast.redis.driver.ShardedChannels;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptReplies;
+import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -32,8 +41,8 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * The {@link LeaseStore} in Redis. Each command is one Lua script and one round trip.
- * Thread-safe.
+ * The {@link LeaseStore} in Redis. Each command is one Lua script and one round trip;
+ * scripts of semaphores have the key as ARGV 1. Thread-safe.
  */
 public final class RedisLeaseStore implements LeaseStore {
 
@@ -47,9 +56,31 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private static final String POLLING = "p";
 
+	private static final String READS = "r";
+
+	/** An empty text in ARGV. */
+	private static final String NOTHING = "";
+
+	// Linked when the application starts, and not in its first call.
+	private static final Function<StoreScripts, Script> ACQUIRE = StoreScripts::acquire;
+
+	private static final Function<StoreScripts, Script> RELEASE = StoreScripts::release;
+
+	/** A power of two, and some half a kilobyte for each that was used. */
+	private static final int KNOWN = 4096;
+
 	private final RedisStoreOptions options;
 
+	private final long longestLeaseMillis;
+
 	private final boolean cluster;
+
+	private final StoreScripts scripts;
+
+	/** Recently used ones, as most leases are released soon. */
+	private final AtomicReferenceArray<RedisKeys> known = new AtomicReferenceArray<>(KNOWN);
+
+	private final RequestReplies replies;
 
 	private final DaemonThreads threads = new DaemonThreads();
 
@@ -60,14 +91,14 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final ScriptExecutor executor;
 
+	private final @Nullable ShardedChannels shards;
+
 	private final @Nullable NotificationListener listener;
 
 	/** The beginning of the tokens of this instance. */
 	private volatile String tokenPrefix = "";
 
 	private volatile @Nullable StoreNotifications notifications;
-
-	private final ResourceCommands commands;
 
 	private final RedisDiagnostics examination;
 
@@ -106,7 +137,10 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.threads.setClassLoader(classLoader);
 		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;
+		this.longestLeaseMillis = (options.longestLease() != null) ? options.longestLease().toMillis() : Long.MAX_VALUE;
+		this.replies = new RequestReplies(options);
 		this.cluster = Drivers.isCluster(application);
+		this.scripts = StoreScripts.of(options, this.cluster);
 		if (this.cluster && options.longestLease() != null) {
 			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where scripts cannot read"
 					+ " the key that remembers their server: set holdfast.redis.fail-over-grace to false");
@@ -123,16 +157,13 @@ public final class RedisLeaseStore implements LeaseStore {
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
-		ShardedChannels shards = (pingKey == null || options.polling()) ? null
-				: new ShardedChannels(masters, options, pingKey);
+		this.shards = (pingKey == null || options.polling()) ? null : new ShardedChannels(masters, options, pingKey);
 		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
-				this.executor, options.channelPrefix(), pingKey, shards, NotificationListener.PING_MILLIS);
+				this.executor, options.channelPrefix(), pingKey, this.shards, NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
-		this.commands = new ResourceCommands(options, this.cluster, this.executor,
-				(slot) -> (shards != null) ? shards.at(slot) : null);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
-		this.fleet = new RedisFleetStore(options, this.executor, this.commands, this.cluster ? masters : null);
+		this.fleet = new RedisFleetStore(options, this.executor, this, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
@@ -172,11 +203,6 @@ public final class RedisLeaseStore implements LeaseStore {
 		}
 	}
 
-	/** Return where grants to the instance of a token go, if it is this one. */
-	private @Nullable StoreNotifications wakeUpsOf(String token) {
-		return token.startsWith(this.tokenPrefix) ? this.notifications : null;
-	}
-
 	@Override
 	public void stop() {
 		if (this.listener != null) {
@@ -212,8 +238,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<@Nullable Void> tryWrite() {
 		// There is no such key.
 		String key = this.options.lockPrefix() + UUID.randomUUID();
-		return this.executor.execute(Script.WRITE, () -> new byte[][] { RedisKeys.bytes(key) }, new Object[0],
-				"a write", (reply) -> null);
+		return this.executor.execute(Script.WRITE, new byte[][] { RedisKeys.bytes(key) }, new Object[0], "a write",
+				(reply) -> null);
 	}
 
 	@Override
@@ -238,27 +264,84 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
-		CompletableFuture<AcquireReply> reply = this.commands.acquire(resource, command, mode(), enqueue);
+		CompletableFuture<AcquireReply> answer = send(isLock(resource) ? ACQUIRE : StoreScripts::acquirePermits,
+				resource, command.leaseMillis(), (reply) -> acquired(resource, command, reply),
+				request(resource, command, enqueue));
 		// A key that is refused has no place to look at.
-		if (this.confirmations == null || reply.isCompletedExceptionally()) {
-			return reply;
+		if (this.confirmations == null || answer.isCompletedExceptionally()) {
+			return answer;
 		}
-		boolean permits = resource.kind() == Kind.SEMAPHORE || command.permits() == 1;
-		return this.confirmations.confirmed(reply, this.commands.holdersKey(resource), permits,
-				ResourceCommands.holder(resource, command));
+		boolean permits = !isLock(resource) || command.permits() == 1;
+		String holders = new String(keysOf(resource).all()[0], StandardCharsets.UTF_8);
+		return this.confirmations.confirmed(answer, holders, permits,
+				holder(resource, command.token(), command.permits()));
+	}
+
+	/** Return the entry of a lease among the holders. */
+	private static String holder(Resource resource, String token, int permits) {
+		return !isLock(resource) ? token + ":" + permits : (permits == 1) ? token + ":" + READS : token;
+	}
+
+	AcquireReply acquired(Resource resource, AcquireCommand command, ScriptReply reply) {
+		// In the usual case the fence of its grant alone.
+		return reply.isArray() ? this.replies.read(resource, reply, 0, reply.size())
+				: new AcquireReply.Granted(reply.number(0), command.leaseMillis());
+	}
+
+	private Object[] request(Resource resource, AcquireCommand command, boolean enqueue) {
+		return isLock(resource)
+				? new Object[] { command.token(), reads(command), command.leaseMillis(), command.claimMillis(),
+						enqueue ? mode() : NOTHING }
+				: new Object[] { command.token(), command.permits(), command.limit(), command.fair(),
+						command.leaseMillis(), command.claimMillis(), mode(), enqueue };
+	}
+
+	private static String reads(AcquireCommand command) {
+		return (command.permits() == 1) ? READS : NOTHING;
 	}
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
 		// Too long a lease is refused to its own request, not to a release.
-		AcquireCommand allowed = (next != null && this.options.allows(next.leaseMillis())) ? next : null;
-		return this.commands.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
+		AcquireCommand allowed = (next != null && next.leaseMillis() <= this.longestLeaseMillis) ? next : null;
+		// Grants to others of its instance are in the answer: a message for each would
+		// cost more than the command.
+		StoreNotifications told = ended.token().startsWith(this.tokenPrefix) ? this.notifications : null;
+		Object claim = (ended.permits() != 0) ? (Object) ended.claimMillis() : NOTHING;
+		Object[] args = isLock(resource) ? new Object[] { ended.token(), claim, reads(ended), told != null }
+				: new Object[] { ended.token(), told != null };
+		return send(isLock(resource) ? RELEASE : StoreScripts::releasePermits, resource, 0,
+				(reply) -> released(resource, reply, told),
+				(allowed != null) ? join(args, request(resource, allowed, true)) : args);
+	}
+
+	/**
+	 * Read the outcome: 1 if the token held anything, 0 if not, 2 if not and that says
+	 * nothing, as during a grace. Then there may be how many elements tell of the next
+	 * token, those, and three for each grant.
+	 */
+	private ReleaseReply released(Resource resource, ScriptReply reply, @Nullable StoreNotifications told) {
+		int grantsFrom = (reply.size() > 1) ? 2 + reply.count(1) : 1;
+		AcquireReply next = (grantsFrom > 2) ? this.replies.read(resource, reply, 2, grantsFrom) : null;
+		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
+			// It is to ask by itself, as the release must not wait for replicas.
+			next = null;
+		}
+		if (told != null) {
+			for (int i = grantsFrom; i < reply.size(); i += 3) {
+				told.granted(resource, reply.text(i), reply.number(i + 1), reply.number(i + 2));
+			}
+		}
+		long outcome = reply.number(0);
+		return new ReleaseReply(outcome == 1, next, outcome == 1 || outcome == 0 && !reply.isRepeated());
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
-		return this.commands.force(resource, tokens);
+		return send(isLock(resource) ? RELEASE : StoreScripts::releasePermits, resource, 0,
+				(reply) -> IntStream.range(0, reply.size()).mapToObj(reply::flag).toList(),
+				Stream.concat(Stream.of(NOTHING), tokens.stream()).toArray());
 	}
 
 	@Override
@@ -272,36 +355,166 @@ public final class RedisLeaseStore implements LeaseStore {
 		// Exact time, for the scripts.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
 		long sentAt = System.nanoTime();
-		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> {
-			boolean held = ScriptReplies.kept(array, 1).get(0);
+		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> {
+			boolean held = kept(reply, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
-			boolean overtaken = late && millis >= lease.leaseMillis() - 1;
+			boolean overtaken = reply.isLate() && millis >= lease.leaseMillis() - 1;
 			// The script does not tell whether there is a grace. The RELEASE that follows
-			// when
-			// the time is over may have run before.
-			return new ReleaseReply(held, null, held || !repeated && !overtaken && this.options.longestLease() == null);
-		};
-		return this.commands.renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
+			// when the time is over may have run before.
+			return new ReleaseReply(held, null,
+					held || !reply.isRepeated() && !overtaken && this.options.longestLease() == null);
+		});
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return this.commands.renew(renewals, "renewals", (reply) -> ScriptReplies.kept(reply, renewals.size()));
+		return renew(renewals, "renewals", (reply) -> kept(reply, renewals.size()));
+	}
+
+	/**
+	 * Renew leases, either all of locks or all of permits.
+	 * @param subject the renewed leases, for messages
+	 */
+	private <T> CompletableFuture<T> renew(List<Renewal> renewals, String subject, Function<ScriptReply, T> reader) {
+		List<byte[]> keys = new ArrayList<>(3 * renewals.size());
+		try {
+			for (Renewal renewal : renewals) {
+				check(renewal.leaseMillis());
+				Resource resource = renewal.resource();
+				if (isLock(resource)) {
+					keys.add(RedisKeys.bytes(this.options.keyOf(resource)));
+				}
+				else {
+					// Without its limit.
+					Collections.addAll(keys, Arrays.copyOf(keysOf(resource).all(), 3));
+				}
+			}
+		}
+		catch (StoreCommandException ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+		return this.executor.execute(this.scripts.renew(), this.options.withServer(keys.toArray(byte[][]::new)),
+				arguments(renewals), subject, reader);
+	}
+
+	/**
+	 * Return the arguments of a script that renews leases. All mostly are to last equally
+	 * long, which is said once then: there are many in a command.
+	 */
+	static Object[] arguments(List<Renewal> renewals) {
+		boolean alike = renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
+		List<Renewal> times = alike ? renewals.subList(0, Math.min(1, renewals.size())) : renewals;
+		Object[] args = new Object[renewals.size() + times.size()];
+		int i = 0;
+		for (Renewal renewal : renewals) {
+			args[i++] = holder(renewal.resource(), renewal.token(), renewal.permits());
+		}
+		for (Renewal renewal : times) {
+			args[i++] = renewal.leaseMillis();
+		}
+		return args;
+	}
+
+	/**
+	 * Return which of several leases were renewed.
+	 * @param reply how many there are, and at which places, from 1 on, those are that
+	 * were not
+	 */
+	static List<Boolean> kept(ScriptReply reply, int count) {
+		if (reply.number(0) != count) {
+			throw new IllegalStateException("The answer for " + count + " leases is for " + reply.number(0));
+		}
+		Boolean[] kept = new Boolean[count];
+		Arrays.fill(kept, true);
+		for (int i = 1; i < reply.size(); i++) {
+			kept[reply.count(i) - 1] = false;
+		}
+		return List.of(kept);
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return this.commands.inspect(resource, maxReaders, 0, StandingReplies::keyState);
+		return inspect(resource, maxReaders, 0, StandingReplies::keyState);
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return this.commands.inspect(resource, maxHolders, 0, StandingReplies::permitState);
+		return inspect(resource, maxHolders, 0, StandingReplies::permitState);
+	}
+
+	/**
+	 * Look at a resource.
+	 * @param maxHolders how many holders to name at most
+	 * @param maxWaiters how many waiters to name at most
+	 */
+	<T> CompletableFuture<T> inspect(Resource resource, int maxHolders, int maxWaiters,
+			Function<ScriptReply, T> reader) {
+		return execute((shared) -> Script.INSPECT, resource, 0, reader, isLock(resource), maxHolders, maxWaiters);
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return this.commands.limit(resource, limit);
+		return send(StoreScripts::limit, resource, 0, (reply) -> reply.flag(0),
+				(limit != null) ? limit.toString() : NOTHING);
+	}
+
+	private <T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
+			Function<ScriptReply, T> reader, Object... args) {
+		return execute(script, resource, leaseMillis, reader,
+				isLock(resource) ? args : join(new Object[] { resource.key() }, args));
+	}
+
+	/** Send a script. The call has failed if the resource or the lease is refused. */
+	private <T> CompletableFuture<T> execute(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
+			Function<ScriptReply, T> reader, Object... args) {
+		RedisKeys keys;
+		try {
+			keys = keysOf(resource);
+			check(leaseMillis);
+		}
+		catch (StoreCommandException ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+		StoreScripts shard = (this.shards != null) ? this.shards.at(keys.slot()) : null;
+		return this.executor.execute(script.apply((shard != null) ? shard : this.scripts), keys.all(), args,
+				keys.name(), reader);
+	}
+
+	private static Object[] join(Object[] first, Object[] second) {
+		Object[] all = Arrays.copyOf(first, first.length + second.length);
+		System.arraycopy(second, 0, all, first.length, second.length);
+		return all;
+	}
+
+	private static boolean isLock(Resource resource) {
+		return resource.kind() == Kind.LOCK;
+	}
+
+	/**
+	 * Return the keys of a resource.
+	 * @throws StoreCommandException if it may not be called so
+	 */
+	RedisKeys keysOf(Resource resource) {
+		int hash = resource.key().hashCode() + resource.kind().ordinal();
+		int place = (hash ^ (hash >>> 16)) & (KNOWN - 1);
+		RedisKeys last = this.known.get(place);
+		if (last != null && last.resource().key().equals(resource.key()) && last.resource().kind() == resource.kind()) {
+			return last;
+		}
+		RedisKeys keys = RedisKeys.of(resource, this.options, this.cluster);
+		this.known.set(place, keys);
+		return keys;
+	}
+
+	/** Refuse lease times that could outlast the fail-over grace. */
+	private void check(long leaseMillis) {
+		if (leaseMillis > this.longestLeaseMillis) {
+			throw new StoreCommandException("A lease of " + leaseMillis
+					+ " ms is longer than holdfast.redis.longest-lease (" + this.longestLeaseMillis
+					+ " ms), after which holdfast.redis.fail-over-grace counts every"
+					+ " lease as ended: ask for a shorter one, which is renewed as long as it is held, or set that"
+					+ " property, for all applications that share locks", false, null);
+		}
 	}
 
 	@Override

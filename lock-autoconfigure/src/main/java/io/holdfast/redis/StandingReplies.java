@@ -13,7 +13,7 @@ import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import io.holdfast.redis.script.ScriptReplies;
+import io.holdfast.redis.driver.ScriptReply;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,15 +35,15 @@ final class StandingReplies {
 		return new Standing(resource, 0, null, 0, 0, 0, List.of(), 0, List.of());
 	}
 
-	static Standing semaphore(Resource resource, List<?> reply) {
-		List<TokenState> holders = IntStream.range(0, number(reply, 5))
-			.mapToObj((i) -> place(reply.get(6 + 2 * i), Kind.SEMAPHORE, ScriptReplies.number(reply.get(7 + 2 * i))))
+	static Standing semaphore(Resource resource, ScriptReply reply) {
+		List<TokenState> holders = IntStream.range(0, reply.count(5))
+			.mapToObj((i) -> place(reply.text(6 + 2 * i), Kind.SEMAPHORE, reply.number(7 + 2 * i)))
 			.toList();
-		return new Standing(resource, 0, limit(reply), number(reply, 1), number(reply, 2), number(reply, 3), holders,
-				number(reply, 4), queue(reply, Kind.SEMAPHORE));
+		return new Standing(resource, 0, limit(reply), reply.count(1), reply.count(2), reply.count(3), holders,
+				reply.count(4), queue(reply, Kind.SEMAPHORE));
 	}
 
-	static Standing lock(Resource resource, List<?> reply) {
+	static Standing lock(Resource resource, ScriptReply reply) {
 		KeyState state = keyState(reply);
 		String owner = state.owner();
 		List<TokenState> holders = (owner != null)
@@ -57,42 +57,37 @@ final class StandingReplies {
 	}
 
 	/** Reads the reply for a lock. */
-	static KeyState keyState(List<?> reply) {
-		Object owner = reply.get(0);
-		return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.number(reply.get(1)),
-				ScriptReplies.number(reply.get(2)), number(reply, 4), number(reply, 3), named(reply, Kind.LOCK));
+	static KeyState keyState(ScriptReply reply) {
+		return new KeyState(reply.isNull(0) ? null : reply.text(0), reply.number(1), reply.number(2), reply.count(4),
+				reply.count(3), named(reply, Kind.LOCK));
 	}
 
 	/** Reads the reply for a semaphore. */
-	static PermitState permitState(List<?> reply) {
-		return new PermitState(limit(reply), number(reply, 1), number(reply, 2), number(reply, 3),
-				named(reply, Kind.SEMAPHORE), number(reply, 4));
+	static PermitState permitState(ScriptReply reply) {
+		return new PermitState(limit(reply), reply.count(1), reply.count(2), reply.count(3),
+				named(reply, Kind.SEMAPHORE), reply.count(4));
 	}
 
-	private static List<PermitHolder> named(List<?> reply, Kind kind) {
-		return IntStream.range(0, number(reply, 5))
-			.mapToObj((i) -> holder(reply.get(6 + 2 * i), kind, ScriptReplies.number(reply.get(7 + 2 * i))))
+	private static List<PermitHolder> named(ScriptReply reply, Kind kind) {
+		return IntStream.range(0, reply.count(5))
+			.mapToObj((i) -> holder(reply.text(6 + 2 * i), kind, reply.number(7 + 2 * i)))
 			.filter(Objects::nonNull)
 			.toList();
 	}
 
-	private static @Nullable Integer limit(List<?> reply) {
-		return (reply.get(0) != null) ? number(reply, 0) : null;
+	private static @Nullable Integer limit(ScriptReply reply) {
+		return reply.isNull(0) ? null : reply.count(0);
 	}
 
-	private static int number(List<?> reply, int at) {
-		return (int) ScriptReplies.number(reply.get(at));
-	}
-
-	private static List<TokenState> queue(List<?> reply, Kind kind) {
-		return reply.subList(6 + 2 * number(reply, 5), reply.size())
+	private static List<TokenState> queue(ScriptReply reply, Kind kind) {
+		return reply.texts(6 + 2 * reply.count(5))
 			.stream()
 			.map((entry) -> place(entry, kind, 0))
 			.filter((place) -> place.instance() != null)
 			.toList();
 	}
 
-	private static TokenState place(Object entry, Kind kind, long ttlMillis) {
+	private static TokenState place(String entry, Kind kind, long ttlMillis) {
 		PermitHolder holder = holder(entry, kind, ttlMillis);
 		return (holder != null) ? TokenState.of(holder.token(), kind, holder.permits(), ttlMillis)
 				: new TokenState(null, 0, kind, 0, ttlMillis);
@@ -103,8 +98,8 @@ final class StandingReplies {
 	 * @return the holder, or {@code null} if another program wrote the entry or damaged
 	 * it
 	 */
-	private static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
-		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(ScriptReplies.text(entry));
+	private static @Nullable PermitHolder holder(String entry, Kind kind, long ttlMillis) {
+		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(entry);
 		if (!matcher.matches()) {
 			return null;
 		}

@@ -11,7 +11,7 @@ import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.SharedStores;
 import io.holdfast.engine.store.StoreContract;
-import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.LockKeys;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -41,12 +41,12 @@ class LeftoversOfVersion1Tests extends StoreContract {
 
 	private final StringRedisTemplate redis;
 
-	private final RedisKeys keys;
+	private final LockKeys keys;
 
 	LeftoversOfVersion1Tests(TestRedis redis) {
 		this.stores = new TestStores(redis.keyPrefix(), redis.template(), redis::connectionFactory);
 		this.redis = redis.template();
-		this.keys = RedisKeys.of(redis.keyPrefix() + "lock:" + KEY, false);
+		this.keys = LockKeys.of(redis.keyPrefix() + "lock:" + KEY, false);
 	}
 
 	@Override

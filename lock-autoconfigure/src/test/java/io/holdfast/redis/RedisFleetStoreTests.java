@@ -18,7 +18,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;
-import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.LockKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -153,7 +153,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("2"), LEASE, CLAIM)));
 		this.redis.template()
 			.opsForValue()
-			.set(RedisKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
+			.set(LockKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
 		assertThat(get(this.a.store.fleet().look(new Resource(Kind.LOCK, KEY), 10)).fence()).isZero();
 	}
 
@@ -162,7 +162,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsOfWhatHasOtherThingsBesideIt() {
 		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		RedisKeys lock = RedisKeys.of(lockKey, false);
+		LockKeys lock = LockKeys.of(lockKey, false);
 		for (String beside : List.of(lock.queue(), lock.fence())) {
 			granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);

@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.redis.driver.TestReplies;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -59,7 +59,11 @@ class RenewScriptTests {
 		String text = text(null);
 		assertThat(text).contains(VERSION);
 		RedisScript<?> script = RedisScript.of(tellsVersion ? text : text.replace(VERSION, "nil"), List.class);
-		return ScriptReplies.kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease), 1).get(0);
+		return kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease), 1).get(0);
+	}
+
+	private static List<Boolean> kept(List<?> reply, int count) {
+		return RedisLeaseStore.kept(TestReplies.of(reply), count);
 	}
 
 	private Long millis() {
@@ -120,7 +124,7 @@ class RenewScriptTests {
 		assertThat(text).contains("'MGET'");
 		List<?> kept = (List<?>) this.redis.execute(RedisScript.of(text.replace("'MGET'", command), List.class),
 				List.of(gone, list, this.key, others), TOKEN, TOKEN, TOKEN, TOKEN, "120000");
-		assertThat(ScriptReplies.kept(kept, 4)).containsExactly(false, false, true, false);
+		assertThat(kept(kept, 4)).containsExactly(false, false, true, false);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(others, TimeUnit.MILLISECONDS)).isBetween(1L, 60_000L);
 		assertThat(this.redis.hasKey(gone)).isFalse();
@@ -136,7 +140,7 @@ class RenewScriptTests {
 		RedisScript<?> script = RedisScript.of(text(null), List.class);
 		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key, longer, exact), TOKEN, TOKEN, TOKEN,
 				"120000", "240000", "-20000");
-		assertThat(ScriptReplies.kept(kept, 3)).containsExactly(true, true, true);
+		assertThat(kept(kept, 3)).containsExactly(true, true, true);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(longer, TimeUnit.MILLISECONDS)).isBetween(200_000L, 240_000L);
 		assertThat(this.redis.getExpire(exact, TimeUnit.MILLISECONDS)).isBetween(1L, 20_000L);
@@ -151,7 +155,7 @@ class RenewScriptTests {
 		RedisScript<?> script = RedisScript.of(text(Duration.ofSeconds(60)), List.class);
 		List<?> kept = (List<?>) this.redis.execute(script, List.of(list, this.key, this.key + ":server"), TOKEN, TOKEN,
 				"120000");
-		assertThat(ScriptReplies.kept(kept, 2)).containsExactly(false, true);
+		assertThat(kept(kept, 2)).containsExactly(false, true);
 		assertThat(this.redis.opsForList().size(list)).isEqualTo(1);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(TOKEN);
 	}
@@ -166,7 +170,7 @@ class RenewScriptTests {
 				List.class);
 		List<String> keys = (graceMillis > 0) ? List.of(this.key, this.key + ":server") : List.of(this.key);
 		List<?> kept = (List<?>) this.redis.execute(script, keys, TOKEN, "120000");
-		assertThat(ScriptReplies.kept(kept, 1)).containsExactly(false);
+		assertThat(kept(kept, 1)).containsExactly(false);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(reserved);
 	}
 

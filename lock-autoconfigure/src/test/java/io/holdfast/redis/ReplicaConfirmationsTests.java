@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -10,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.holdfast.async.DaemonThreads;
@@ -19,7 +19,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
-import io.holdfast.redis.script.ScriptReplies;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -280,7 +279,7 @@ class ReplicaConfirmationsTests {
 		}
 
 		private static List<String> texts(byte[][] texts) {
-			return Arrays.stream(texts).map(ScriptReplies::text).collect(Collectors.toList());
+			return Arrays.stream(texts).map((text) -> new String(text, StandardCharsets.UTF_8)).toList();
 		}
 
 		@Override

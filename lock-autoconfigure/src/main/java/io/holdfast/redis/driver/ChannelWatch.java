@@ -144,7 +144,7 @@ class ChannelWatch {
 	 */
 	private ScriptCall<Long> ping(long number) {
 		ScriptCall<Long> call = new ScriptCall<>(this.sharded ? Script.PING_SHARD : Script.PING, this.pingKeys,
-				RedisKeys.bytes(this.channel, PING + number), (reply) -> (Long) reply.get(0), this.listener::failure);
+				RedisKeys.bytes(this.channel, PING + number), (reply) -> reply.number(0), this.listener::failure);
 		this.listener.executor.execute(call);
 		return call;
 	}
@@ -422,6 +422,7 @@ class ChannelWatch {
 			// The driver may open it again.
 			if (this == ChannelWatch.this.subscription) {
 				ChannelWatch.this.listening = false;
+				ChannelWatch.this.listener.onBroken();
 			}
 			execute(() -> {
 				if (!ChannelWatch.this.listening) {

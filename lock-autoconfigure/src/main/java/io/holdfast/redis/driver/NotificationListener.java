@@ -128,8 +128,12 @@ public final class NotificationListener implements AutoCloseable {
 
 	/** Return whether grant notifications are received, as far as is known. */
 	public boolean isListening() {
-		// The first one is told by the driver before the thread gets to it.
-		return this.listening && this.watch.isListening();
+		return this.listening;
+	}
+
+	/** Note that the subscription broke, before the thread gets to it. */
+	void onBroken() {
+		this.listening = false;
 	}
 
 	/**

@@ -1,14 +1,14 @@
 package io.holdfast.redis.driver;
 
-import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.function.Function;
 
+import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArguments;
-import io.holdfast.redis.script.ScriptReply;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.CommandOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
@@ -29,9 +29,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
-	private static final byte[] NO_SCRIPT = {};
-
-	private static final byte[][] NOTHING = {};
+	/** Does nothing in Redis. */
+	private static final byte[] NO_CALL = RedisKeys.bytes("*3\r\n$7\r\nEVALSHA\r\n$0\r\n\r\n$1\r\n0\r\n");
 
 	private final Script script;
 
@@ -39,9 +38,9 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	private final Object[] args;
 
-	private final ScriptReply<T> array;
+	private final ScriptReply reply;
 
-	private final Function<List<?>, T> reply;
+	private final Function<ScriptReply, T> reader;
 
 	private final Function<Throwable, ? extends Throwable> failure;
 
@@ -51,34 +50,39 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
 
-	/** Whether its command may have run before the one that is answered. */
-	private volatile boolean repeated;
-
-	/** Whether Redis did not know the script: newer commands may have run before. */
-	private volatile boolean late;
-
 	/**
 	 * Create a call that is yet to be sent.
 	 * @param keys its KEYS
-	 * @param args its ARGV: texts, whole numbers, flags, times or bytes
-	 * @param reply turns the reply, an array, into a result
+	 * @param args its ARGV: texts, whole numbers, flags, times for their milliseconds, or
+	 * bytes
+	 * @param reader turns the reply into a result
 	 * @param failure turns the driver's error into one for the caller
 	 */
-	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<List<?>, T> reply,
+	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<ScriptReply, T> reader,
 			Function<Throwable, ? extends Throwable> failure) {
-		super(new Command<>(CommandType.EVALSHA, new ScriptReply<>(), null));
+		this(script, keys, args, new ScriptReply(), reader, failure);
+	}
+
+	@SuppressWarnings("unchecked") // The driver makes no result of the reply.
+	private ScriptCall(Script script, byte[][] keys, Object[] args, ScriptReply reply, Function<ScriptReply, T> reader,
+			Function<Throwable, ? extends Throwable> failure) {
+		super(new Command<>(CommandType.EVALSHA, (CommandOutput<byte[], byte[], T>) reply, null));
 		this.script = script;
 		this.keys = keys;
 		this.args = args;
-		this.array = (ScriptReply<T>) getOutput();
 		this.reply = reply;
+		this.reader = reader;
 		this.failure = failure;
 	}
 
-	/** Return the arguments, by which the driver finds a node, and tells of a command. */
+	/**
+	 * Return the first key, by which the driver finds the node of a cluster. There are no
+	 * tokens in it, which could get into logs.
+	 */
 	@Override
 	public CommandArgs<byte[], byte[]> getArgs() {
-		return new ScriptArguments(this.script.digest(), this.keys, this.args);
+		CommandArgs<byte[], byte[]> first = new CommandArgs<>(ByteArrayCodec.INSTANCE);
+		return (this.keys.length > 0) ? first.addKey(this.keys[0]) : first;
 	}
 
 	/** Write the command, on the event loop; again after a reconnect. */
@@ -89,17 +93,15 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		}
 		if (isDone()) {
 			// Only to a node of a cluster: there Lettuce writes commands that were given
-			// up. Redis does nothing for this.
-			ScriptArguments.writeCommand("EVALSHA", NO_SCRIPT, NOTHING, NOTHING, buffer);
+			// up.
+			buffer.writeBytes(NO_CALL);
 			return;
 		}
 		if (this.written) {
-			this.repeated = true;
-			this.array.clear();
+			this.reply.repeat();
 		}
 		this.written = true;
-		ScriptArguments.writeCommand(this.late ? "EVAL" : "EVALSHA",
-				this.late ? this.script.text() : this.script.digest(), this.keys, this.args, buffer);
+		this.script.writeCall(this.reply.isLate(), this.keys, this.args, buffer);
 	}
 
 	/** Take the answer of Redis. */
@@ -108,32 +110,29 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		if (isDone()) {
 			return;
 		}
-		if (!this.array.hasError()) {
-			succeed(this.array.elements());
+		if (this.reply.hasError()) {
+			onError(new RedisCommandExecutionException(this.reply.getError()));
 			return;
 		}
-		RedisCommandExecutionException error = new RedisCommandExecutionException(this.array.getError());
-		if (this.executor != null && !this.late && RedisFailures.isUnknownScript(error)) {
-			this.array.clear();
-			this.written = false;
-			this.late = true;
-			this.executor.execute(this);
-			return;
-		}
-		completeExceptionally(error);
-	}
-
-	private void succeed(List<?> array) {
 		T result;
 		try {
-			result = (this.reply instanceof ReplyReader<T> reader) ? reader.apply(array, this.repeated, this.late)
-					: this.reply.apply(array);
+			result = this.reader.apply(this.reply);
 		}
 		catch (RuntimeException | Error ex) {
 			completeExceptionally(ex);
 			return;
 		}
 		complete(result);
+	}
+
+	private void onError(RedisCommandExecutionException error) {
+		if (this.executor != null && !this.reply.isLate() && RedisFailures.isUnknownScript(error)) {
+			this.reply.unknownScript();
+			this.written = false;
+			this.executor.execute(this);
+			return;
+		}
+		completeExceptionally(error);
 	}
 
 	@Override
@@ -149,24 +148,6 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	@Override
 	public void cancel() {
 		completeExceptionally(new CancellationException());
-	}
-
-	/**
-	 * Turns a reply into a result that depends on whether the command may have run
-	 * before, or may have run late: behind newer ones.
-	 *
-	 * @param <T> the type of the result
-	 */
-	@FunctionalInterface
-	public interface ReplyReader<T> extends Function<List<?>, T> {
-
-		T apply(List<?> array, boolean repeated, boolean late);
-
-		@Override
-		default T apply(List<?> array) {
-			return apply(array, true, true);
-		}
-
 	}
 
 }

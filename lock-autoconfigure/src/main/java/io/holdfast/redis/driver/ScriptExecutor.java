@@ -9,14 +9,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
-import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArguments;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
@@ -160,33 +157,17 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Send a script as {@link #execute(Script, byte[][], Object[], String, Function)}
-	 * does. The call fails with the exception of its KEYS.
-	 */
-	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Object[] args, String what,
-			Function<List<?>, T> reply) {
-		byte[][] names;
-		try {
-			names = keys.get();
-		}
-		catch (StoreCommandException ex) {
-			return CompletableFuture.failedFuture(ex);
-		}
-		return execute(script, names, args, what, reply);
-	}
-
-	/**
 	 * Send a script. The caller has a deadline for the answer: without one, the call ends
 	 * with its connection.
 	 * @param <T> the type of the result
 	 * @param keys its KEYS
-	 * @param args its ARGV, as {@link ScriptArguments} writes them
+	 * @param args its ARGV, as {@link ScriptCall} takes them
 	 * @param what the key in Redis, or the attempt, for messages
-	 * @param reply turns the reply into a result
+	 * @param reader turns the reply into a result
 	 */
 	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
-			Function<List<?>, T> reply) {
-		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> {
+			Function<ScriptReply, T> reader) {
+		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reader, (error) -> {
 			reopenIfDemoted(error);
 			return RedisFailures.of(error, what);
 		});

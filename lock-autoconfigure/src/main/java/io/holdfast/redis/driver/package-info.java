@@ -1,5 +1,5 @@
 /**
- * Connections of Lettuce: the sending of scripts, and the subscriptions for grant
+ * Connections of Lettuce: the calls of scripts, and the subscriptions for grant
  * notifications, which come by Pub/Sub.
  */
 @NullMarked

@@ -3,18 +3,23 @@ package io.holdfast.redis.key;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+
 /**
- * The keys in Redis of one lock.
+ * The keys in Redis of a lock or a semaphore.
  *
- * @param lock the lock key
- * @param queue the waiters
- * @param fence its last fencing token
- * @param seen when its first waiter has asked, while others read
+ * @param resource the lock or semaphore
+ * @param name its key with its prefix; nothing is at that of a semaphore itself
+ * @param all the KEYS of the scripts that change it, those of {@link #names} and that of
+ * the server; not to be changed
+ * @param slot the slot of all of them, 0 outside of a cluster
  */
-public record RedisKeys(String lock, String queue, String fence, String seen) {
+public record RedisKeys(Resource resource, String name, byte[][] all, int slot) {
 
 	public static final String QUEUE = ":queue";
 
@@ -31,15 +36,28 @@ public record RedisKeys(String lock, String queue, String fence, String seen) {
 	private static final List<String> COMPANIONS = List.of(QUEUE, FENCE, SEEN, HOLDERS, STATE, LIMIT);
 
 	/**
-	 * Return the keys of a lock. No two locks have one in common.
-	 * @param lock the lock key
+	 * Return the keys of a resource.
 	 * @param cluster whether Redis is a cluster
-	 * @return the keys
+	 * @throws StoreCommandException if it may not be called so
+	 */
+	public static RedisKeys of(Resource resource, RedisStoreOptions options, boolean cluster) {
+		options.check(resource);
+		String name = options.keyOf(resource);
+		return new RedisKeys(resource, name, options.withServer(bytes(names(resource.kind(), name, cluster))),
+				cluster ? ClusterSlotHashUtil.calculateSlot(name) : 0);
+	}
+
+	/**
+	 * Return the keys of one name: of a lock itself, its waiters, its last fencing token,
+	 * and when its first waiter has asked while others read; of a semaphore the holders
+	 * of permits, the waiters, the state of both, and its limit if an operator has set
+	 * one. No two locks or semaphores have one in common.
 	 * @throws StoreCommandException as {@link #beside} does
 	 */
-	public static RedisKeys of(String lock, boolean cluster) {
-		String beside = beside(lock, cluster);
-		return new RedisKeys(lock, beside + QUEUE, beside + FENCE, beside + SEEN);
+	static String[] names(Kind kind, String name, boolean cluster) {
+		String beside = beside(name, cluster);
+		return (kind == Kind.LOCK) ? new String[] { name, beside + QUEUE, beside + FENCE, beside + SEEN }
+				: new String[] { beside + HOLDERS, beside + QUEUE, beside + STATE, beside + LIMIT };
 	}
 
 	/**
@@ -128,14 +146,6 @@ public record RedisKeys(String lock, String queue, String fence, String seen) {
 	public static boolean hasHashTag(String key) {
 		int open = key.indexOf('{');
 		return open >= 0 && key.indexOf('}', open) > open + 1;
-	}
-
-	/**
-	 * Return the KEYS of a script.
-	 * @return all of them
-	 */
-	public byte[][] toBytes() {
-		return bytes(this.lock, this.queue, this.fence, this.seen);
 	}
 
 	/** Return a text as Redis gets it. */

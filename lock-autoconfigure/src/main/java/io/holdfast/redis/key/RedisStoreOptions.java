@@ -90,30 +90,6 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * Return whether a lease is over when the fail-over grace is.
-	 * @param leaseMillis a lease that is asked for
-	 * @return whether it is, also without a grace
-	 */
-	public boolean allows(long leaseMillis) {
-		return this.longestLease == null || leaseMillis <= this.longestLease.toMillis();
-	}
-
-	/**
-	 * Refuse lease times that could outlast the fail-over grace.
-	 * @param leaseMillis a lease that is asked for
-	 * @throws StoreCommandException if it is too long
-	 */
-	public void check(long leaseMillis) {
-		if (this.longestLease != null && !allows(leaseMillis)) {
-			throw new StoreCommandException("A lease of " + leaseMillis
-					+ " ms is longer than holdfast.redis.longest-lease (" + this.longestLease.toMillis()
-					+ " ms), after which holdfast.redis.fail-over-grace counts every"
-					+ " lease as ended: ask for a shorter one, which is renewed as long as it is held, or set that"
-					+ " property, for all applications that share locks", false, null);
-		}
-	}
-
-	/**
 	 * Refuse a key that begins as those of the other kind do, as with an empty prefix:
 	 * their companions may be the same.
 	 * @param resource the lock or semaphore

@@ -83,7 +83,7 @@ public final class RedisFailures {
 	}
 
 	/** Leave quoted arguments of a command out of a text. */
-	static String withoutArguments(String text) {
+	public static String withoutArguments(String text) {
 		return ID.matcher(UNKNOWN_COMMAND.matcher(text).replaceFirst("$1")).replaceAll("<id>");
 	}
 

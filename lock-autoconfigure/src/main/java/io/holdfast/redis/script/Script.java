@@ -4,10 +4,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 
 import org.springframework.data.redis.core.script.DigestUtils;
 
@@ -64,6 +68,8 @@ public final class Script {
 	/** Send a message to the instance that runs it, by one master of a cluster. */
 	public static final Script PING_SHARD = of("ping-shard.lua");
 
+	private static final byte[] CRLF = { '\r', '\n' };
+
 	private final byte[] text;
 
 	private final byte[] digest;
@@ -95,6 +101,76 @@ public final class Script {
 	/** Return the digest, which EVALSHA takes; not to be changed. */
 	public byte[] digest() {
 		return this.digest;
+	}
+
+	/**
+	 * Write the command that calls it. The driver would need an object for each argument,
+	 * and one for all of them.
+	 * @param withText whether Redis is to be sent the text, as it does not know the
+	 * script
+	 * @param keys its KEYS
+	 * @param args its ARGV: texts, whole numbers, flags, times for their milliseconds, or
+	 * bytes
+	 */
+	public void writeCall(boolean withText, byte[][] keys, Object[] args, ByteBuf buffer) {
+		buffer.writeByte('*');
+		writeDigits(3 + keys.length + args.length, buffer);
+		buffer.writeBytes(CRLF);
+		write(withText ? "EVAL" : "EVALSHA", buffer);
+		write(withText ? this.text : this.digest, buffer);
+		write(keys.length, buffer);
+		for (byte[] key : keys) {
+			write(key, buffer);
+		}
+		for (Object arg : args) {
+			if (arg instanceof byte[] bytes) {
+				write(bytes, buffer);
+			}
+			else if (arg instanceof Boolean yes) {
+				write(yes ? 1 : 0, buffer);
+			}
+			else if (arg instanceof Number number && number.longValue() >= 0) {
+				write(number.longValue(), buffer);
+			}
+			else {
+				write(((arg instanceof Duration time) ? (Object) time.toMillis() : arg).toString(), buffer);
+			}
+		}
+	}
+
+	private static void write(byte[] bytes, ByteBuf buffer) {
+		writeLength(bytes.length, buffer);
+		buffer.writeBytes(bytes).writeBytes(CRLF);
+	}
+
+	private static void write(String text, ByteBuf buffer) {
+		int length = ByteBufUtil.utf8Bytes(text);
+		writeLength(length, buffer);
+		ByteBufUtil.reserveAndWriteUtf8(buffer, text, length);
+		buffer.writeBytes(CRLF);
+	}
+
+	private static void write(long number, ByteBuf buffer) {
+		int digits = 1;
+		for (long rest = number / 10; rest > 0; rest /= 10) {
+			digits++;
+		}
+		writeLength(digits, buffer);
+		writeDigits(number, buffer);
+		buffer.writeBytes(CRLF);
+	}
+
+	private static void writeLength(int length, ByteBuf buffer) {
+		buffer.writeByte('$');
+		writeDigits(length, buffer);
+		buffer.writeBytes(CRLF);
+	}
+
+	private static void writeDigits(long number, ByteBuf buffer) {
+		if (number > 9) {
+			writeDigits(number / 10, buffer);
+		}
+		buffer.writeByte('0' + (int) (number % 10));
 	}
 
 	private static String textOf(String file) {

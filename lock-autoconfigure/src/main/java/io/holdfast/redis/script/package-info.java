@@ -1,5 +1,5 @@
 /**
- * Lua scripts: their text, arguments, replies and failures.
+ * Lua scripts: their text, and their failures.
  */
 @NullMarked
 package io.holdfast.redis.script;

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-import io.holdfast.redis.driver.ScriptCall.ReplyReader;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
 import io.netty.buffer.ByteBuf;
@@ -21,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ScriptCallTests {
 
-	private final ScriptCall<Object> call = call((reply) -> reply.get(0));
+	private final ScriptCall<Object> call = call((reply) -> reply.number(0));
 
 	@Test
 	@DisplayName("a command that was given up is written without its script, where the driver writes it all the same")
@@ -57,18 +56,19 @@ class ScriptCallTests {
 	@Test
 	@DisplayName("a command that is written again may have run before, and what was read of its first answer does not count")
 	void repeated() {
-		ReplyReader<Object> reader = (reply, repeated, late) -> List.of(reply, repeated, late);
+		Function<ScriptReply, Object> reader = (reply) -> List.of(reply.size(), reply.number(0), reply.isRepeated(),
+				reply.isLate());
 		ScriptCall<Object> once = call(reader);
 		written(once);
 		answer(once, 1);
-		assertThat(once).isCompletedWithValue(List.of(List.of(1L), false, false));
+		assertThat(once).isCompletedWithValue(List.of(1, 1L, false, false));
 		ScriptCall<Object> twice = call(reader);
 		written(twice);
 		twice.getOutput().multi(2);
 		twice.getOutput().set(7);
 		written(twice);
 		answer(twice, 1);
-		assertThat(twice).isCompletedWithValue(List.of(List.of(1L), true, false));
+		assertThat(twice).isCompletedWithValue(List.of(1, 1L, true, false));
 	}
 
 	@Test
@@ -91,7 +91,18 @@ class ScriptCallTests {
 		assertThat(reading).isCompletedExceptionally();
 	}
 
-	private static ScriptCall<Object> call(Function<List<?>, Object> reader) {
+	@Test
+	@DisplayName("the driver is told the first key, for the node of a cluster and for logs, and no token")
+	void arguments() {
+		ScriptCall<Object> keyed = new ScriptCall<>(Script.PING, RedisKeys.bytes("lock:ä", "second"),
+				new Object[] { "secret token" }, (reply) -> "", (error) -> error);
+		assertThat(keyed.getArgs().getFirstEncodedKey()).isEqualTo(ByteBuffer.wrap(RedisKeys.bytes("lock:ä")));
+		assertThat(keyed.getArgs()).asString().doesNotContain("token");
+		assertThat(keyed.getArgs().toCommandString()).contains("lock:ä").doesNotContain("token");
+		assertThat(this.call.getArgs().getFirstEncodedKey()).isNull();
+	}
+
+	private static ScriptCall<Object> call(Function<ScriptReply, Object> reader) {
 		return new ScriptCall<>(Script.PING, new byte[0][], RedisKeys.bytes("a", "b"), reader,
 				(error) -> new IllegalStateException(error));
 	}

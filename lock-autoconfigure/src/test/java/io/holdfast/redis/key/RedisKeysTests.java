@@ -30,7 +30,7 @@ class RedisKeysTests {
 			"{a}{b, {a}{b:queue" })
 	@DisplayName("companions carry the tag of the lock key, or all of it as their tag")
 	void companions(String lock, String queue) {
-		assertThat(RedisKeys.of(lock, true).queue()).isEqualTo(queue);
+		assertThat(LockKeys.of(lock, true).queue()).isEqualTo(queue);
 	}
 
 	@Test
@@ -46,11 +46,11 @@ class RedisKeysTests {
 	@ValueSource(strings = { "lock:a}", "lock:{}a", "lock:{}{a}", "lock:a}b{c", "lock:a}{" })
 	@DisplayName("a key whose companions cannot be placed beside it is refused in a cluster, and only there")
 	void refusesInCluster(String lock) {
-		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, true))
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> LockKeys.of(lock, true))
 			.withMessageContaining("'" + lock + "'")
 			.withMessageContaining("{stock}:SKU0001")
 			.matches((failure) -> !failure.isTemporary());
-		assertThat(RedisKeys.of(lock, false).queue()).isEqualTo("{" + lock + "}:queue");
+		assertThat(LockKeys.of(lock, false).queue()).isEqualTo("{" + lock + "}:queue");
 	}
 
 	@ParameterizedTest
@@ -59,7 +59,7 @@ class RedisKeysTests {
 	@DisplayName("a lock key that is, or has, the companion of another one is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
-			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> LockKeys.of(lock, cluster))
 				.withMessageContaining("'" + lock + "'")
 				.matches((failure) -> !failure.isTemporary());
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> PermitKeys.of(lock, cluster));
@@ -90,7 +90,7 @@ class RedisKeysTests {
 	}
 
 	private static Set<String> keysOfLock(String lock, boolean cluster) {
-		RedisKeys exclusive = RedisKeys.of(lock, cluster);
+		LockKeys exclusive = LockKeys.of(lock, cluster);
 		return Set.of(exclusive.lock(), exclusive.queue(), exclusive.fence(), exclusive.seen());
 	}
 

@@ -1,0 +1,112 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.redis.driver.ScriptReply;
+import io.holdfast.redis.driver.TestReplies;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * What commands are made of, and what replies are read as.
+ */
+class UnconnectedStoreTests {
+
+	@Test
+	@DisplayName("a resource has the names of its kind and key, whichever were asked for before")
+	void names() {
+		RedisLeaseStore store = store(RedisStoreOptions.defaults());
+		for (int round = 0; round < 2; round++) {
+			// More than are known at a time, so that some are put in the place of others.
+			for (int i = 0; i < 3000; i++) {
+				String key = "key " + i;
+				assertThat(names(store, Kind.LOCK, key)).containsExactly("lock:" + key, "{lock:" + key + "}:queue",
+						"{lock:" + key + "}:fence", "{lock:" + key + "}:seen");
+				assertThat(names(store, Kind.SEMAPHORE, key)).startsWith("{semaphore:" + key + "}:holders");
+			}
+		}
+	}
+
+	@Test
+	@DisplayName("with a grace after fail-overs, the last key is where the server is remembered")
+	void namesWithGrace() {
+		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofHours(1),
+				Duration.ofSeconds(5), false, "fleet", Duration.ofMinutes(1), null);
+		assertThat(names(store(options), Kind.LOCK, "a")).endsWith("{lock:a}:seen", "fleet:server");
+	}
+
+	private static List<String> names(RedisLeaseStore store, Kind kind, String key) {
+		RedisKeys keys = store.keysOf(new Resource(kind, key));
+		assertThat(keys.name()).isEqualTo(((kind == Kind.SEMAPHORE) ? "semaphore:" : "lock:") + key);
+		return Arrays.stream(keys.all()).map((name) -> new String(name, StandardCharsets.UTF_8)).toList();
+	}
+
+	@Test
+	@DisplayName("of renewals that are to last equally long, that is said once; a reader is told by its entry")
+	void renewals() {
+		assertThat(renewals(Kind.LOCK, 30, 30)).containsExactly("a:r", "b", 30L);
+		assertThat(renewals(Kind.SEMAPHORE, 30, 30)).containsExactly("a:1", "b:2", 30L);
+		assertThat(renewals(Kind.LOCK, 30, -30)).containsExactly("a:r", "b", 30L, -30L);
+		assertThat(renewals(Kind.SEMAPHORE, 30, -30)).containsExactly("a:1", "b:2", 30L, -30L);
+		assertThat(RedisLeaseStore.arguments(List.of(new Renewal(new Resource(Kind.SEMAPHORE, "k"), "a", 1, 30))))
+			.containsExactly("a:1", 30L);
+		assertThat(RedisLeaseStore.arguments(List.of())).isEmpty();
+	}
+
+	private static Object[] renewals(Kind kind, long one, long other) {
+		Resource resource = new Resource(kind, "k");
+		return RedisLeaseStore
+			.arguments(List.of(new Renewal(resource, "a", 1, one), new Renewal(resource, "b", 2, other)));
+	}
+
+	@Test
+	@DisplayName("what was not renewed is among those that were")
+	void whatWasNotRenewedIsAmongThoseThatWere() {
+		assertThat(kept(List.of(3L), 3)).containsExactly(true, true, true);
+		assertThat(kept(List.of(3L, 1L, 3L), 3)).containsExactly(false, true, false);
+		assertThat(kept(List.of(0L), 0)).isEmpty();
+	}
+
+	@Test
+	@DisplayName("an answer for other renewals is refused")
+	void anAnswerForOtherRenewalsIsRefused() {
+		assertThatIllegalStateException().isThrownBy(() -> kept(List.of(2L), 3)).withMessageContaining("3");
+	}
+
+	private static List<Boolean> kept(List<Long> reply, int count) {
+		return RedisLeaseStore.kept(TestReplies.of(reply), count);
+	}
+
+	@Test
+	@DisplayName("a number alone is the fence of a grant for the whole lease")
+	void granted() {
+		RedisLeaseStore store = store(RedisStoreOptions.defaults());
+		Resource lock = new Resource(Kind.LOCK, "k");
+		AcquireCommand command = AcquireCommand.forLock("a", 500, 100);
+		ScriptReply alone = new ScriptReply();
+		alone.set(7);
+		assertThat(store.acquired(lock, command, alone)).isEqualTo(new Granted(7, 500));
+		assertThat(store.acquired(lock, command, TestReplies.of(List.of(1L, 7L, 400L)))).isEqualTo(new Granted(7, 400));
+	}
+
+	private static RedisLeaseStore store(RedisStoreOptions options) {
+		return new RedisLeaseStore(new StringRedisTemplate(new LettuceConnectionFactory()), options);
+	}
+
+}
