@@ -3,15 +3,16 @@ package io.holdfast.redis;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
@@ -19,40 +20,45 @@ import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.lettuce.core.AbstractRedisAsyncCommands;
-import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.data.redis.core.RedisCallback;
-import org.springframework.data.redis.core.RedisTemplate;
 
 /**
- * Looks for dangers to leases: in the settings of the servers, and in the rights of the
- * application's user. Changes nothing in Redis. Thread-safe.
+ * One look for dangers to leases: whether the servers throw keys away, whether replicas
+ * are missing, and rights of the application's user. Changes nothing in Redis.
  */
 final class RedisDiagnostics {
 
 	private static final long ANSWER_SECONDS = 10;
 
-	private final RedisTemplate<String, String> template;
+	private static final String NO_RIGHT_TO_WATCH = "Redis does not give the application's user rights that are needed"
+			+ " to watch the fleet (locks and semaphores work without them): ";
+
+	private final RedisConnectionFactory connections;
 
 	private final ScriptExecutor executor;
 
 	private final RedisStoreOptions options;
 
+	private final int minReplicas;
+
+	private final List<StoreDiagnostic> findings = new ArrayList<>();
+
 	/** Create the diagnostics of the servers behind a store. */
-	public RedisDiagnostics(RedisTemplate<String, String> template, ScriptExecutor executor,
-			RedisStoreOptions options) {
-		this.template = template;
+	public RedisDiagnostics(RedisConnectionFactory connections, ScriptExecutor executor, RedisStoreOptions options) {
+		this.connections = connections;
 		this.executor = executor;
 		this.options = options;
+		this.minReplicas = (options.replicas() != null) ? options.replicas().min() : 0;
 	}
 
 	/**
@@ -60,31 +66,48 @@ final class RedisDiagnostics {
 	 * @return the findings; fails with {@link StoreCommandException}
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> start() {
-		CompletableFuture<List<StoreDiagnostic>> findings = new CompletableFuture<>();
+		CompletableFuture<List<StoreDiagnostic>> end = new CompletableFuture<>();
 		this.executor.threads().start(() -> {
-			try {
-				findings.complete(Stream.of(servers(), rights()).flatMap(List::stream).toList());
+			try (RedisConnection connection = this.connections.getConnection()) {
+				judgeServers(connection);
+				judgeRights(connection);
+				end.complete(this.findings);
 			}
 			catch (RuntimeException | LinkageError ex) {
-				findings.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
+				end.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
 			}
 		}, "holdfast-examination");
-		return findings;
+		return end;
 	}
 
-	private List<StoreDiagnostic> servers() {
-		Replicas replicas = this.options.replicas();
-		List<StoreDiagnostic> findings = this.template.execute(
-				(RedisCallback<List<StoreDiagnostic>>) (connection) -> new ServerReport(connection.serverCommands(),
-						reasonForReplicas(connection), (replicas != null) ? replicas.min() : 0)
-					.findings());
-		return (findings != null) ? findings : List.of();
+	private void find(String problem) {
+		this.findings.add(new StoreDiagnostic(true, problem));
+	}
+
+	private void judgeServers(RedisConnection connection) {
+		RedisServerCommands commands = connection.serverCommands();
+		String reason = reasonForReplicas(connection);
+		try {
+			byServer(commands.info("memory")).forEach(this::judgeMemory);
+			Map<String, Properties> replication = byServer(commands.info("replication"));
+			Map<String, Properties> wanted = replication.values().stream().anyMatch(RedisDiagnostics::wantsReplicas)
+					? byServer(wantedReplicas(commands)) : Map.of();
+			replication.forEach((server, info) -> judgeReplicas(server, info, reason,
+					wanted.getOrDefault(server, new Properties()).getProperty("min-replicas-to-write", "some")));
+		}
+		catch (RuntimeException ex) {
+			if (!RedisFailures.isForbidden(ex)) {
+				throw ex;
+			}
+			this.findings
+				.add(new StoreDiagnostic(false, "Redis does not let the application's user ask for its settings: allow "
+						+ "it the command info, or make sure that maxmemory-policy is noeviction and that replicas are there"));
+		}
 	}
 
 	/** Return why a master is to have replicas, as far as the configuration tells. */
 	private @Nullable String reasonForReplicas(RedisConnection connection) {
-		if (this.template.getRequiredConnectionFactory() instanceof LettuceConnectionFactory lettuce
-				&& lettuce.isRedisSentinelAware()) {
+		if (this.connections instanceof LettuceConnectionFactory lettuce && lettuce.isRedisSentinelAware()) {
 			return "Sentinel is configured";
 		}
 		return (connection.getNativeConnection() instanceof AbstractRedisAsyncCommands<?, ?> commands
@@ -92,29 +115,105 @@ final class RedisDiagnostics {
 						? "replicas are configured" : null;
 	}
 
-	private List<StoreDiagnostic> rights() {
+	private void judgeMemory(String server, Properties info) {
+		String policy = info.getProperty("maxmemory_policy", "noeviction");
+		String limit = info.getProperty("maxmemory", "0");
+		if (!policy.equals("noeviction") && !limit.equals("0")) {
+			find("Redis" + server + " may evict locks and permits while they are held: its maxmemory-policy is "
+					+ policy + " (maxmemory is " + limit
+					+ " bytes). Set maxmemory-policy to noeviction, or use another Redis");
+		}
+	}
+
+	private void judgeReplicas(String server, Properties info, @Nullable String reason, String wanted) {
+		if (!info.getProperty("role", "").equals("master")) {
+			return;
+		}
+		String ready = info.getProperty("min_slaves_good_slaves", "0");
+		boolean tooFew = wanted.chars().allMatch(Character::isDigit) ? Long.parseLong(ready) < Long.parseLong(wanted)
+				: ready.equals("0");
+		if (wantsReplicas(info) && tooFew) {
+			find("Redis" + server + " refuses to write: it wants " + wanted
+					+ " replicas for that (min-replicas-to-write) and has " + ready + ". Bring its replicas back");
+		}
+		else if (online(info) < this.minReplicas) {
+			find("Locks and permits are not acquired: Redis" + server + " has " + online(info)
+					+ " replicas, and holdfast.redis.min-replicas is " + this.minReplicas
+					+ ". Bring its replicas back");
+		}
+		else if (reason != null && info.getProperty("connected_slaves", "0").equals("0")) {
+			find("Redis" + server + " has no replica, although " + reason
+					+ ": if it dies, no other server takes over, and locks and permits are lost. Bring its replicas back");
+		}
+	}
+
+	private static long online(Properties info) {
+		return info.stringPropertyNames()
+			.stream()
+			.filter((name) -> name.matches("slave\\d+") && info.getProperty(name).contains("state=online"))
+			.count();
+	}
+
+	/** Redis tells how many are ready only if it was told to want some. */
+	private static boolean wantsReplicas(Properties info) {
+		return info.containsKey("min_slaves_good_slaves");
+	}
+
+	/** Often forbidden where asking for other things is not. */
+	private static @Nullable Properties wantedReplicas(RedisServerCommands commands) {
+		try {
+			return commands.getConfig("min-replicas-to-write");
+		}
+		catch (RuntimeException ex) {
+			if (!RedisFailures.isForbidden(ex)) {
+				throw ex;
+			}
+			return null;
+		}
+	}
+
+	/**
+	 * Take apart the answers of a cluster's nodes, whose names are put before their
+	 * words.
+	 * @param told the answers, by {@code word} or {@code host:port.word}
+	 * @return the answers of each one, by its name in a sentence: empty if there is one
+	 */
+	private static Map<String, Properties> byServer(@Nullable Properties told) {
+		Map<String, Properties> servers = new TreeMap<>();
+		if (told != null) {
+			told.stringPropertyNames().forEach((name) -> {
+				int at = name.lastIndexOf('.');
+				String server = (at < 0) ? "" : " at " + name.substring(0, at);
+				servers.computeIfAbsent(server, (k) -> new Properties())
+					.setProperty(name.substring(at + 1), told.getProperty(name));
+			});
+		}
+		return servers;
+	}
+
+	private void judgeRights(RedisConnection connection) {
 		// There is no such key, and no listener at such a channel.
 		String name = UUID.randomUUID().toString();
 		Set<String> missing = new LinkedHashSet<>();
-		List<StoreDiagnostic> findings = new ArrayList<>();
 		for (String beginning : beginnings()) {
-			missing
-				.addAll(missing(false, beginning, name, (refusal) -> findings.add(new StoreDiagnostic(true, refusal))));
+			missing.addAll(missing(false, beginning, name, this::find));
 		}
-		if (this.options.replicas() != null && !mayWait()) {
+		if (this.minReplicas > 0 && !mayWait(connection)) {
 			missing.add("wait");
 		}
 		if (!missing.isEmpty()) {
-			findings.add(new StoreDiagnostic(true,
-					"Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
-							+ String.join(" ", missing)
-							+ (missing.contains("publish") ? " and the channels " + this.options.channelPrefix() + "*"
-									: "")
-							+ (missing.contains("info") ? ", or set holdfast.redis.fail-over-grace to false" : "")
-							+ (missing.contains("wait") ? ", or set holdfast.redis.min-replicas to 0" : "")));
+			find("Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
+					+ String.join(" ", missing)
+					+ (missing.contains("publish") ? " and the channels " + this.options.channelPrefix() + "*" : "")
+					+ (missing.contains("info") ? ", or set holdfast.redis.fail-over-grace to false" : "")
+					+ (missing.contains("wait") ? ", or set holdfast.redis.min-replicas to 0" : ""));
 		}
-		findings.addAll(rightsToWatch(name));
-		return findings;
+		// Only the views of the fleet need more.
+		List<String> missingToWatch = missing(true, this.options.fleetKey(), name,
+				(refusal) -> find(NO_RIGHT_TO_WATCH + refusal));
+		if (!missingToWatch.isEmpty()) {
+			find(NO_RIGHT_TO_WATCH + "allow it the commands " + String.join(" ", missingToWatch));
+		}
 	}
 
 	private List<String> beginnings() {
@@ -131,26 +230,11 @@ final class RedisDiagnostics {
 		return beginnings;
 	}
 
-	/** Look for rights that only the views of the fleet need. */
-	private List<StoreDiagnostic> rightsToWatch(String name) {
-		List<String> lacks = new ArrayList<>();
-		List<String> missing = missing(true, this.options.fleetKey(), name, lacks::add);
-		if (!missing.isEmpty()) {
-			lacks.add("allow it the commands " + String.join(" ", missing));
-		}
-		return lacks.stream()
-			.map((lack) -> new StoreDiagnostic(true, "Redis does not give the application's user"
-					+ " rights that are needed to watch the fleet (locks and semaphores work without them): " + lack))
-			.toList();
-	}
-
 	/** Not to be tried in a script, but harmless: it waits for no replica. */
-	private boolean mayWait() {
-		RedisFuture<Long> answer = this.template.execute((RedisCallback<RedisFuture<Long>>) (
-				connection) -> ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0,
-						1));
+	private static boolean mayWait(RedisConnection connection) {
 		try {
-			await(Objects.requireNonNull(answer).toCompletableFuture(), "wait");
+			await(((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0, 1)
+				.toCompletableFuture(), "wait");
 			return true;
 		}
 		catch (StoreCommandException ex) {

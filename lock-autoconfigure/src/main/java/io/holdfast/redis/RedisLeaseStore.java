@@ -49,9 +49,6 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** Is looked at, and never there. */
 	private static final String WARM_UP_KEY = "holdfast-warm-up";
 
-	/** Named by messages to the own channel in a cluster; never stored. */
-	private static final String PING_KEY = "holdfast-ping";
-
 	private static final String SUBSCRIBED = "s";
 
 	private static final String POLLING = "p";
@@ -99,8 +96,6 @@ public final class RedisLeaseStore implements LeaseStore {
 	private volatile String tokenPrefix = "";
 
 	private volatile @Nullable StoreNotifications notifications;
-
-	private final RedisDiagnostics examination;
 
 	private final @Nullable ReplicaConfirmations confirmations;
 
@@ -153,16 +148,13 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections = HoldfastConnectionFactory.of(application,
 				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO, this.threads);
 		this.answerNanos = this.connections.answerNanos();
-		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
-		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
-		this.shards = (pingKey == null || options.polling()) ? null : new ShardedChannels(masters, options, pingKey);
+		this.shards = (this.cluster && !options.polling()) ? new ShardedChannels(masters, options) : null;
 		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
-				this.executor, options.channelPrefix(), pingKey, this.shards, NotificationListener.PING_MILLIS);
+				this.executor, options.channelPrefix(), this.shards, NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
-		this.examination = new RedisDiagnostics(own, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
@@ -231,7 +223,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<StoreDiagnostic>> examine() {
-		return this.examination.start();
+		return new RedisDiagnostics(this.connections, this.executor, this.options).start();
 	}
 
 	@Override

@@ -132,26 +132,16 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	private void serve(List<Grant> batch) {
-		attempt(batch, () -> {
-			Connection open = this.connection;
-			if (open != null && open.isOpen()) {
-				send(open, batch);
-			}
-			else {
-				connect(batch);
-			}
-		});
-	}
-
-	/** Take a step of a batch. An error of the driver ends this batch only. */
-	private void attempt(List<Grant> batch, Runnable step) {
-		try {
-			step.run();
-		}
-		catch (RuntimeException | Error ex) {
-			fail(batch, ex);
-			proceed();
-		}
+		CompletableFuture.completedFuture(batch)
+			.thenCompose((grants) -> connected())
+			.thenCompose((open) -> confirm(open, batch))
+			.thenAccept((answer) -> settle(batch, answer))
+			.whenComplete((none, error) -> {
+				if (error != null) {
+					fail(batch, error);
+				}
+				proceed();
+			});
 	}
 
 	/** Take the next batch; with an empty one, the caller sends no more. */
@@ -169,44 +159,40 @@ final class ReplicaConfirmations implements AutoCloseable {
 		return batch;
 	}
 
-	private void connect(List<Grant> batch) {
-		this.threads.start(() -> attempt(batch, () -> {
-			if (this.closed) {
-				throw RedisFailures.closed();
-			}
-			Connection open = this.connector.get();
-			this.connection = open;
-			if (this.closed) {
-				open.close();
-			}
-			send(open, batch);
-		}), "holdfast-redis-connect");
+	private CompletableFuture<Connection> connected() {
+		Connection open = this.connection;
+		return (open != null && open.isOpen()) ? CompletableFuture.completedFuture(open) : CompletableFuture
+			.supplyAsync(this::connect, (task) -> this.threads.start(task, "holdfast-redis-connect"));
 	}
 
-	private void send(Connection open, List<Grant> batch) {
+	private Connection connect() {
+		if (this.closed) {
+			throw RedisFailures.closed();
+		}
+		Connection open = this.connector.get();
+		this.connection = open;
+		if (this.closed) {
+			open.close();
+		}
+		return open;
+	}
+
+	private CompletableFuture<Answer> confirm(Connection open, List<Grant> batch) {
 		if (batch.isEmpty()) {
-			proceed();
-			return;
+			return CompletableFuture.completedFuture(new Answer(List.of(), 0));
 		}
 		long millis = this.replicas.timeout().toMillis();
 		byte[][] keys = RedisKeys.bytes(batch.stream().map((grant) -> grant.key).toArray(String[]::new));
 		byte[][] args = RedisKeys.bytes(batch.stream().flatMap(Grant::args).toArray(String[]::new));
-		open.confirm(keys, args, this.replicas.min(), millis)
+		return open.confirm(keys, args, this.replicas.min(), millis)
 			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
-			.whenComplete((answer, error) -> attempt(batch, () -> {
+			.whenComplete((answer, error) -> {
 				if (error != null || answer.stands().contains(false)) {
 					// Late answers on it are not for the next batch; or it leads to a
 					// former master.
 					open.close();
 				}
-				if (error == null) {
-					settle(batch, answer);
-				}
-				else {
-					fail(batch, error);
-				}
-				proceed();
-			}));
+			});
 	}
 
 	private void settle(List<Grant> batch, Answer answer) {
@@ -249,7 +235,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	private static void fail(List<Grant> batch, Throwable error) {
-		Throwable reason = (error instanceof TimeoutException) ? StoreCommandException
+		Throwable reason = (error.getCause() instanceof TimeoutException) ? StoreCommandException
 			.unconfirmed("Redis granted it, but did not say in time how many of its replicas have that") : error;
 		batch.forEach((grant) -> grant.completeExceptionally(RedisFailures.of(reason, grant.key)));
 	}

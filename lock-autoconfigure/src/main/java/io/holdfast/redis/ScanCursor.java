@@ -20,8 +20,6 @@ record ScanCursor(int slot, String position) {
 
 	private static final String END = "0";
 
-	private static final BigInteger MAX_POSITION = BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
-
 	/**
 	 * Return where to go on.
 	 * @param text the end of the page before, {@link #check checked}, or {@code null} to
@@ -46,7 +44,7 @@ record ScanCursor(int slot, String position) {
 		Matcher matcher = TEXT.matcher((text != null) ? text : "0-0");
 		// A number that is too large fails in Redis, and no key has a slot that is none.
 		if (!matcher.matches() || Integer.parseInt(matcher.group(1)) > lastSlot
-				|| new BigInteger(matcher.group(2)).compareTo(MAX_POSITION) > 0) {
+				|| new BigInteger(matcher.group(2)).bitLength() > Long.SIZE) {
 			throw new IllegalArgumentException(
 					"The cursor does not come from a page of this list: leave it out to begin with the first page");
 		}

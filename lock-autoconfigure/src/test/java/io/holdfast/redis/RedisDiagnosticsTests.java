@@ -110,8 +110,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		ScriptExecutor executor = new ScriptExecutor(factory, () -> {
 		}, new DaemonThreads());
 		executor.close();
-		RedisDiagnostics diagnostics = new RedisDiagnostics(new StringRedisTemplate(factory), executor,
-				RedisStoreOptions.defaults());
+		RedisDiagnostics diagnostics = new RedisDiagnostics(factory, executor, RedisStoreOptions.defaults());
 		assertThatException().isThrownBy(() -> diagnostics.start().orTimeout(30, TimeUnit.SECONDS).join())
 			.withMessageContaining("was closed");
 	}

@@ -245,7 +245,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		}, new DaemonThreads());
 		this.redis.closeAtEnd(executor::close);
 		NotificationListener listener = new NotificationListener(connector(replica.port()), executor, "wake:", null,
-				null, 300);
+				300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
@@ -261,8 +261,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		}, new DaemonThreads());
 		this.redis.closeAtEnd(executor::close);
-		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor, "wake:", null, null,
-				300);
+		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor, "wake:", null, 300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);

@@ -2,6 +2,7 @@ package io.holdfast.redis.driver;
 
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -75,14 +76,14 @@ class ChannelWatch {
 
 	private int failures;
 
-	/** The number of the last ping that was sent. */
+	/** The number of the last ping. */
 	private long lastPing;
 
-	/** The number of the last ping that Redis has published. */
-	private long publishedPing;
+	/** Whether Redis has published it. */
+	private boolean published;
 
-	/** The number of the last ping that has come back. */
-	private long echoedPing;
+	/** Whether it has come back. */
+	private boolean echoed;
 
 	/**
 	 * Create the watch.
@@ -156,14 +157,13 @@ class ChannelWatch {
 	}
 
 	private void subscribe() {
-		Subscription next = new Subscription(connector());
+		Subscription next = new Subscription();
 		this.subscription = next;
-		if (this.listener.isClosed()) {
-			// Closed by now, perhaps without seeing this one.
-			next.close();
-		}
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
-		this.listener.inBackground(next::run);
+		// Closed by now, perhaps without seeing this one.
+		if (!this.listener.isClosed()) {
+			next.open(connector());
+		}
 	}
 
 	/** Give up a subscription, and plan another one. */
@@ -189,9 +189,11 @@ class ChannelWatch {
 	}
 
 	private void ping(Subscription source) {
+		this.published = false;
+		this.echoed = false;
 		long number = ++this.lastPing;
 		ScriptCall<Long> call = ping(number);
-		planNext(() -> checkEcho(source, number, call), this.listener.pingMillis / 3);
+		planNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
 				onPingRefused(source, failure);
@@ -199,8 +201,8 @@ class ChannelWatch {
 			else if (error == null && receivers == 0 && countsReceivers()) {
 				giveUp(source, null);
 			}
-			else if (error == null) {
-				this.publishedPing = number;
+			else if (error == null && number == this.lastPing) {
+				this.published = true;
 				confirmIfEchoed(source);
 			}
 		}));
@@ -222,9 +224,8 @@ class ChannelWatch {
 	}
 
 	/** Give up a subscription whose ping has not come back, or plan the next ping. */
-	private void checkEcho(Subscription source, long number, ScriptCall<Long> call) {
-		boolean published = call.isDone() && !call.isCompletedExceptionally();
-		if (this.echoedPing < number && published) {
+	private void checkEcho(Subscription source, ScriptCall<Long> call) {
+		if (this.published && !this.echoed) {
 			giveUp(source, null);
 			return;
 		}
@@ -236,7 +237,7 @@ class ChannelWatch {
 
 	private void confirmIfEchoed(Subscription source) {
 		// A subscription to a replica has its echo too, but no hand-off counts on it.
-		if (source != this.subscription || this.publishedPing != this.lastPing || this.echoedPing != this.lastPing) {
+		if (source != this.subscription || !this.published || !this.echoed) {
 			return;
 		}
 		this.failures = 0;
@@ -304,53 +305,25 @@ class ChannelWatch {
 	private final class Subscription extends RedisPubSubAdapter<byte[], byte[]>
 			implements RedisConnectionStateListener {
 
-		private final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
-
 		private final byte[] name = RedisKeys.bytes(ChannelWatch.this.channel);
 
-		/**
-		 * Completed by {@code null} if there is none, or if the end has not waited for
-		 * it.
-		 */
-		private final CompletableFuture<@Nullable StatefulRedisPubSubConnection<byte[], byte[]>> connected = new CompletableFuture<>();
+		private final CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> connected = new CompletableFuture<>();
 
-		private volatile boolean closed;
-
-		Subscription(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector) {
-			this.connector = connector;
+		/** Connect, for as long as a driver likes, and subscribe. */
+		void open(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector) {
+			this.connected.thenCompose(this::subscribe).whenComplete((none, error) -> {
+				if (error != null) {
+					onLost(error);
+				}
+			});
+			this.connected.completeAsync(connector, ChannelWatch.this.listener::inBackground);
 		}
 
-		/** Connect and subscribe. Blocks for as long as a driver likes. */
-		void run() {
-			if (this.closed) {
-				this.connected.complete(null);
-				return;
-			}
-			try {
-				StatefulRedisPubSubConnection<byte[], byte[]> connection = this.connector.get();
-				if (!this.connected.complete(connection)) {
-					close(connection);
-				}
-				else if (!this.closed) {
-					subscribe(connection);
-				}
-			}
-			catch (RuntimeException | LinkageError ex) {
-				this.connected.complete(null);
-				onLost(ex);
-			}
-		}
-
-		private void subscribe(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
+		private CompletionStage<Void> subscribe(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
 			connection.addListener((RedisConnectionStateListener) this);
 			connection.addListener((RedisPubSubListener<byte[], byte[]>) this);
 			RedisPubSubAsyncCommands<byte[], byte[]> commands = connection.async();
-			(ChannelWatch.this.sharded ? commands.ssubscribe(this.name) : commands.subscribe(this.name))
-				.whenComplete((none, error) -> {
-					if (error != null) {
-						onLost(error);
-					}
-				});
+			return ChannelWatch.this.sharded ? commands.ssubscribe(this.name) : commands.subscribe(this.name);
 		}
 
 		private void onLost(@Nullable Throwable error) {
@@ -403,7 +376,7 @@ class ChannelWatch {
 			}
 			long number = Long.parseLong(echo.group(1));
 			ChannelWatch.this.listener.execute(() -> {
-				ChannelWatch.this.echoedPing = Math.max(ChannelWatch.this.echoedPing, number);
+				ChannelWatch.this.echoed |= number == ChannelWatch.this.lastPing;
 				confirmIfEchoed(this);
 			});
 		}
@@ -439,12 +412,8 @@ class ChannelWatch {
 		 * connection itself.
 		 */
 		void close() {
-			this.closed = true;
-			StatefulRedisPubSubConnection<byte[], byte[]> connection = BlockingWait
-				.join(this.connected.completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS));
-			if (connection != null) {
-				close(connection);
-			}
+			CompletableFuture<?> closed = this.connected.thenAccept(Subscription::close);
+			BlockingWait.awaitEnd(closed.completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS));
 		}
 
 		/**

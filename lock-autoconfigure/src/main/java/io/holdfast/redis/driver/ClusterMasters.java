@@ -1,11 +1,8 @@
 package io.holdfast.redis.driver;
 
 import java.time.Duration;
-import java.util.BitSet;
-import java.util.Collection;
-import java.util.LinkedHashMap;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -17,7 +14,6 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
-import io.lettuce.core.cluster.models.partitions.Partitions;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -67,19 +63,16 @@ public final class ClusterMasters {
 	 * Return the masters that have slots. Blocks if the driver has never connected.
 	 * @return the masters, in the order of their first slots
 	 */
-	public Collection<Master> masters() {
-		Partitions partitions = cluster().getPartitions();
-		Map<String, Master> masters = new LinkedHashMap<>();
-		for (int slot = 0; slot <= LAST_SLOT; slot++) {
-			RedisClusterNode node = partitions.getPartitionBySlot(slot);
-			if (node != null) {
-				masters
-					.computeIfAbsent(node.getNodeId(), (id) -> new Master(id, node.getUri(), new BitSet(LAST_SLOT + 1)))
-					.slots()
-					.set(slot);
-			}
-		}
-		return masters.values();
+	public List<RedisClusterNode> masters() {
+		return cluster().getPartitions()
+			.stream()
+			.filter((node) -> node.getRole().isUpstream() && !node.getSlots().isEmpty())
+			.sorted(Comparator.comparingInt(ClusterMasters::firstSlot))
+			.toList();
+	}
+
+	static int firstSlot(RedisClusterNode master) {
+		return master.getSlots().get(0);
 	}
 
 	/**
@@ -94,7 +87,7 @@ public final class ClusterMasters {
 		}
 		return CompletableFuture.supplyAsync(() -> {
 			try {
-				List<Integer> slots = masters().stream().map(Master::firstSlot).toList();
+				List<Integer> slots = masters().stream().map(ClusterMasters::firstSlot).toList();
 				// Redis names the fault if that is not served.
 				return slots.isEmpty() ? List.of(0) : slots;
 			}
@@ -142,8 +135,8 @@ public final class ClusterMasters {
 	}
 
 	/** Open a connection that stays broken when it breaks. Blocks. */
-	public StatefulRedisPubSubConnection<byte[], byte[]> connect(Master master) {
-		return client().connectPubSub(ByteArrayCodec.INSTANCE, master.uri());
+	public StatefulRedisPubSubConnection<byte[], byte[]> connect(RedisURI master) {
+		return client().connectPubSub(ByteArrayCodec.INSTANCE, master);
 	}
 
 	private synchronized RedisClient client() {
@@ -164,27 +157,6 @@ public final class ClusterMasters {
 		if (open != null) {
 			open.shutdown(Duration.ZERO, END);
 		}
-	}
-
-	/**
-	 * A master.
-	 *
-	 * @param id its name in the cluster
-	 * @param uri where it is
-	 * @param slots its slots, at least one
-	 */
-	public record Master(String id, RedisURI uri, BitSet slots) {
-
-		/** Return the first of its slots. */
-		public int firstSlot() {
-			return this.slots.nextSetBit(0);
-		}
-
-		/** Return the last of its slots. */
-		public int lastSlot() {
-			return this.slots.length() - 1;
-		}
-
 	}
 
 }

@@ -70,7 +70,7 @@ public final class NotificationListener implements AutoCloseable {
 	/** The one thread that all state of the subscriptions belongs to. */
 	private final ScheduledThreadPoolExecutor thread;
 
-	/** Completed when the thread has ended. */
+	/** Completed when the thread is shut down. */
 	private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
 	private final ChannelWatch watch;
@@ -92,31 +92,20 @@ public final class NotificationListener implements AutoCloseable {
 	/**
 	 * Create a listener, which listens once it is started.
 	 * @param connector opens the connection for the subscription; blocks
-	 * @param clusterKey in a cluster a key that is not used, of another slot than the
-	 * channel's
 	 * @param shards the channels at the masters of a cluster
 	 * @param pingMillis the time between two pings, as {@link #PING_MILLIS}
 	 */
 	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
-			ScriptExecutor executor, String channelPrefix, @Nullable String clusterKey,
-			@Nullable ShardedChannels shards, long pingMillis) {
+			ScriptExecutor executor, String channelPrefix, @Nullable ShardedChannels shards, long pingMillis) {
 		this.pingMillis = pingMillis;
 		this.threads = executor.threads();
-		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-wake-up")) {
-
-			@Override
-			protected void terminated() {
-				NotificationListener.this.ended.complete(null);
-			}
-
-		};
+		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-wake-up"));
 		this.thread.setRemoveOnCancelPolicy(true);
 		this.connector = connector;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;
 		this.shards = shards;
-		this.watch = (clusterKey != null) ? new ChannelWatch(this, false, RedisKeys.bytes(clusterKey))
-				: new ChannelWatch(this, false);
+		this.watch = new ChannelWatch(this, false, (shards != null) ? shards.pingKeys() : new byte[0][]);
 	}
 
 	/** Begin to listen, in the background. */
@@ -296,6 +285,7 @@ public final class NotificationListener implements AutoCloseable {
 	@Override
 	public void close() {
 		this.thread.shutdownNow();
+		this.ended.complete(null);
 		close(end());
 	}
 

@@ -76,8 +76,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	private volatile @Nullable CompletableFuture<@Nullable Void> attempt;
 
-	/** The end of the wait for the attempt; null until there is one. */
-	private @Nullable CompletableFuture<@Nullable Void> attemptAwaited;
+	/** The attempt that the end has waited for. */
+	private volatile @Nullable CompletableFuture<@Nullable Void> awaited;
 
 	private volatile boolean closed;
 
@@ -297,7 +297,6 @@ public final class ScriptExecutor implements AutoCloseable {
 			this.threads.start(() -> serveBacklog(next), "holdfast-redis-connect");
 			// Not before, as starting fails where threads run out.
 			this.attempt = next;
-			this.attemptAwaited = null;
 		}
 	}
 
@@ -368,20 +367,10 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * @return whether none is running
 	 */
 	public boolean awaitConnectAttempt() {
-		CompletableFuture<@Nullable Void> awaited = null;
-		enter();
-		try {
-			if (this.attempt != null) {
-				awaited = (this.attemptAwaited != null) ? this.attemptAwaited
-						: this.attempt.copy().completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS);
-				this.attemptAwaited = awaited;
-			}
-		}
-		finally {
-			this.lock.unlock();
-		}
-		if (awaited != null) {
-			BlockingWait.awaitEnd(awaited);
+		CompletableFuture<@Nullable Void> running = this.attempt;
+		if (running != null && running != this.awaited) {
+			this.awaited = running;
+			BlockingWait.awaitEnd(running.copy().completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS));
 		}
 		return this.attempt == null;
 	}

@@ -1,17 +1,16 @@
 package io.holdfast.redis.driver;
 
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
-import io.holdfast.redis.driver.ClusterMasters.Master;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.StoreScripts;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -37,6 +36,9 @@ public final class ShardedChannels {
 	 */
 	private static final int MISSES = 24;
 
+	/** Named by messages to the own channel; never stored. */
+	private static final String PING_KEY = "holdfast-ping";
+
 	private final ClusterMasters masters;
 
 	private final RedisStoreOptions options;
@@ -54,14 +56,16 @@ public final class ShardedChannels {
 	/** How often in a row a channel was missing. */
 	private int misses;
 
-	/**
-	 * Create the channels, which are used once the instance has started.
-	 * @param keyPrefix the prefix of a key that is never there
-	 */
-	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options, String keyPrefix) {
+	/** Create the channels, which are used once the instance has started. */
+	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options) {
 		this.masters = masters;
 		this.options = options;
-		this.keyPrefix = keyPrefix;
+		this.keyPrefix = options.lockPrefix() + PING_KEY;
+	}
+
+	/** Return the KEYS of a ping by the bus: of another slot than its channel. */
+	byte[][] pingKeys() {
+		return new byte[][] { RedisKeys.bytes(this.keyPrefix) };
 	}
 
 	/**
@@ -82,23 +86,23 @@ public final class ShardedChannels {
 	/** Have a channel at each of the masters of now, and no others. */
 	void follow(String channel, NotificationListener listener) {
 		Map<String, Shard> before = new HashMap<>(this.shards);
-		Collection<Master> now = this.masters.masters();
+		List<RedisClusterNode> now = this.masters.masters();
 		// A single one has no others to spare the messages.
-		for (Master master : (now.size() > 1) ? now : List.<Master>of()) {
-			Shard known = before.get(master.id());
-			int channelSlot = slotAt(master, channel, master.firstSlot());
-			int keySlot = slotAt(master, this.keyPrefix, master.lastSlot());
-			if (!master.slots().get(channelSlot) || !master.slots().get(keySlot)) {
+		for (RedisClusterNode master : (now.size() > 1) ? now : List.<RedisClusterNode>of()) {
+			Shard known = before.get(master.getNodeId());
+			int channelSlot = slotAt(channel, ClusterMasters.firstSlot(master));
+			int keySlot = slotAt(this.keyPrefix, master.getSlots().get(master.getSlots().size() - 1));
+			if (!master.hasSlot(channelSlot) || !master.hasSlot(keySlot)) {
 				continue;
 			}
 			if (known != null && known.isAt(master, channelSlot)) {
-				before.remove(master.id());
+				before.remove(master.getNodeId());
 				known.update(master, keySlot);
 			}
 			else {
 				String name = ClusterMasters.keyAt(channelSlot, channel + ":");
 				Shard shard = new Shard(master, channelSlot, keySlot, name.substring(channel.length()), listener);
-				this.shards.put(master.id(), shard);
+				this.shards.put(master.getNodeId(), shard);
 				shard.subscribe(name);
 			}
 		}
@@ -117,7 +121,7 @@ public final class ShardedChannels {
 	}
 
 	/** Return the slot of keys with a prefix: by its tag, if it has one. */
-	private static int slotAt(Master master, String prefix, int chosen) {
+	private static int slotAt(String prefix, int chosen) {
 		return RedisKeys.hasHashTag(prefix) ? ClusterSlotHashUtil.calculateSlot(prefix) : chosen;
 	}
 
@@ -130,7 +134,7 @@ public final class ShardedChannels {
 		this.shards.values()
 			.stream()
 			.filter((shard) -> shard.isListening())
-			.forEach((shard) -> shard.master.slots().stream().forEach((slot) -> table[slot] = shard.scripts()));
+			.forEach((shard) -> shard.master.getSlots().forEach((slot) -> table[slot] = shard.scripts()));
 		this.scripts = table;
 	}
 
@@ -157,7 +161,7 @@ public final class ShardedChannels {
 		/** The ending of the channels in its slot. */
 		private final String suffix;
 
-		private Master master;
+		private RedisClusterNode master;
 
 		private int keySlot;
 
@@ -165,7 +169,7 @@ public final class ShardedChannels {
 
 		private boolean refused;
 
-		Shard(Master master, int slot, int keySlot, String suffix, NotificationListener listener) {
+		Shard(RedisClusterNode master, int slot, int keySlot, String suffix, NotificationListener listener) {
 			super(listener, true, keyAt(keySlot));
 			this.master = master;
 			this.slot = slot;
@@ -173,11 +177,11 @@ public final class ShardedChannels {
 			this.suffix = suffix;
 		}
 
-		boolean isAt(Master now, int nowSlot) {
-			return this.slot == nowSlot && this.master.uri().equals(now.uri());
+		boolean isAt(RedisClusterNode now, int nowSlot) {
+			return this.slot == nowSlot && this.master.getUri().equals(now.getUri());
 		}
 
-		void update(Master now, int nowKeySlot) {
+		void update(RedisClusterNode now, int nowKeySlot) {
 			this.master = now;
 			if (this.keySlot != nowKeySlot) {
 				this.keySlot = nowKeySlot;
@@ -197,7 +201,7 @@ public final class ShardedChannels {
 		@Override
 		Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
 			resolveDoubt();
-			Master at = this.master;
+			RedisURI at = this.master.getUri();
 			return () -> ShardedChannels.this.masters.connect(at);
 		}
 
@@ -211,7 +215,7 @@ public final class ShardedChannels {
 		void onTrouble(@Nullable String reason, boolean refused) {
 			this.refused = refused;
 			if (!refused && isInDoubt()) {
-				RedisURI at = this.master.uri();
+				RedisURI at = this.master.getUri();
 				super.onTrouble(at.getHost() + ":" + at.getPort() + ": " + reason, false);
 			}
 			if (refused && !ShardedChannels.this.refusalLogged) {

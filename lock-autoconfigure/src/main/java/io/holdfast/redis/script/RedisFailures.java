@@ -2,6 +2,7 @@ package io.holdfast.redis.script;
 
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -150,6 +151,9 @@ public final class RedisFailures {
 	public static StoreCommandException of(Throwable error, String what) {
 		if (error instanceof StoreCommandException failure) {
 			return failure;
+		}
+		if (error instanceof CompletionException && error.getCause() != null) {
+			return of(error.getCause(), what);
 		}
 		// The value is no number that a script has written.
 		return (error instanceof NumberFormatException) ? wrongType(error, what) : failure(withoutArguments(error),

@@ -34,7 +34,7 @@ class NotificationListenerTests {
 
 	private final NotificationListener listener = new NotificationListener(this::connect,
 			new ScriptExecutor(mock(RedisConnectionFactory.class), () -> {
-			}, new DaemonThreads()), "wake:", null, null, NotificationListener.PING_MILLIS);
+			}, new DaemonThreads()), "wake:", null, NotificationListener.PING_MILLIS);
 
 	private StatefulRedisPubSubConnection<byte[], byte[]> connect() {
 		this.connecting.complete(true);
