@@ -118,10 +118,10 @@ final class RedisFleetStore implements FleetStore {
 	@Override
 	public CompletableFuture<Standing> look(Resource resource, int most) {
 		CompletableFuture<Standing> answer = this.store.inspect(resource, most, most,
-				(resource.kind() == Kind.SEMAPHORE) ? (reply) -> StandingReplies.semaphore(resource, reply)
-						: (reply) -> StandingReplies.lock(resource, reply));
+				(resource.kind() == Kind.SEMAPHORE) ? (reply) -> ResourceReplies.semaphore(resource, reply)
+						: (reply) -> ResourceReplies.lock(resource, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
-				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
+				? CompletableFuture.completedFuture(ResourceReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));
 	}
 

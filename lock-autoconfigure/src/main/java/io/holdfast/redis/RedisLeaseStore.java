@@ -77,7 +77,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** Recently used ones, as most leases are released soon. */
 	private final AtomicReferenceArray<RedisKeys> known = new AtomicReferenceArray<>(KNOWN);
 
-	private final RequestReplies replies;
+	private final ResourceReplies replies;
 
 	private final DaemonThreads threads = new DaemonThreads();
 
@@ -90,7 +90,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final @Nullable ShardedChannels shards;
 
-	private final @Nullable NotificationListener listener;
+	private final NotificationListener listener;
 
 	/** The beginning of the tokens of this instance. */
 	private volatile String tokenPrefix = "";
@@ -133,7 +133,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;
 		this.longestLeaseMillis = (options.longestLease() != null) ? options.longestLease().toMillis() : Long.MAX_VALUE;
-		this.replies = new RequestReplies(options);
+		this.replies = new ResourceReplies(options);
 		this.cluster = Drivers.isCluster(application);
 		this.scripts = StoreScripts.of(options, this.cluster);
 		if (this.cluster && options.longestLease() != null) {
@@ -150,9 +150,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.answerNanos = this.connections.answerNanos();
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
-		this.shards = (this.cluster && !options.polling()) ? new ShardedChannels(masters, options) : null;
-		this.listener = options.polling() ? null : new NotificationListener(this.connections::connectPubSub,
-				this.executor, options.channelPrefix(), this.shards, NotificationListener.PING_MILLIS);
+		this.shards = this.cluster ? new ShardedChannels(masters, options) : null;
+		this.listener = new NotificationListener(this.connections::connectPubSub, this.executor,
+				options.channelPrefix(), this.shards, NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
 		this.fleet = new RedisFleetStore(options, this.executor, this, this.cluster ? masters : null);
@@ -190,16 +190,14 @@ public final class RedisLeaseStore implements LeaseStore {
 		}
 		this.tokenPrefix = instanceId + ":";
 		this.notifications = (this.confirmations != null) ? new UnconfirmedNotifications(notifications) : notifications;
-		if (this.listener != null) {
+		if (!isPolling()) {
 			this.listener.start(instanceId, this.notifications);
 		}
 	}
 
 	@Override
 	public void stop() {
-		if (this.listener != null) {
-			this.listener.stop();
-		}
+		this.listener.stop();
 		if (this.executor.awaitConnectAttempt()) {
 			// They open again if they are used again.
 			this.connections.stop();
@@ -208,17 +206,17 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public boolean isListening() {
-		return this.listener != null && this.listener.isListening();
+		return this.listener.isListening();
 	}
 
 	@Override
 	public boolean isPolling() {
-		return this.listener == null;
+		return this.options.polling();
 	}
 
 	@Override
 	public @Nullable String whyNotListening() {
-		return (this.listener != null) ? this.listener.trouble() : null;
+		return this.listener.trouble();
 	}
 
 	@Override
@@ -426,12 +424,12 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return inspect(resource, maxReaders, 0, StandingReplies::keyState);
+		return inspect(resource, maxReaders, 0, ResourceReplies::keyState);
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return inspect(resource, maxHolders, 0, StandingReplies::permitState);
+		return inspect(resource, maxHolders, 0, ResourceReplies::permitState);
 	}
 
 	/**
@@ -521,9 +519,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public void close() {
-		if (this.listener != null) {
-			this.listener.close();
-		}
+		this.listener.close();
 		if (this.confirmations != null) {
 			this.confirmations.close();
 		}

@@ -56,7 +56,8 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 */
 	private boolean sending;
 
-	private volatile @Nullable Connection connection;
+	/** The last attempt to connect. Guarded by this. */
+	private CompletableFuture<Connection> connection = CompletableFuture.failedFuture(RedisFailures.closed());
 
 	private volatile boolean closed;
 
@@ -79,19 +80,23 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * Begin to connect, so that the first grant need not wait for that.
 	 */
 	public void prepare() {
-		if (beginToSend(null)) {
-			serve(List.of());
-		}
+		connected();
 	}
 
-	/** Return whether the caller is to send, as no other thread does. */
-	private synchronized boolean beginToSend(@Nullable Grant grant) {
-		if (grant != null) {
-			this.waiting.add(grant);
+	private synchronized CompletableFuture<Connection> connected() {
+		boolean usable = this.connection.handle((open, error) -> error == null && open.isOpen()).getNow(true);
+		if (!usable) {
+			this.connection = CompletableFuture.supplyAsync(this::connect,
+					(task) -> this.threads.start(task, "holdfast-redis-connect"));
 		}
-		boolean begun = !this.sending;
-		this.sending = true;
-		return begun;
+		return this.connection;
+	}
+
+	private Connection connect() {
+		if (this.closed) {
+			throw RedisFailures.closed();
+		}
+		return this.connector.get();
 	}
 
 	/**
@@ -113,7 +118,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 			}
 			else if (reply instanceof Granted granted) {
 				grant.reply = granted;
-				if (beginToSend(grant)) {
+				if (add(grant)) {
 					proceed();
 				}
 			}
@@ -124,14 +129,19 @@ final class ReplicaConfirmations implements AutoCloseable {
 		return grant;
 	}
 
-	private void proceed() {
-		List<Grant> batch = take();
-		if (!batch.isEmpty()) {
-			serve(batch);
-		}
+	/** Return whether the caller is to send, as no other thread does. */
+	private synchronized boolean add(Grant grant) {
+		this.waiting.add(grant);
+		boolean begun = !this.sending;
+		this.sending = true;
+		return begun;
 	}
 
-	private void serve(List<Grant> batch) {
+	private void proceed() {
+		List<Grant> batch = take();
+		if (batch.isEmpty()) {
+			return;
+		}
 		CompletableFuture.completedFuture(batch)
 			.thenCompose((grants) -> connected())
 			.thenCompose((open) -> confirm(open, batch))
@@ -159,28 +169,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 		return batch;
 	}
 
-	private CompletableFuture<Connection> connected() {
-		Connection open = this.connection;
-		return (open != null && open.isOpen()) ? CompletableFuture.completedFuture(open) : CompletableFuture
-			.supplyAsync(this::connect, (task) -> this.threads.start(task, "holdfast-redis-connect"));
-	}
-
-	private Connection connect() {
-		if (this.closed) {
-			throw RedisFailures.closed();
-		}
-		Connection open = this.connector.get();
-		this.connection = open;
-		if (this.closed) {
-			open.close();
-		}
-		return open;
-	}
-
 	private CompletableFuture<Answer> confirm(Connection open, List<Grant> batch) {
-		if (batch.isEmpty()) {
-			return CompletableFuture.completedFuture(new Answer(List.of(), 0));
-		}
 		long millis = this.replicas.timeout().toMillis();
 		byte[][] keys = RedisKeys.bytes(batch.stream().map((grant) -> grant.key).toArray(String[]::new));
 		byte[][] args = RedisKeys.bytes(batch.stream().flatMap(Grant::args).toArray(String[]::new));
@@ -241,12 +230,9 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	@Override
-	public void close() {
+	public synchronized void close() {
 		this.closed = true;
-		Connection open = this.connection;
-		if (open != null) {
-			open.close();
-		}
+		this.connection.thenAccept(Connection::close);
 	}
 
 	/**

@@ -182,7 +182,8 @@ class ChannelWatch {
 		planNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
 		// One failure alone may be a restart.
 		if (this.failures > 1 || refused) {
-			onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer", refused);
+			onTrouble((failure != null) ? String.valueOf(failure.getMessage()) : "The subscription does not answer",
+					refused);
 		}
 		onChange();
 		this.listener.inBackground(source::close);
@@ -219,7 +220,7 @@ class ChannelWatch {
 			return;
 		}
 		this.listening = false;
-		onTrouble(failure.getMessage(), true);
+		onTrouble(String.valueOf(failure.getMessage()), true);
 		onChange();
 	}
 
@@ -286,10 +287,9 @@ class ChannelWatch {
 
 	/**
 	 * Note that the channel does not work.
-	 * @param reason why not, if that is known
 	 * @param refused whether Redis has refused it
 	 */
-	void onTrouble(@Nullable String reason, boolean refused) {
+	void onTrouble(String reason, boolean refused) {
 		this.listener.onTrouble(reason);
 	}
 

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.redis.key.RedisKeys;
@@ -32,9 +33,6 @@ import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 public final class ClusterMasters {
 
 	public static final int LAST_SLOT = 16_383;
-
-	/** Far more than any slot needs. */
-	private static final int MOST_TRIES = 10_000_000;
 
 	private static final Duration END = Duration.ofMillis(500);
 
@@ -112,13 +110,11 @@ public final class ClusterMasters {
 			throw new IllegalArgumentException("The slot is " + slot + ", which is not from 0 to " + LAST_SLOT);
 		}
 		// Some 16,000 tries, which takes a few milliseconds.
-		for (int i = 0; i < MOST_TRIES; i++) {
-			String key = prefix + "{" + i + "}";
-			if (ClusterSlotHashUtil.calculateSlot(key) == slot) {
-				return key;
-			}
-		}
-		throw new IllegalStateException("No key has slot " + slot);
+		return IntStream.iterate(0, (i) -> i + 1)
+			.mapToObj((i) -> prefix + "{" + i + "}")
+			.filter((key) -> ClusterSlotHashUtil.calculateSlot(key) == slot)
+			.findFirst()
+			.orElseThrow();
 	}
 
 	/**

@@ -32,7 +32,6 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.FastThreadLocal;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -280,12 +279,6 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	public RedisConnection getConnection() {
 		startAgain();
 		return super.getConnection();
-	}
-
-	@Override
-	public RedisClusterConnection getClusterConnection() {
-		startAgain();
-		return super.getClusterConnection();
 	}
 
 	@Override

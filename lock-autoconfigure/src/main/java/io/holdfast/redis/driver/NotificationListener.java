@@ -84,9 +84,7 @@ public final class NotificationListener implements AutoCloseable {
 	/** The next look at the masters of the cluster. */
 	private @Nullable Future<?> following;
 
-	/** Whether a warning was logged since notifications were received last. */
-	private boolean warned;
-
+	/** The warning since notifications were received last. */
 	private volatile @Nullable String trouble;
 
 	/**
@@ -180,12 +178,9 @@ public final class NotificationListener implements AutoCloseable {
 		boolean before = this.listening;
 		boolean bus = this.watch.isListening();
 		this.listening = bus && (this.shards == null || !this.shards.isInDoubt());
-		if (this.listening) {
+		if (this.listening && this.trouble != null) {
 			this.trouble = null;
-			if (this.warned) {
-				this.warned = false;
-				logger.info("Wake-ups are received from Redis again");
-			}
+			logger.info("Wake-ups are received from Redis again");
 		}
 		// Not before, as it would have to connect to learn of the masters.
 		if (bus && this.shards != null && this.following == null) {
@@ -208,17 +203,16 @@ public final class NotificationListener implements AutoCloseable {
 		onChange();
 	}
 
-	/** Note that a channel does not work, and perhaps why. */
-	void onTrouble(@Nullable String reason) {
-		String advice = (reason != null && reason.contains(OTHER_SLOT))
+	/** Note that a channel does not work. */
+	void onTrouble(String reason) {
+		String advice = reason.contains(OTHER_SLOT)
 				? "Redis lets a script publish to channels in the slot of its keys only; set holdfast.wake-up.mode to"
 						+ " polling: " + reason
 				: reason;
-		this.trouble = advice;
-		if (!this.warned) {
-			this.warned = true;
+		if (this.trouble == null) {
 			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. " + advice);
 		}
+		this.trouble = advice;
 	}
 
 	/** Take a message, on any thread. */
@@ -257,7 +251,7 @@ public final class NotificationListener implements AutoCloseable {
 		CompletableFuture<List<Runnable>> open = CompletableFuture.supplyAsync(this::end, this::execute);
 		// Steps that have not begun when the thread is closed are left out.
 		BlockingWait.join(CompletableFuture.anyOf(open, this.ended));
-		close(open.getNow(List.of()));
+		open.getNow(List.of()).forEach(Runnable::run);
 	}
 
 	/** Return the ends of the subscriptions, still to be run. */
@@ -275,18 +269,11 @@ public final class NotificationListener implements AutoCloseable {
 		return open;
 	}
 
-	private void close(List<Runnable> open) {
-		open.forEach(Runnable::run);
-		if (this.shards != null) {
-			this.shards.stop();
-		}
-	}
-
 	@Override
 	public void close() {
 		this.thread.shutdownNow();
 		this.ended.complete(null);
-		close(end());
+		end().forEach(Runnable::run);
 	}
 
 	private StoreNotifications notifications() {

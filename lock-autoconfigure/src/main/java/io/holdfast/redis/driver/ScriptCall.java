@@ -58,19 +58,14 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	 * @param reader turns the reply into a result
 	 * @param failure turns the driver's error into one for the caller
 	 */
+	@SuppressWarnings("unchecked") // The driver makes no result of the reply.
 	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<ScriptReply, T> reader,
 			Function<Throwable, ? extends Throwable> failure) {
-		this(script, keys, args, new ScriptReply(), reader, failure);
-	}
-
-	@SuppressWarnings("unchecked") // The driver makes no result of the reply.
-	private ScriptCall(Script script, byte[][] keys, Object[] args, ScriptReply reply, Function<ScriptReply, T> reader,
-			Function<Throwable, ? extends Throwable> failure) {
-		super(new Command<>(CommandType.EVALSHA, (CommandOutput<byte[], byte[], T>) reply, null));
+		super(new Command<>(CommandType.EVALSHA, (CommandOutput<byte[], byte[], T>) new ScriptReply(), null));
 		this.script = script;
 		this.keys = keys;
 		this.args = args;
-		this.reply = reply;
+		this.reply = (ScriptReply) getOutput();
 		this.reader = reader;
 		this.failure = failure;
 	}
@@ -114,15 +109,12 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 			onError(new RedisCommandExecutionException(this.reply.getError()));
 			return;
 		}
-		T result;
 		try {
-			result = this.reader.apply(this.reply);
+			complete(this.reader.apply(this.reply));
 		}
 		catch (RuntimeException | Error ex) {
 			completeExceptionally(ex);
-			return;
 		}
-		complete(result);
 	}
 
 	private void onError(RedisCommandExecutionException error) {

@@ -205,27 +205,25 @@ public final class ScriptExecutor implements AutoCloseable {
 			send(open, call);
 			return;
 		}
-		boolean refused;
 		enter();
 		try {
 			open = this.connection;
-			refused = this.closed;
-			if (!refused && (open == null || isClosed(open))) {
-				open = null;
+			if (!this.closed && (open == null || isClosed(open))) {
 				this.connection = null;
 				// First, as it fails where threads run out.
 				connect();
 				this.backlog.add(call);
+				return;
 			}
 		}
 		finally {
 			this.lock.unlock();
 		}
-		if (refused) {
-			call.completeExceptionally(RedisFailures.closed());
-		}
-		else if (open != null) {
+		if (open != null) {
 			send(open, call);
+		}
+		else {
+			call.completeExceptionally(RedisFailures.closed());
 		}
 	}
 
@@ -344,18 +342,14 @@ public final class ScriptExecutor implements AutoCloseable {
 	private StatefulConnection<byte[], byte[]> open() {
 		this.reconnects.incrementAndGet();
 		this.lostAt = 0;
-		RedisConnection shared = this.factory.getConnection();
-		try {
+		// Its end leaves the shared connection open.
+		try (RedisConnection shared = this.factory.getConnection()) {
 			AbstractRedisAsyncCommands<byte[], byte[]> commands = (AbstractRedisAsyncCommands<byte[], byte[]>) shared
 				.getNativeConnection();
 			StatefulConnection<byte[], byte[]> opened = commands.getConnection();
 			this.composed = opened instanceof StatefulRedisMasterReplicaConnection;
 			opened.addListener(this.disconnects);
 			return opened;
-		}
-		finally {
-			// Leaves the shared connection open.
-			shared.close();
 		}
 	}
 

@@ -1,5 +1,6 @@
 package io.holdfast.redis.driver;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -134,7 +135,7 @@ public final class ShardedChannels {
 		this.shards.values()
 			.stream()
 			.filter((shard) -> shard.isListening())
-			.forEach((shard) -> shard.master.getSlots().forEach((slot) -> table[slot] = shard.scripts()));
+			.forEach((shard) -> shard.master.getSlots().forEach((slot) -> table[slot] = shard.scripts));
 		this.scripts = table;
 	}
 
@@ -143,14 +144,10 @@ public final class ShardedChannels {
 	 */
 	List<Runnable> end() {
 		this.scripts = new StoreScripts[0];
-		List<Runnable> open = this.shards.values().stream().map(ChannelWatch::stop).toList();
+		List<Runnable> open = new ArrayList<>(this.shards.values().stream().map(ChannelWatch::stop).toList());
 		this.shards.clear();
+		open.add(this.masters::stop);
 		return open;
-	}
-
-	/** Close the connections. Blocks shortly. */
-	void stop() {
-		this.masters.stop();
 	}
 
 	/** The channel at one master. */
@@ -158,23 +155,24 @@ public final class ShardedChannels {
 
 		private final int slot;
 
-		/** The ending of the channels in its slot. */
-		private final String suffix;
+		private final StoreScripts scripts;
 
 		private RedisClusterNode master;
 
 		private int keySlot;
 
-		private @Nullable StoreScripts scripts;
-
 		private boolean refused;
 
+		/**
+		 * Create it.
+		 * @param suffix the ending of the channels in its slot
+		 */
 		Shard(RedisClusterNode master, int slot, int keySlot, String suffix, NotificationListener listener) {
 			super(listener, true, keyAt(keySlot));
 			this.master = master;
 			this.slot = slot;
 			this.keySlot = keySlot;
-			this.suffix = suffix;
+			this.scripts = StoreScripts.of(ShardedChannels.this.options, true, suffix);
 		}
 
 		boolean isAt(RedisClusterNode now, int nowSlot) {
@@ -187,15 +185,6 @@ public final class ShardedChannels {
 				this.keySlot = nowKeySlot;
 				pingBy(keyAt(nowKeySlot));
 			}
-		}
-
-		StoreScripts scripts() {
-			StoreScripts made = this.scripts;
-			if (made == null) {
-				made = StoreScripts.of(ShardedChannels.this.options, true, this.suffix);
-				this.scripts = made;
-			}
-			return made;
 		}
 
 		@Override
@@ -212,7 +201,7 @@ public final class ShardedChannels {
 		}
 
 		@Override
-		void onTrouble(@Nullable String reason, boolean refused) {
+		void onTrouble(String reason, boolean refused) {
 			this.refused = refused;
 			if (!refused && isInDoubt()) {
 				RedisURI at = this.master.getUri();

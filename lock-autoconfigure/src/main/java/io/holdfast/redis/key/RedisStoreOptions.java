@@ -1,13 +1,14 @@
 package io.holdfast.redis.key;
 
 import java.time.Duration;
-import java.util.Arrays;
 
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.RedisLeaseStore;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.ObjectUtils;
 
 /**
  * The options of a {@link RedisLeaseStore}: how it uses Redis.
@@ -81,12 +82,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	 * @return all KEYS
 	 */
 	public byte[][] withServer(byte[][] keys) {
-		if (this.longestLease == null) {
-			return keys;
-		}
-		byte[][] more = Arrays.copyOf(keys, keys.length + 1);
-		more[keys.length] = RedisKeys.bytes(serverKey());
-		return more;
+		return (this.longestLease == null) ? keys : ObjectUtils.addObjectToArray(keys, RedisKeys.bytes(serverKey()));
 	}
 
 	/**
