@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
@@ -86,22 +87,34 @@ final class RedisDiagnostics {
 
 	private void judgeServers(RedisConnection connection) {
 		RedisServerCommands commands = connection.serverCommands();
-		String reason = reasonForReplicas(connection);
-		try {
-			byServer(commands.info("memory")).forEach(this::judgeMemory);
-			Map<String, Properties> replication = byServer(commands.info("replication"));
-			Map<String, Properties> wanted = replication.values().stream().anyMatch(RedisDiagnostics::wantsReplicas)
-					? byServer(wantedReplicas(commands)) : Map.of();
-			replication.forEach((server, info) -> judgeReplicas(server, info, reason,
-					wanted.getOrDefault(server, new Properties()).getProperty("min-replicas-to-write", "some")));
-		}
-		catch (RuntimeException ex) {
-			if (!RedisFailures.isForbidden(ex)) {
-				throw ex;
-			}
+		Properties memory = unlessForbidden(() -> commands.info("memory"));
+		Properties replication = unlessForbidden(() -> commands.info("replication"));
+		if (memory == null || replication == null) {
 			this.findings
 				.add(new StoreDiagnostic(false, "Redis does not let the application's user ask for its settings: allow "
 						+ "it the command info, or make sure that maxmemory-policy is noeviction and that replicas are there"));
+			return;
+		}
+		byServer(memory).forEach(this::judgeMemory);
+		Map<String, Properties> servers = byServer(replication);
+		// Often forbidden where asking for other things is not.
+		Properties wanted = servers.values().stream().anyMatch(RedisDiagnostics::wantsReplicas)
+				? unlessForbidden(() -> commands.getConfig("min-replicas-to-write")) : null;
+		Map<String, Properties> wantedByServer = (wanted != null) ? byServer(wanted) : Map.of();
+		String reason = reasonForReplicas(connection);
+		servers.forEach((server, info) -> judgeReplicas(server, info, reason,
+				wantedByServer.getOrDefault(server, new Properties()).getProperty("min-replicas-to-write", "some")));
+	}
+
+	private static <T> @Nullable T unlessForbidden(Supplier<@Nullable T> question) {
+		try {
+			return question.get();
+		}
+		catch (RuntimeException ex) {
+			if (RedisFailures.isForbidden(ex)) {
+				return null;
+			}
+			throw ex;
 		}
 	}
 
@@ -159,35 +172,20 @@ final class RedisDiagnostics {
 		return info.containsKey("min_slaves_good_slaves");
 	}
 
-	/** Often forbidden where asking for other things is not. */
-	private static @Nullable Properties wantedReplicas(RedisServerCommands commands) {
-		try {
-			return commands.getConfig("min-replicas-to-write");
-		}
-		catch (RuntimeException ex) {
-			if (!RedisFailures.isForbidden(ex)) {
-				throw ex;
-			}
-			return null;
-		}
-	}
-
 	/**
 	 * Take apart the answers of a cluster's nodes, whose names are put before their
 	 * words.
 	 * @param told the answers, by {@code word} or {@code host:port.word}
 	 * @return the answers of each one, by its name in a sentence: empty if there is one
 	 */
-	private static Map<String, Properties> byServer(@Nullable Properties told) {
+	private static Map<String, Properties> byServer(Properties told) {
 		Map<String, Properties> servers = new TreeMap<>();
-		if (told != null) {
-			told.stringPropertyNames().forEach((name) -> {
-				int at = name.lastIndexOf('.');
-				String server = (at < 0) ? "" : " at " + name.substring(0, at);
-				servers.computeIfAbsent(server, (k) -> new Properties())
-					.setProperty(name.substring(at + 1), told.getProperty(name));
-			});
-		}
+		told.stringPropertyNames().forEach((name) -> {
+			int at = name.lastIndexOf('.');
+			String server = (at < 0) ? "" : " at " + name.substring(0, at);
+			servers.computeIfAbsent(server, (k) -> new Properties())
+				.setProperty(name.substring(at + 1), told.getProperty(name));
+		});
 		return servers;
 	}
 
@@ -232,17 +230,8 @@ final class RedisDiagnostics {
 
 	/** Not to be tried in a script, but harmless: it waits for no replica. */
 	private static boolean mayWait(RedisConnection connection) {
-		try {
-			await(((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0, 1)
-				.toCompletableFuture(), "wait");
-			return true;
-		}
-		catch (StoreCommandException ex) {
-			if (RedisFailures.isForbidden(ex)) {
-				return false;
-			}
-			throw ex;
-		}
+		BaseRedisAsyncCommands<?, ?> commands = (BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection();
+		return unlessForbidden(() -> await(commands.waitForReplication(0, 1).toCompletableFuture(), "wait")) != null;
 	}
 
 	private static <T> T await(CompletableFuture<T> answer, String what) {

@@ -145,7 +145,7 @@ public final class LettuceWatchConnections {
 
 		@Override
 		public CompletableFuture<Void> releaseAsync(StatefulConnection<?, ?> connection) {
-			if (isEnded()) {
+			if (this.ended) {
 				keep(connection);
 			}
 			else {

@@ -2,6 +2,7 @@ package io.holdfast.redis.driver;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -191,7 +192,7 @@ public final class NotificationListener implements AutoCloseable {
 		boolean missedSome = !this.listening && before && bus;
 		if (receivesAgain || missedSome) {
 			// Waiters ask by themselves.
-			notifications().listening();
+			Objects.requireNonNull(this.notifications).listening();
 		}
 	}
 
@@ -217,7 +218,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	/** Take a message, on any thread. */
 	void onText(String text) {
-		guard(() -> tell(text, notifications()));
+		guard(() -> tell(text, Objects.requireNonNull(this.notifications)));
 	}
 
 	private static void tell(String text, StoreNotifications notifications) {
@@ -274,14 +275,6 @@ public final class NotificationListener implements AutoCloseable {
 		this.thread.shutdownNow();
 		this.ended.complete(null);
 		end().forEach(Runnable::run);
-	}
-
-	private StoreNotifications notifications() {
-		StoreNotifications target = this.notifications;
-		if (target == null) {
-			throw new IllegalStateException("Not started");
-		}
-		return target;
 	}
 
 }

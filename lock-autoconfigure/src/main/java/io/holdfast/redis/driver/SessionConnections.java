@@ -17,7 +17,7 @@ public class SessionConnections implements RedisConnectionFactory {
 
 	private final RedisConnectionFactory factory;
 
-	private boolean ended;
+	boolean ended;
 
 	SessionConnections(RedisConnectionFactory factory) {
 		this.factory = factory;
@@ -26,10 +26,6 @@ public class SessionConnections implements RedisConnectionFactory {
 	/** Note that nothing is watched or queued any more, and no answer is due. */
 	public void ended() {
 		this.ended = true;
-	}
-
-	boolean isEnded() {
-		return this.ended;
 	}
 
 	@Override
