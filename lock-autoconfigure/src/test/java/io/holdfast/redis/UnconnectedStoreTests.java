@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
+import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.Renewal;
@@ -98,7 +99,7 @@ class UnconnectedStoreTests {
 	void granted() {
 		RedisLeaseStore store = store(RedisStoreOptions.defaults());
 		Resource lock = new Resource(Kind.LOCK, "k");
-		AcquireCommand command = AcquireCommand.forLock("a", 500, 100);
+		AcquireCommand command = Commands.forLock("a", 500, 100);
 		ScriptReply alone = new ScriptReply();
 		alone.set(7);
 		assertThat(store.acquired(lock, command, alone)).isEqualTo(new Granted(7, 500));
