@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
@@ -337,25 +336,18 @@ final class MethodLease {
 		}
 	}
 
-	private CompletableFuture<?> releaseBy(Supplier<CompletableFuture<?>> release) {
+	private CompletableFuture<?> releaseBy(CallResult.Code<CompletableFuture<ReleaseResult>> release) {
 		String why = whyNotHeld();
-		try {
-			return release.get().handle((result, ex) -> {
-				if (ex != null) {
-					onReleaseFailed(ex, why);
-				}
-				else {
-					onReleased((ReleaseResult) result, why);
-				}
-				return result;
-			});
-		}
-		catch (RuntimeException | Error ex) {
-			// Perhaps there is no future, if the lease is a mock: the caller waits for
-			// this.
-			onReleaseFailed(ex, why);
-			return CompletableFuture.completedFuture("not released");
-		}
+		// Perhaps there is no future, if the lease is a mock: the caller waits for this.
+		return CallResult.<ReleaseResult>follow(release).handle((result, ex) -> {
+			if (ex != null) {
+				onReleaseFailed(ex, why);
+			}
+			else {
+				onReleased(result, why);
+			}
+			return why;
+		});
 	}
 
 	/**

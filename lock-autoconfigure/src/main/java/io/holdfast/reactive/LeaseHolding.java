@@ -11,6 +11,7 @@ import io.holdfast.LeaseRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.CallResult;
 import io.holdfast.async.LeaseInternals;
 import io.holdfast.async.SingleLine;
 import org.apache.commons.logging.Log;
@@ -62,20 +63,13 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 			Throwable told = (why.isEmpty() || own.isReleased()) ? failure : lost(held, why, failure);
 			return own.sendReleaseAsync().thenApply((sent) -> told);
 		}
-		try {
-			return held.releaseAsync().handle((result, error) -> {
-				if (error != null) {
-					notReleased(held, error);
-				}
-				return (result == ReleaseResult.LOST) ? lost(held, why, failure) : failure;
-			});
-		}
-		catch (RuntimeException ex) {
-			// Perhaps there is no future, if the lease is a mock: the chain waits for
-			// this.
-			notReleased(held, ex);
-			return CompletableFuture.completedFuture(failure);
-		}
+		// Perhaps there is no future, if the lease is a mock: the chain waits for this.
+		return CallResult.<ReleaseResult>follow(held::releaseAsync).handle((result, error) -> {
+			if (error != null) {
+				notReleased(held, error);
+			}
+			return (result == ReleaseResult.LOST) ? lost(held, why, failure) : failure;
+		});
 	}
 
 	/** As close() does it: the lease counts as released all the same. */
