@@ -160,7 +160,7 @@ class ChannelWatch {
 		Subscription next = new Subscription();
 		this.subscription = next;
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
-		// Closed by now, perhaps without seeing this one.
+		// The end may have come by now, without seeing this one.
 		if (!this.listener.isClosed()) {
 			next.open(connector());
 		}
