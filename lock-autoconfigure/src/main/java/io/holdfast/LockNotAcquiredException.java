@@ -35,7 +35,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	 * @param waited how long the caller waited
 	 * @param cause the interrupt, or {@code null}
 	 * @param heldBy the holder for the message of a wait that timed out, such as
-	 * {@code application 'shop'}
+	 * {@code application 'shop' on shop-7f9c, process 1}
 	 * @param holder the exclusive holder, or {@code null} if it is not known
 	 */
 	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause,

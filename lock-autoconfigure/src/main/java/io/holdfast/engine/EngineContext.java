@@ -214,7 +214,8 @@ public final class EngineContext {
 		}
 		LockHolder holder = holder(owner);
 		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))
-				? "application '" + holder.application() + "'" : "instance " + Tokens.shown(owner);
+				? "application '" + holder.application() + "' on " + holder.host() + ", process " + holder.process()
+				: "instance " + Tokens.shown(owner);
 		boolean own = isStarted() && owner.equals(instanceId());
 		return EngineExceptions.timedOut(request, waitedNanos, own ? heldBy + " (this instance)" : heldBy, holder);
 	}

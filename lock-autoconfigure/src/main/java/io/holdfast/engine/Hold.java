@@ -101,7 +101,8 @@ final class Hold {
 	/** Whether a renewal was sent that has no answer yet. */
 	private volatile boolean renewalUnanswered;
 
-	private volatile boolean renewalFailing;
+	/** Reason why the last renewal failed; {@code null} if it did not. */
+	private volatile @Nullable String renewalTrouble;
 
 	/** Why it was lost, in words; {@code null} if it is not known to be. */
 	private volatile @Nullable String loss;
@@ -378,7 +379,7 @@ final class Hold {
 		long left = TimeUnit.NANOSECONDS.toMillis(this.grantedUntil - now);
 		long margin = TimeUnit.NANOSECONDS.toMillis(this.request.lossMarginNanos());
 		return this.handOvers < limits.maxCount() && now - this.grantedByStoreAt < limits.maxTime().toNanos()
-				&& this.request.renewal() && !this.renewalFailing && this.extensions == 0
+				&& this.request.renewal() && this.renewalTrouble == null && this.extensions == 0
 				&& left > (this.request.claimMillis() + margin) / 2 && left <= this.request.leaseMillis();
 	}
 
@@ -444,7 +445,7 @@ final class Hold {
 		boolean silent = this.renewalUnanswered;
 		this.renewalUnanswered = true;
 		if (silent) {
-			this.renewalFailing = true;
+			this.renewalTrouble = "the store (Redis) does not answer";
 		}
 		return silent;
 	}
@@ -453,15 +454,15 @@ final class Hold {
 	void onRenewalAnswered() {
 		this.renewalUnanswered = false;
 		// Not written without need: a volatile write costs more than the look before it.
-		if (this.renewalFailing) {
-			this.renewalFailing = false;
+		if (this.renewalTrouble != null) {
+			this.renewalTrouble = null;
 		}
 	}
 
 	/** Note that a renewal failed. */
-	void onRenewalFailed() {
+	void onRenewalFailed(String trouble) {
 		this.renewalUnanswered = false;
-		this.renewalFailing = true;
+		this.renewalTrouble = trouble;
 	}
 
 	/**
@@ -478,7 +479,7 @@ final class Hold {
 
 	/** Return whether the last renewal failed, or was not answered before the next. */
 	boolean isRenewalFailing() {
-		return this.renewalFailing;
+		return this.renewalTrouble != null;
 	}
 
 	/**
@@ -542,21 +543,25 @@ final class Hold {
 	/**
 	 * Return why its validity has ended, in words.
 	 */
-	String whyExpired(long now) {
+	String whyExpired() {
 		if (!isRenewed()) {
 			return "its lease time was over";
 		}
-		return (this.leases.longestRenewed(now) > 0) ? "it was not renewed in time"
-				: "it was held for longer than its maxHold";
+		// Not of now: it may be noticed late.
+		if (!this.leases.isAnyRenewed(validUntil())) {
+			return "it was held for longer than its maxHold";
+		}
+		String trouble = this.renewalTrouble;
+		return "it was not renewed in time" + ((trouble != null) ? ", as its last renewal failed: " + trouble : "");
 	}
 
 	/**
 	 * Return why it is not held although it was not released, in words. It may be over
 	 * before anything has noticed that.
 	 */
-	String whyNotHeld(long now) {
+	String whyNotHeld() {
 		String known = this.loss;
-		return (known != null) ? known : whyExpired(now);
+		return (known != null) ? known : whyExpired();
 	}
 
 	/** Return whether it is known that the store does not have it any more. */

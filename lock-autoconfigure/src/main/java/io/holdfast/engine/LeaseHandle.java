@@ -207,7 +207,7 @@ abstract class LeaseHandle implements EngineLease {
 
 	/** Return why it is not held, in words. */
 	final String whyNotHeld() {
-		return this.hold.whyNotHeld(this.context.scheduler.nanoTime());
+		return this.hold.whyNotHeld();
 	}
 
 	@Override

@@ -245,7 +245,7 @@ final class LeaseRenewer {
 			}
 			else if (!hold.isHeld(now)) {
 				if (!hold.hasEnded()) {
-					expire(hold, hold.whyExpired(now), now);
+					expire(hold, hold.whyExpired(), now);
 				}
 			}
 			else if (isDue(hold, now)) {
@@ -427,7 +427,7 @@ final class LeaseRenewer {
 		Hold hold = current(renewed);
 		long now = this.context.scheduler.nanoTime();
 		if (hold.isHeld(now)) {
-			hold.onRenewalFailed();
+			hold.onRenewalFailed(EngineExceptions.text(error));
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),

@@ -212,8 +212,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	}
 
 	private LeaseLostException lostWhileWaiting(Hold hold) {
-		return EngineExceptions.lostWhileWaiting(hold.resource(), hold.description(),
-				hold.whyNotHeld(this.context.scheduler.nanoTime()));
+		return EngineExceptions.lostWhileWaiting(hold.resource(), hold.description(), hold.whyNotHeld());
 	}
 
 }

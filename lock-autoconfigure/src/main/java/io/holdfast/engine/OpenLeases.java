@@ -126,6 +126,11 @@ final class OpenLeases {
 		return !(this.renewed.isEmpty() && this.over.isEmpty());
 	}
 
+	/** Return whether any was to be renewed at a time. */
+	boolean isAnyRenewed(long time) {
+		return isAny((lease) -> lease.isRenewed(time));
+	}
+
 	/** Return the longest lease time of the renewed leases, 0 without any. */
 	long longestRenewed(long now) {
 		long noted = this.longestRenewed;

@@ -642,7 +642,7 @@ final class ResourceQueue extends SerialExecutor {
 				// One look: a hold that ends from here on has not ended yet.
 				long now = this.context.scheduler.nanoTime();
 				for (Hold hold : expired(waiter.thread, now)) {
-					this.queues.renewer.expire(hold, hold.whyExpired(now), now);
+					this.queues.renewer.expire(hold, hold.whyExpired(), now);
 					lose(hold);
 				}
 				own = own(waiter.thread, enclosing, now);
@@ -1143,7 +1143,7 @@ final class ResourceQueue extends SerialExecutor {
 			if (hold.hasRunOut(now)) {
 				this.queues.renewer.reportRunOut(hold);
 			}
-			this.queues.renewer.expire(hold, hold.whyExpired(now), now);
+			this.queues.renewer.expire(hold, hold.whyExpired(), now);
 		}
 		remove(hold);
 		if (!this.lost.isEmpty()) {

@@ -69,6 +69,23 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aLeaseThatWasNotRenewedInTimeIsNotSaidToHaveReachedTheEndOfMaxHoldThatPassedMeanwhile() {
+		granted(REQUEST.maxHold(Duration.ofSeconds(40)), 10);
+		this.store.pause(60_000);
+		this.store.elapse(1);
+		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly("it was not renewed in time");
+	}
+
+	@Test
+	void whyTheLastRenewalFailedIsTold() {
+		granted(REQUEST, 10);
+		this.store.answerAtOnce("renew 1", (command) -> command.fail(true));
+		this.store.elapse(30_000);
+		assertThat(this.events).extracting(LeaseLostEvent::reason)
+			.containsExactly("it was not renewed in time, as its last renewal failed: trouble");
+	}
+
+	@Test
 	void theEndOfMaxHoldIsALoss() {
 		granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
 		this.store.elapse(30_000);

@@ -224,7 +224,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatFailsToBeRenewedIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		((LeaseHandle) held.get(0)).hold.onRenewalFailed();
+		((LeaseHandle) held.get(0)).hold.onRenewalFailed("trouble");
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 	}

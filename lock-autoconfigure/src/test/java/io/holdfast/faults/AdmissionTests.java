@@ -92,7 +92,7 @@ class AdmissionTests extends ProxiedTestCase {
 
 	private static void assertNotCompared(Shop shop) {
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(shop::sell)
-			.withMessageContaining("the versions of the instances were not compared yet: ");
+			.withMessageContaining("; nothing is granted before it has answered once");
 	}
 
 	static class Shop {

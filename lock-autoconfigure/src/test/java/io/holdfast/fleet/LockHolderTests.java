@@ -84,7 +84,8 @@ class LockHolderTests {
 			assertThat(holder.application()).isEqualTo("warehouse");
 			assertThat(holder.process()).isEqualTo(ProcessHandle.current().pid());
 			assertThat(holder.host()).isNotBlank();
-			assertThat(refusal).hasMessageEndingWith(" ms: still held by application 'warehouse'");
+			assertThat(refusal).hasMessageMatching(
+					".* ms: still held by application 'warehouse' on \\S+, process " + ProcessHandle.current().pid());
 			assertThat(this.shop.withLockAsync(request.mode(LockMode.READ), () -> {
 				throw new AssertionError("held by the warehouse");
 			}).handle((done, failure) -> failure).join()).isInstanceOfSatisfying(LockNotAcquiredException.class,
@@ -194,7 +195,8 @@ class LockHolderTests {
 			assertThat(lease.isHeld()).isTrue();
 			LockNotAcquiredException refusal = Call
 				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100))));
-			assertThat(refusal).hasMessageEndingWith("still held by application 'shop' (this instance)");
+			assertThat(refusal).hasMessageContaining("still held by application 'shop' on ")
+				.hasMessageEndingWith(" (this instance)");
 			assertThat(holder(refusal).application()).isEqualTo("shop");
 		}
 	}
@@ -241,7 +243,7 @@ class LockHolderTests {
 		await("the name").until(() -> refused(this.shop, request).getHolder() != null);
 		this.fleet.stop(job);
 		assertThat(io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.shop)).members()).hasSize(2);
-		assertThat(refused(this.shop, request)).hasMessageEndingWith(" ms: still held by application 'job'");
+		assertThat(refused(this.shop, request)).hasMessageContaining(" ms: still held by application 'job' on ");
 		LockHolder holder = this.shop.status("stock").holder();
 		assertThat(holder).isNotNull().extracting(LockHolder::application).isEqualTo("job");
 		assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders()).singleElement()

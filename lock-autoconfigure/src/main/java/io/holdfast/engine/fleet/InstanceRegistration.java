@@ -304,9 +304,8 @@ public final class InstanceRegistration implements Membership {
 		if (error != null && !this.warned && (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
 			this.warned = true;
 			boolean waits = !this.admitted && EngineExceptions.isTemporary(error);
-			logger.warn((waits ? "This instance gets no leases before Redis knows that it is there: "
-					: "The endpoints of other instances do not show this one; its leases do not depend on that: ")
-					+ EngineExceptions.text(error));
+			logger.warn((waits ? "No lock or permit is granted before Redis has answered: "
+					: "Other instances and their endpoints do not see this one: ") + EngineExceptions.text(error));
 		}
 		refreshAfter(this.context.shortenRandomly((misfit || error != null) ? RETRY : REFRESH));
 	}

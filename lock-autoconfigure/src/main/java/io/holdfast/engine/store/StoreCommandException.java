@@ -13,7 +13,7 @@ public final class StoreCommandException extends RuntimeException {
 
 	private static final long serialVersionUID = 1L;
 
-	private static final String NOT_COMPARED = "the versions of the instances were not compared yet: ";
+	private static final String NOT_COMPARED = "; nothing is granted before it has answered once";
 
 	private final boolean temporary;
 
@@ -105,13 +105,13 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure, which is temporary
 	 */
 	public static StoreCommandException notCompared(StoreCommandException cause) {
-		return new StoreCommandException(NOT_COMPARED + cause.getMessage(), true, cause.worthWaiting, cause.refusal,
+		return new StoreCommandException(cause.getMessage() + NOT_COMPARED, true, cause.worthWaiting, cause.refusal,
 				false, cause);
 	}
 
 	/** Return the failure of a request during the comparison of versions. */
 	public static StoreCommandException comparing() {
-		return new StoreCommandException(NOT_COMPARED + "the store (Redis) did not answer", true, null);
+		return new StoreCommandException("the store (Redis) did not answer" + NOT_COMPARED, true, null);
 	}
 
 	/** Return the failure of a command without an answer. */

@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.store.StoreCommandException;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -207,7 +208,12 @@ public final class RedisFailures {
 			return refused("Redis cannot serve this now: " + deepest(error), true, error);
 		}
 		// No key has to do with that; it may be one that users do not know.
-		return new StoreCommandException("Redis cannot be reached: " + deepest(error), true, error);
+		String address = chain(error)
+			.filter((each) -> each instanceof RedisConnectionException && each.getCause() != null)
+			.map((each) -> each.getMessage() + ": ")
+			.findFirst()
+			.orElse("");
+		return new StoreCommandException("Redis cannot be reached: " + address + deepest(error), true, error);
 	}
 
 	private static StoreCommandException refused(String message, boolean temporary, Throwable error) {
