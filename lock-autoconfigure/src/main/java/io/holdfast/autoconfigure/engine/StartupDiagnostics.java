@@ -41,7 +41,8 @@ public record StartupDiagnostics(ConfigurableListableBeanFactory context,
 	}
 
 	private static String describe(LeaseEngine engine) {
-		return "Holdfast is active: locks and permits are kept in " + engine.place() + "; waiters "
+		return "Holdfast is active: locks and permits are kept in " + engine.place()
+				+ (Fleet.of(engine).isAdmitted() ? "" : ", which has not answered yet") + "; waiters "
 				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages");
 	}
 

@@ -155,6 +155,14 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
+	 * Return whether the store has answered this instance. Does not block.
+	 * @return whether leases may be asked for, as far as is known
+	 */
+	public boolean isAdmitted() {
+		return this.context.isAdmitted();
+	}
+
+	/**
 	 * Return the description of this instance.
 	 * @return its application and so on, or {@code null} if that is not known (yet)
 	 */
