@@ -36,7 +36,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  * Opening the connection blocks, so it is done on a thread of its own. Until then calls
  * wait in a backlog. They are sent in their order when the connection is open, and fail
  * together when it cannot be opened; the next call tries again. Once it is open, Lettuce
- * connects again by itself, unless the connection is closed by its factory.
+ * connects again by itself, unless the connection is closed by its factory. In the
+ * meantime calls wait in the backlog, too: Lettuce would keep those that were given up.
  *
  * <p>
  * A reply is completed on the driver's event loop. In a cluster, a command from there may
@@ -53,6 +54,9 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/** How long the end waits for a running attempt to connect. */
 	private static final long ENDING_MILLIS = 500;
+
+	/** The most calls in the backlog among which none is looked for that has ended. */
+	private static final int FEW = 1024;
 
 	private final RedisConnectionFactory factory;
 
@@ -100,14 +104,17 @@ public final class ScriptExecutor implements AutoCloseable {
 		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
 			ScriptExecutor.this.reconnects.incrementAndGet();
 			// Those of a cluster are of one node each.
-			if (!ScriptExecutor.this.cluster) {
+			if (!ScriptExecutor.this.cluster && connection == ScriptExecutor.this.connection) {
 				ScriptExecutor.this.lostAt = System.nanoTime() | 1;
 			}
 		}
 
 		@Override
 		public void onRedisConnected(RedisChannelHandler<?, ?> connection, SocketAddress address) {
-			ScriptExecutor.this.lostAt = 0;
+			StatefulConnection<byte[], byte[]> open = ScriptExecutor.this.connection;
+			if (connection == open) {
+				sendBacklog(open, RedisFailures.closed(), () -> ScriptExecutor.this.lostAt = 0);
+			}
 		}
 
 	};
@@ -157,8 +164,8 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Send a script. The caller has a deadline for the answer: without one, the call ends
-	 * with its connection.
+	 * Send a script. The caller has a deadline for the answer: without one, the call may
+	 * stay open until this is closed.
 	 * @param <T> the type of the result
 	 * @param keys its KEYS
 	 * @param args its ARGV, as {@link ScriptCall} takes them
@@ -201,18 +208,21 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	public void execute(ScriptCall<?> call) {
 		StatefulConnection<byte[], byte[]> open = this.connection;
-		if (open != null && !isClosed(open)) {
+		if (open != null && this.lostAt == 0 && !isClosed(open)) {
 			send(open, call);
 			return;
 		}
 		enter();
 		try {
 			open = this.connection;
-			if (!this.closed && (open == null || isClosed(open))) {
-				this.connection = null;
-				// First, as it fails where threads run out.
-				connect();
-				this.backlog.add(call);
+			boolean missing = open == null || isClosed(open);
+			if (!this.closed && (missing || this.lostAt != 0)) {
+				if (missing) {
+					this.connection = null;
+					// First, as it fails where threads run out.
+					connect();
+				}
+				keep(call);
 				return;
 			}
 		}
@@ -225,6 +235,15 @@ public final class ScriptExecutor implements AutoCloseable {
 		else {
 			call.completeExceptionally(RedisFailures.closed());
 		}
+	}
+
+	/** Add a call to the backlog. Whenever that has doubled, ended calls are left out. */
+	private void keep(ScriptCall<?> call) {
+		int size = this.backlog.size();
+		if (size >= FEW && Integer.bitCount(size) == 1) {
+			this.backlog.removeIf(ScriptCall::isDone);
+		}
+		this.backlog.add(call);
 	}
 
 	/**
@@ -308,6 +327,20 @@ public final class ScriptExecutor implements AutoCloseable {
 			// A thread that ends here would let calls wait for ever.
 			trouble = ex;
 		}
+		StatefulConnection<byte[], byte[]> result = opened;
+		sendBacklog(opened, trouble, () -> {
+			this.attempt = null;
+			this.connection = this.closed ? null : result;
+		});
+		end.complete(null);
+	}
+
+	/**
+	 * Send the calls that wait. New calls wait behind these.
+	 * @param opened the connection, or {@code null} if they are to fail
+	 * @param end what to do under the lock when none is left
+	 */
+	private void sendBacklog(@Nullable StatefulConnection<byte[], byte[]> opened, Throwable trouble, Runnable end) {
 		boolean more;
 		do {
 			List<ScriptCall<?>> next;
@@ -317,15 +350,13 @@ public final class ScriptExecutor implements AutoCloseable {
 				this.backlog.clear();
 				more = opened != null && !this.closed && !next.isEmpty();
 				if (!more) {
-					this.attempt = null;
-					this.connection = this.closed ? null : opened;
+					end.run();
 				}
 			}
 			finally {
 				this.lock.unlock();
 			}
 			for (ScriptCall<?> call : next) {
-				// New calls wait behind these.
 				if (opened != null && more) {
 					send(opened, call);
 				}
@@ -335,7 +366,6 @@ public final class ScriptExecutor implements AutoCloseable {
 			}
 		}
 		while (more);
-		end.complete(null);
 	}
 
 	@SuppressWarnings("unchecked")

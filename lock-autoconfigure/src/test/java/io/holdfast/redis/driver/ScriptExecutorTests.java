@@ -1,0 +1,86 @@
+package io.holdfast.redis.driver;
+
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.script.Script;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Calls while the connection is lost.
+ */
+@WithRedis
+class ScriptExecutorTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private final RedisServer server;
+
+	private final ScriptExecutor executor;
+
+	ScriptExecutorTests(TestRedis redis) {
+		this.server = redis.startServer();
+		this.executor = new ScriptExecutor(redis.connectionFactory(this.server.host(), this.server.port()), () -> {
+		}, new DaemonThreads());
+		redis.closeAtEnd(this.executor::close);
+	}
+
+	private CompletableFuture<Integer> write() {
+		return this.executor.execute(Script.WRITE, new byte[][] { RedisKeys.bytes("none") }, new Object[0], "a write",
+				List::size);
+	}
+
+	@BeforeEach
+	void loseConnection() {
+		assertThat(write()).succeedsWithin(SOON);
+		this.server.kill();
+		await("lost").atMost(SOON).until(() -> this.executor.unreachedNanos() > 0);
+	}
+
+	@Test
+	@DisplayName("Calls that were given up in an outage take no memory until its end, and the others are sent")
+	void givenUp() {
+		List<WeakReference<CompletableFuture<Integer>>> givenUp = new ArrayList<>();
+		List<CompletableFuture<Integer>> kept = new ArrayList<>();
+		for (int i = 0; i < 20_000; i++) {
+			CompletableFuture<Integer> call = write();
+			if (i % 1000 == 0) {
+				kept.add(call);
+			}
+			else {
+				call.cancel(true);
+				givenUp.add(new WeakReference<>(call));
+			}
+		}
+		await("no calls in memory").atMost(SOON).until(() -> {
+			System.gc();
+			return givenUp.stream().filter((call) -> call.get() != null).count() < 3000;
+		});
+		this.server.restart();
+		assertThat(kept).allSatisfy((call) -> assertThat(call).succeedsWithin(SOON));
+		assertThat(this.executor.unreachedNanos()).isZero();
+		assertThat(write()).succeedsWithin(SOON);
+	}
+
+	@Test
+	@DisplayName("Calls that wait for the connection fail when it is not needed any more")
+	void closed() {
+		CompletableFuture<Integer> call = write();
+		this.executor.close();
+		assertThat(call).failsWithin(SOON);
+	}
+
+}
