@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +79,9 @@ final class Place {
 	/** Whether a question waits for the comparison of the fleet's versions. */
 	boolean comparing;
 
-	/** Whether the store may have the token. */
+	/**
+	 * Whether the store may have the token, besides by questions without an answer.
+	 */
 	boolean named;
 
 	/** Whether a command failed or was given up that may run all the same. */
@@ -118,13 +121,14 @@ final class Place {
 			this.asked = true;
 			this.firstAskedAt = now;
 		}
-		Question question = new Question(answer, now, number);
+		Question question = new Question(answer, now, number, !this.comparing);
 		this.questions.add(question);
 		return question;
 	}
 
 	void answered(Question question) {
 		this.questions.removeIf((open) -> open == question);
+		this.named |= question.names;
 		this.trouble = null;
 	}
 
@@ -160,9 +164,16 @@ final class Place {
 	}
 
 	/** Note that a question failed, which may have been executed all the same. */
-	void failed(Question question) {
+	void failed(Question question, LeaseStore store) {
 		this.questions.removeIf((open) -> open == question);
-		this.doubtful |= this.named;
+		doubt(question, store);
+	}
+
+	private void doubt(Question question, LeaseStore store) {
+		if (question.names && store.mayRun(question.answer)) {
+			this.named = true;
+			this.doubtful = true;
+		}
 	}
 
 	void busy(Question question, long fence) {
@@ -235,7 +246,7 @@ final class Place {
 
 	/** Note that the store has refused the token, and has not queued it. */
 	void refused() {
-		this.named = this.doubtful || isAnyOpen();
+		this.named = this.doubtful;
 	}
 
 	/**
@@ -243,11 +254,13 @@ final class Place {
 	 * @return since which reconnect a command that named the token may run late, or
 	 * {@link Hold#NO_DOUBT}
 	 */
-	long close() {
+	long close(LeaseStore store) {
 		this.closed = true;
 		if (isAnyOpen()) {
-			this.doubtful |= this.named;
-			List.copyOf(this.questions).forEach((question) -> question.answer.cancel(true));
+			for (Question question : List.copyOf(this.questions)) {
+				question.answer.cancel(true);
+				doubt(question, store);
+			}
 			this.questions.clear();
 		}
 		return this.doubtful ? this.reconnects : Hold.NO_DOUBT;
@@ -264,8 +277,9 @@ final class Place {
 	 * @param answer completed by its answer
 	 * @param sentAt when it was sent
 	 * @param number its number within the queue
+	 * @param names whether it tells the store of the token
 	 */
-	record Question(CompletableFuture<?> answer, long sentAt, long number) {
+	record Question(CompletableFuture<?> answer, long sentAt, long number, boolean names) {
 	}
 
 }

@@ -274,7 +274,11 @@ final class ResourceQueue extends SerialExecutor {
 				answer = release(ended, mayFollow(missing, next) ? missing.get(next++) : null, now);
 			}
 			for (Place left : takeUnmatched()) {
-				release(left, (left.named && mayFollow(missing, next)) ? missing.get(next++) : null, now);
+				long doubtSince = left.close(this.context.store);
+				this.queues.removePlace(left.token());
+				if (left.named) {
+					release(left.command, doubtSince, mayFollow(missing, next) ? missing.get(next++) : null, now);
+				}
 			}
 			while (next < missing.size() && mayAsk(missing.get(next))) {
 				open(missing.get(next++), now);
@@ -486,14 +490,6 @@ final class ResourceQueue extends SerialExecutor {
 
 	// Commands
 
-	private void release(Place place, @Nullable Waiter next, long now) {
-		long doubtSince = place.close();
-		this.queues.removePlace(place.token());
-		if (place.named) {
-			release(place.command, doubtSince, next, now);
-		}
-	}
-
 	private CompletableFuture<ReleaseReply> release(Hold hold, @Nullable Waiter next, long now) {
 		CompletableFuture<ReleaseReply> answer = release(hold.toCommand(this.context.scheduler.nanoTime()),
 				hold.doubtSince, next, now);
@@ -515,7 +511,6 @@ final class ResourceQueue extends SerialExecutor {
 		Place place = open(next, now);
 		// Its own future: to give this wait up must not take back the release of another.
 		CompletableFuture<ReleaseReply> answer = new CompletableFuture<>();
-		place.named = true;
 		Question question = asked(place, answer, now);
 		answer.whenComplete((reply, error) -> event(() -> onReleaseAnswer(place, question, reply, error)));
 		return this.queues.releases.release(this.resource, ended, doubtSince, place.command)
@@ -561,7 +556,6 @@ final class ResourceQueue extends SerialExecutor {
 	private void sendAcquire(Place place, long now) {
 		CompletableFuture<AcquireReply> command = EngineContext
 			.sendUnobserved(() -> this.context.store.acquire(this.resource, place.command, place.request.waits()));
-		place.named = true;
 		Question question = asked(place, command, now);
 		command.whenComplete((reply, error) -> {
 			event(() -> onAnswer(place, question, reply, error));
@@ -968,7 +962,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private void onFailure(Place place, Question question, Throwable error) {
 		this.context.onAcquireFailed(this.resource, error);
-		place.failed(question);
+		place.failed(question, this.context.store);
 		if (place.closed || place.isOld(question)) {
 			return;
 		}
@@ -1062,7 +1056,7 @@ final class ResourceQueue extends SerialExecutor {
 		this.lastBusy = null;
 		Waiter waiter = receiver(place);
 		waiter.metOthers = waiter.hasMetOthersAt(place);
-		long doubtSince = place.close();
+		long doubtSince = place.close(this.context.store);
 		Hold hold = new Hold(waiter, place.token(), doubtSince, granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || waiter.metOthers) {
 			waiter.tellHandedOver(way);

@@ -27,6 +27,7 @@ import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.NotificationListener;
+import io.holdfast.redis.driver.ScriptCall;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.driver.ScriptReply;
 import io.holdfast.redis.driver.ShardedChannels;
@@ -245,6 +246,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public boolean mayRunLate(long since) {
 		return this.executor.mayRunLate(since);
+	}
+
+	@Override
+	public boolean mayRun(CompletableFuture<?> command) {
+		return !(command instanceof ScriptCall<?> call) || call.isSent();
 	}
 
 	@Override

@@ -116,6 +116,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	private <T> CompletableFuture<T> send(String line) {
 		Command command = new Command(line);
+		command.kept = this.lostAt != null;
 		this.commands.add(command);
 		this.answers.getOrDefault(line, (sent) -> {
 		}).accept(command);
@@ -146,6 +147,12 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		return this.listening;
 	}
 
+	/** Those are kept back that were sent while the connection is lost. */
+	@Override
+	public boolean mayRun(CompletableFuture<?> command) {
+		return this.commands.stream().noneMatch((sent) -> sent.answer == command && sent.kept);
+	}
+
 	@Override
 	public long unreachedNanos() {
 		return (this.lostAt != null) ? Math.max(1, this.now - this.lostAt) : 0;
@@ -162,6 +169,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	public void connectAgain() {
 		this.lostAt = null;
+		this.commands.forEach((command) -> command.kept = false);
 	}
 
 	@Override
@@ -283,6 +291,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		private final CompletableFuture<Object> answer = new CompletableFuture<>();
 
 		private boolean seen;
+
+		private boolean kept;
 
 		Command(String line) {
 			this.line = line;

@@ -72,6 +72,9 @@ final class SimulatedConnection {
 	/** Whether commands wait for the next connection, as the driver has them do. */
 	private boolean lost;
 
+	/** The answers to such commands. */
+	private final Set<CompletableFuture<?>> kept = new HashSet<>();
+
 	SimulatedConnection(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedConnection before) {
 		this.simulation = simulation;
 		this.instance = instance;
@@ -206,17 +209,24 @@ final class SimulatedConnection {
 	/** By the next connection, unless it is given up by then. */
 	private <T> void sendAgain(int number, String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
+		this.kept.add(answer);
 		this.simulation.time.at(this.outageUntil - now(), () -> {
-			if (answer.isCancelled()) {
+			if (answer.isDone()) {
 				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
 			}
 			else if (isOut()) {
 				meetOutage(number, what, token, resource, command, answer, fate, late);
 			}
 			else {
+				this.kept.remove(answer);
 				execute(number, what, token, resource, command, answer, fate, late);
 			}
 		});
+	}
+
+	/** Whether a command has run, or will. */
+	boolean mayRun(CompletableFuture<?> answer) {
+		return !this.kept.contains(answer);
 	}
 
 	/** The answer to a command, or {@code null} if it failed. */

@@ -219,6 +219,11 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
+	public boolean mayRun(CompletableFuture<?> command) {
+		return this.connection.mayRun(command);
+	}
+
+	@Override
 	public long unreachedNanos() {
 		return this.connection.unreachedNanos();
 	}

@@ -69,14 +69,42 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	@Test
 	void aStoreThatIsNotReachedIsReportedAfterThePatienceForOutages() {
 		this.store.loseConnection();
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		assertReportedAfterPatience(this.service.acquireAsync(REQUEST));
+	}
+
+	private void assertReportedAfterPatience(CompletableFuture<LockLease> answer) {
 		this.store.elapse(2999);
 		assertThat(answer).isNotDone();
 		this.store.elapse(1);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LeaseStoreException.class)
 			.withMessageContaining("cannot be reached");
-		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void aQuestionThatMayHaveLeftIsFollowedByARelease() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.loseConnection();
+		assertReportedAfterPatience(answer);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void aQuestionThatNeverLeftIsFollowedByNoRelease() {
+		this.store.loseConnection();
+		assertReportedAfterPatience(this.service.acquireAsync(REQUEST));
+		CompletableFuture<LockLease> another = this.service.acquireAsync(REQUEST);
+		another.cancel(true);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
+	}
+
+	@Test
+	void aQuestionThatLeavesByTheNextConnectionIsFollowedByARelease() {
+		this.store.loseConnection();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.connectAgain();
+		answer.cancel(true);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 	}
 
 	@Test

@@ -104,6 +104,14 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
+	 * Return whether a command that has failed, or was given up, may run or have run.
+	 * @param command the future that this store has returned for it
+	 */
+	default boolean mayRun(CompletableFuture<?> command) {
+		return true;
+	}
+
+	/**
 	 * Return for how long the connection has been lost. Until there is another one,
 	 * commands are kept for it, and so do not fail by themselves. Does not block.
 	 * @return the time in nanoseconds; 0 if it is not lost, or that is not known

@@ -45,7 +45,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	private final Function<Throwable, ? extends Throwable> failure;
 
 	/** The executor, noted before the command is given to the driver. */
-	@Nullable ScriptExecutor executor;
+	volatile @Nullable ScriptExecutor executor;
 
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
@@ -80,11 +80,20 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		return (this.keys.length > 0) ? first.addKey(this.keys[0]) : first;
 	}
 
+	/**
+	 * Return whether its command was given to the driver. It never is once the call has
+	 * ended.
+	 */
+	public boolean isSent() {
+		return this.executor != null;
+	}
+
 	/** Write the command, on the event loop; again after a reconnect. */
 	@Override
 	public void encode(ByteBuf buffer) {
-		if (this.executor != null) {
-			this.executor.onWriting();
+		ScriptExecutor executor = this.executor;
+		if (executor != null) {
+			executor.onWriting();
 		}
 		if (isDone()) {
 			// Only to a node of a cluster: there Lettuce writes commands that were given
@@ -130,8 +139,9 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	@Override
 	public boolean completeExceptionally(Throwable error) {
 		boolean first = !isDone() && super.completeExceptionally(this.failure.apply(error));
-		if (first && this.executor != null) {
-			this.executor.onFailure(error);
+		ScriptExecutor executor = this.executor;
+		if (first && executor != null) {
+			executor.onFailure(error);
 		}
 		return first;
 	}

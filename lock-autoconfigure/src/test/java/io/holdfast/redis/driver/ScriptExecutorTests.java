@@ -76,6 +76,19 @@ class ScriptExecutorTests {
 	}
 
 	@Test
+	@DisplayName("A call that was given up in an outage was never sent, others are by the next connection")
+	void sent() {
+		ScriptCall<?> givenUp = (ScriptCall<?>) write();
+		ScriptCall<?> kept = (ScriptCall<?>) write();
+		assertThat(kept.isSent()).isFalse();
+		givenUp.cancel(true);
+		assertThat(givenUp.isSent()).isFalse();
+		this.server.restart();
+		assertThat(kept).succeedsWithin(SOON);
+		assertThat(kept.isSent()).isTrue();
+	}
+
+	@Test
 	@DisplayName("Calls that wait for the connection fail when it is not needed any more")
 	void closed() {
 		CompletableFuture<Integer> call = write();
