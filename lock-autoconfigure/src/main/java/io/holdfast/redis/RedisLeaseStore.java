@@ -250,7 +250,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public boolean mayRun(CompletableFuture<?> command) {
-		return !(command instanceof ScriptCall<?> call) || call.isSent();
+		return !(command instanceof ScriptCall<?> call) || call.isWritten();
 	}
 
 	@Override

@@ -45,7 +45,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	private final Function<Throwable, ? extends Throwable> failure;
 
 	/** The executor, noted before the command is given to the driver. */
-	volatile @Nullable ScriptExecutor executor;
+	@Nullable ScriptExecutor executor;
 
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
@@ -81,30 +81,31 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	}
 
 	/**
-	 * Return whether its command was given to the driver. It never is once the call has
-	 * ended.
+	 * Return whether its command was written, so that Redis may run it. It never is once
+	 * the call has ended.
 	 */
-	public boolean isSent() {
-		return this.executor != null;
+	public boolean isWritten() {
+		return this.written || this.reply.isRepeated();
 	}
 
 	/** Write the command, on the event loop; again after a reconnect. */
 	@Override
 	public void encode(ByteBuf buffer) {
-		ScriptExecutor executor = this.executor;
-		if (executor != null) {
-			executor.onWriting();
+		if (this.executor != null) {
+			this.executor.onWriting();
 		}
+		boolean before = this.written;
+		// First, or the end of the call might find it unwritten in between.
+		this.written = true;
 		if (isDone()) {
 			// Only to a node of a cluster: there Lettuce writes commands that were given
 			// up.
 			buffer.writeBytes(NO_CALL);
 			return;
 		}
-		if (this.written) {
+		if (before) {
 			this.reply.repeat();
 		}
-		this.written = true;
 		this.script.writeCall(this.reply.isLate(), this.keys, this.args, buffer);
 	}
 
@@ -139,9 +140,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	@Override
 	public boolean completeExceptionally(Throwable error) {
 		boolean first = !isDone() && super.completeExceptionally(this.failure.apply(error));
-		ScriptExecutor executor = this.executor;
-		if (first && executor != null) {
-			executor.onFailure(error);
+		if (first && this.executor != null) {
+			this.executor.onFailure(error);
 		}
 		return first;
 	}

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.Mockito.mock;
 
 /**
  * What becomes of a call when its command is written, answered or given up.
@@ -30,6 +31,30 @@ class ScriptCallTests {
 					+ "\r\n$1\r\n0\r\n$1\r\na\r\n$1\r\nb\r\n");
 		this.call.cancel(true);
 		assertThat(written(this.call)).isEqualTo("*3\r\n$7\r\nEVALSHA\r\n$0\r\n\r\n$1\r\n0\r\n");
+	}
+
+	@Test
+	@DisplayName("Redis may run a command that was written, unless it knew the script of no copy")
+	void mayRun() {
+		assertThat(this.call.isWritten()).isFalse();
+		written(this.call);
+		assertThat(this.call.isWritten()).isTrue();
+		ScriptCall<Object> unknown = call((reply) -> reply.get(0));
+		unknown.executor = mock(ScriptExecutor.class);
+		written(unknown);
+		answerUnknown(unknown);
+		assertThat(unknown.isWritten()).isFalse();
+		ScriptCall<Object> repeated = call((reply) -> reply.get(0));
+		repeated.executor = unknown.executor;
+		written(repeated);
+		written(repeated);
+		answerUnknown(repeated);
+		assertThat(repeated.isWritten()).isTrue();
+	}
+
+	private static void answerUnknown(ScriptCall<?> call) {
+		call.getOutput().setError(ByteBuffer.wrap("NOSCRIPT No matching script".getBytes()));
+		call.complete();
 	}
 
 	@Test

@@ -76,16 +76,16 @@ class ScriptExecutorTests {
 	}
 
 	@Test
-	@DisplayName("A call that was given up in an outage was never sent, others are by the next connection")
-	void sent() {
+	@DisplayName("A call that was given up in an outage is never written, others are to the next connection")
+	void written() {
 		ScriptCall<?> givenUp = (ScriptCall<?>) write();
 		ScriptCall<?> kept = (ScriptCall<?>) write();
-		assertThat(kept.isSent()).isFalse();
+		assertThat(kept.isWritten()).isFalse();
 		givenUp.cancel(true);
-		assertThat(givenUp.isSent()).isFalse();
+		assertThat(givenUp.isWritten()).isFalse();
 		this.server.restart();
 		assertThat(kept).succeedsWithin(SOON);
-		assertThat(kept.isSent()).isTrue();
+		assertThat(kept.isWritten()).isTrue();
 	}
 
 	@Test
