@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  * &#064;EventListener
  * void lost(LeaseLostEvent event) { ... }</pre> Immutable.
  *
+ * <p>
+ * Told in the application context that has the engine, not in its child contexts.
+ *
  * @since 0.1.0
  */
 public final class LeaseLostEvent {

@@ -39,12 +39,12 @@ class ScriptCallTests {
 		assertThat(this.call.isWritten()).isFalse();
 		written(this.call);
 		assertThat(this.call.isWritten()).isTrue();
-		ScriptCall<Object> unknown = call((reply) -> reply.get(0));
+		ScriptCall<Object> unknown = call((reply) -> 1);
 		unknown.executor = mock(ScriptExecutor.class);
 		written(unknown);
 		answerUnknown(unknown);
 		assertThat(unknown.isWritten()).isFalse();
-		ScriptCall<Object> repeated = call((reply) -> reply.get(0));
+		ScriptCall<Object> repeated = call((reply) -> 1);
 		repeated.executor = unknown.executor;
 		written(repeated);
 		written(repeated);

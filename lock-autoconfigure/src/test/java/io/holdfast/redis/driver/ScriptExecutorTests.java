@@ -40,7 +40,7 @@ class ScriptExecutorTests {
 
 	private CompletableFuture<Integer> write() {
 		return this.executor.execute(Script.WRITE, new byte[][] { RedisKeys.bytes("none") }, new Object[0], "a write",
-				List::size);
+				(reply) -> 0);
 	}
 
 	@BeforeEach
