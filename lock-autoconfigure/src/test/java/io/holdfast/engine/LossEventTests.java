@@ -79,7 +79,7 @@ class LossEventTests extends ScriptedEngine {
 	@Test
 	void whyTheLastRenewalFailedIsTold() {
 		granted(REQUEST, 10);
-		this.store.answerAtOnce("renew 1", (command) -> command.fail(true));
+		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.fail(true));
 		this.store.elapse(30_000);
 		assertThat(this.events).extracting(LeaseLostEvent::reason)
 			.containsExactly("it was not renewed in time, as its last renewal failed: trouble");

@@ -44,7 +44,7 @@ class FleetRightsTests {
 
 	private static final DocumentedRights WATCHING = DocumentedRights.ofWatching();
 
-	private static final String WARNING = "The endpoints of other instances do not show this one";
+	private static final String WARNING = "Other instances and their endpoints do not see this one";
 
 	private final Fleet fleet;
 
