@@ -60,12 +60,12 @@ final class PropertyNames {
 		}
 	}
 
-	/** Not of variables of the environment, which may be meant for others. */
+	/** Not of variables of environment and system, which may be meant for others. */
 	private static void warnOfUnknown(Environment environment) {
 		List<ConfigurationPropertyName> known = Stream
 			.of(names(PREFIX, HoldfastProperties.class),
 					names(PREFIX.append("fence.jdbc"), HoldfastFenceProperties.class),
-					Stream.of(PREFIX.append("enabled"), PREFIX.append("console.enabled")))
+					Stream.of(PREFIX.append("console.enabled")))
 			.flatMap((names) -> names)
 			.toList();
 		UnboundElementsSourceFilter files = new UnboundElementsSourceFilter();

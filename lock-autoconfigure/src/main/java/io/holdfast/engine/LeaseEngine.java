@@ -210,8 +210,9 @@ public final class LeaseEngine implements AutoCloseable {
 	/**
 	 * Acquire and release a permit that no application uses, so that the first request
 	 * finds connection, scripts and classes loaded. Leaves nothing in the store, and is
-	 * not observed. Blocks until the store has answered, for 250 ms at most; a failure is
-	 * left to the first request. Does nothing while the store has not answered before.
+	 * not observed. Blocks until the store has answered, for the command timeout at most;
+	 * a failure is left to the first request. Does nothing while the store has not
+	 * answered before.
 	 */
 	public void warmUp() {
 		if (!this.context.isAdmitted()) {
@@ -224,7 +225,7 @@ public final class LeaseEngine implements AutoCloseable {
 				null);
 		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true, true));
 		try {
-			this.context.await(released, this.context.releasePatience(),
+			this.context.await(released, this.context.settings.commandTimeout(),
 					(error) -> EngineExceptions.storeTrouble("The warm-up", error));
 		}
 		catch (HoldfastException ex) {

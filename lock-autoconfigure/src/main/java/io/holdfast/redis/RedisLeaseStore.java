@@ -202,6 +202,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.executor.awaitConnectAttempt()) {
 			// They open again if they are used again.
 			this.connections.stop();
+			this.executor.failUnsent();
 		}
 	}
 
@@ -250,7 +251,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public boolean mayRun(CompletableFuture<?> command) {
-		return !(command instanceof ScriptCall<?> call) || call.isWritten();
+		return !(ReplicaConfirmations.commandOf(command) instanceof ScriptCall<?> call) || call.isWritten();
 	}
 
 	@Override

@@ -260,6 +260,11 @@ final class ReplicaConfirmations implements AutoCloseable {
 	record Answer(List<Boolean> stands, long replicas) {
 	}
 
+	/** Return the command whose answer is held back, or else the given answer. */
+	static CompletableFuture<?> commandOf(CompletableFuture<?> answer) {
+		return (answer instanceof Grant grant) ? grant.command : answer;
+	}
+
 	/**
 	 * The answer to a command, held back.
 	 */

@@ -33,7 +33,7 @@ class PropertiesPageTests {
 		page.line("");
 		page.line("Times are written like `200ms`, `10s`, `5m`, `24h`; a number alone counts milliseconds. "
 				+ "A value out of range fails the start with a message that names the property. "
-				+ "An unknown name is warned of, unless it is a variable of the environment. A property without a "
+				+ "An unknown name is warned of, unless it is a variable of environment or system. A property without a "
 				+ "default has no effect until it is set, unless its line says otherwise.");
 		for (Map.Entry<String, List<Map<String, Object>>> section : sections().entrySet()) {
 			page.line("");

@@ -9,7 +9,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.Tokens;
 import io.holdfast.sample.Browser.Row;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.DisplayName;
@@ -57,7 +57,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		Object id = redis.opsForHash()
 			.keys(FLEET)
 			.stream()
-			.filter((each) -> InstanceStore.shown(String.valueOf(each)).equals(shown))
+			.filter((each) -> Tokens.shown(String.valueOf(each)).equals(shown))
 			.findFirst()
 			.orElseThrow();
 		Object entry = redis.opsForHash().get(FLEET, id);

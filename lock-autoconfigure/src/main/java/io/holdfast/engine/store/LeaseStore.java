@@ -105,7 +105,8 @@ public interface LeaseStore extends AutoCloseable {
 
 	/**
 	 * Return whether a command that has failed, or was given up, may run or have run.
-	 * @param command the future that this store has returned for it
+	 * @param command the future that this store has returned for it; of all other
+	 * futures, it may
 	 */
 	default boolean mayRun(CompletableFuture<?> command) {
 		return true;

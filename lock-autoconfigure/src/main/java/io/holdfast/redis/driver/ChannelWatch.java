@@ -164,6 +164,9 @@ class ChannelWatch {
 		if (!this.listener.isClosed()) {
 			next.open(connector());
 		}
+		else {
+			next.connected.cancel(false);
+		}
 	}
 
 	/** Give up a subscription, and plan another one. */

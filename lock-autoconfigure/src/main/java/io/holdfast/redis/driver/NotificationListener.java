@@ -71,7 +71,7 @@ public final class NotificationListener implements AutoCloseable {
 	/** The one thread that all state of the subscriptions belongs to. */
 	private final ScheduledThreadPoolExecutor thread;
 
-	/** Completed when the thread is shut down. */
+	/** Completed when the thread has ended. */
 	private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
 	private final ChannelWatch watch;
@@ -98,7 +98,14 @@ public final class NotificationListener implements AutoCloseable {
 			ScriptExecutor executor, String channelPrefix, @Nullable ShardedChannels shards, long pingMillis) {
 		this.pingMillis = pingMillis;
 		this.threads = executor.threads();
-		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-wake-up"));
+		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-wake-up")) {
+
+			@Override
+			protected void terminated() {
+				NotificationListener.this.ended.complete(null);
+			}
+
+		};
 		this.thread.setRemoveOnCancelPolicy(true);
 		this.connector = connector;
 		this.executor = executor;
@@ -273,7 +280,6 @@ public final class NotificationListener implements AutoCloseable {
 	@Override
 	public void close() {
 		this.thread.shutdownNow();
-		this.ended.complete(null);
 		end().forEach(Runnable::run);
 	}
 

@@ -94,10 +94,13 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private final AtomicLong reconnects = new AtomicLong();
 
-	/** When the connection was lost, 0 while there is one. */
+	/** When the connection was lost, 0 while there is one: calls wait until then. */
 	private volatile long lostAt;
 
-	/** Told before the driver repeats unanswered commands. */
+	/**
+	 * Told of a loss before the driver repeats unanswered commands, and of the next
+	 * connection after that.
+	 */
 	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
 
 		@Override
@@ -248,8 +251,7 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Return whether the factory was stopped or reset. A connection that is merely down
-	 * is not closed: Lettuce opens it again and sends the commands given to it in
-	 * between.
+	 * is not closed: Lettuce opens it again.
 	 */
 	private static boolean isClosed(StatefulConnection<?, ?> connection) {
 		return connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
@@ -331,6 +333,10 @@ public final class ScriptExecutor implements AutoCloseable {
 		sendBacklog(opened, trouble, () -> {
 			this.attempt = null;
 			this.connection = this.closed ? null : result;
+			// It may be lost by now, and its listener has told nothing of that.
+			if (result != null && !this.cluster && !this.composed && !result.isOpen()) {
+				this.lostAt = System.nanoTime() | 1;
+			}
 		});
 		end.complete(null);
 	}
@@ -426,19 +432,30 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		List<ScriptCall<?>> waiting;
 		enter();
 		try {
 			this.closed = true;
 			this.connection = null;
-			waiting = List.copyOf(this.backlog);
-			this.backlog.clear();
 		}
 		finally {
 			this.lock.unlock();
 		}
 		awaitConnectAttempt();
-		waiting.forEach((call) -> call.completeExceptionally(RedisFailures.closed()));
+		failUnsent();
+	}
+
+	/** Fail the calls that wait for a connection. */
+	public void failUnsent() {
+		List<ScriptCall<?>> unsent;
+		enter();
+		try {
+			unsent = List.copyOf(this.backlog);
+			this.backlog.clear();
+		}
+		finally {
+			this.lock.unlock();
+		}
+		unsent.forEach((call) -> call.completeExceptionally(RedisFailures.closed()));
 	}
 
 }

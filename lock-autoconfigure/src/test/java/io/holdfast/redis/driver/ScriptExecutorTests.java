@@ -12,9 +12,15 @@ import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.api.StatefulConnection;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -39,7 +45,11 @@ class ScriptExecutorTests {
 	}
 
 	private CompletableFuture<Integer> write() {
-		return this.executor.execute(Script.WRITE, new byte[][] { RedisKeys.bytes("none") }, new Object[0], "a write",
+		return write(this.executor);
+	}
+
+	private static CompletableFuture<Integer> write(ScriptExecutor executor) {
+		return executor.execute(Script.WRITE, new byte[][] { RedisKeys.bytes("none") }, new Object[0], "a write",
 				(reply) -> 0);
 	}
 
@@ -89,11 +99,47 @@ class ScriptExecutorTests {
 	}
 
 	@Test
-	@DisplayName("Calls that wait for the connection fail when it is not needed any more")
+	@DisplayName("A connection that is lost before its first use counts as lost, and calls wait for the next one")
+	void lostBeforeItsUse(TestRedis redis) {
+		this.server.restart();
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(
+				new RedisStandaloneConfiguration(this.server.host(), this.server.port()),
+				TestRedis.clientConfiguration()) {
+
+			@Override
+			public RedisConnection getConnection() {
+				RedisConnection opened = super.getConnection();
+				StatefulConnection<?, ?> connection = ((AbstractRedisAsyncCommands<?, ?>) opened.getNativeConnection())
+					.getConnection();
+				ScriptExecutorTests.this.server.kill();
+				await("its loss").atMost(SOON).until(() -> !connection.isOpen());
+				return opened;
+			}
+
+		};
+		factory.afterPropertiesSet();
+		factory.start();
+		redis.closeAtEnd(factory::destroy);
+		ScriptExecutor late = new ScriptExecutor(factory, () -> {
+		}, new DaemonThreads());
+		redis.closeAtEnd(late::close);
+		CompletableFuture<Integer> first = write(late);
+		await("the loss").atMost(SOON).until(() -> late.unreachedNanos() > 0);
+		ScriptCall<?> second = (ScriptCall<?>) write(late);
+		this.server.restart();
+		assertThat(List.of(first, second)).allSatisfy((call) -> assertThat(call).succeedsWithin(SOON));
+		assertThat(late.unreachedNanos()).isZero();
+	}
+
+	@Test
+	@DisplayName("Calls that wait for the connection fail when the context stops, and when it closes")
 	void closed() {
 		CompletableFuture<Integer> call = write();
+		this.executor.failUnsent();
+		assertThat(call).failsWithin(Duration.ZERO);
+		CompletableFuture<Integer> later = write();
 		this.executor.close();
-		assertThat(call).failsWithin(SOON);
+		assertThat(later).failsWithin(SOON);
 	}
 
 }
