@@ -7,8 +7,8 @@ class LateFenceException extends RuntimeException {
 
 	private static final long serialVersionUID = 1L;
 
-	/** Row of the lease that was refused. */
-	final FenceRow row;
+	/** Row of the lease that was refused: the exception does not leave its package. */
+	final transient FenceRow row;
 
 	/** Token of the later holder. */
 	final long laterToken;
