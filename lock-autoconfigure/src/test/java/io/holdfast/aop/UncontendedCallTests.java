@@ -5,6 +5,7 @@ import java.util.Map;
 
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.ChildProcess;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.InstanceOfAssertFactories;
@@ -18,6 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * touches, in a child JVM, whose classes it changes for that. A call more is a step more
  * for readers, too.
  */
+@Slow
 @WithRedis
 class UncontendedCallTests {
 
