@@ -171,7 +171,7 @@ final class ResourceQueue extends SerialExecutor {
 	/** Tokens in the store's queue, in the order of their opening. */
 	private final List<Place> places = new ArrayList<>(1);
 
-	/** What is held here. */
+	/** Holds of this instance that have not ended. */
 	private final Set<Hold> holds = new LinkedHashSet<>(2);
 
 	/** Number of permits of the holds. */

@@ -74,7 +74,7 @@ final class ResourceQueues implements StoreNotifications {
 	/**
 	 * Return whether no further request may wait. Each takes memory and perhaps a thread:
 	 * too many would take the application down.
-	 * @param waitersOfKey the number of those that wait for the same key
+	 * @param waitersOfKey the number of waiters for the same key
 	 */
 	boolean isFull(int waitersOfKey) {
 		return waitersOfKey >= this.maxWaitersPerKey || this.waiting.get() >= this.maxWaiters;

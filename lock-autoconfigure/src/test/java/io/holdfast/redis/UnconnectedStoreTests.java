@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * What commands are made of, and what replies are read as.
+ * The parts of commands, and the values of replies.
  */
 class UnconnectedStoreTests {
 

@@ -37,7 +37,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  * wait in a backlog. They are sent in their order when the connection is open, and fail
  * together when it cannot be opened; the next call tries again. Once it is open, Lettuce
  * connects again by itself, unless the connection is closed by its factory. In the
- * meantime calls wait in the backlog, too: Lettuce would keep those that were given up.
+ * meantime calls wait in the backlog, too: Lettuce would keep them beyond their end.
  *
  * <p>
  * A reply is completed on the driver's event loop. In a cluster, a command from there may
@@ -344,7 +344,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Send the calls that wait. New calls wait behind these.
 	 * @param opened the connection, or {@code null} if they are to fail
-	 * @param end what to do under the lock when none is left
+	 * @param end the action under the lock when none is left
 	 */
 	private void sendBacklog(@Nullable StatefulConnection<byte[], byte[]> opened, Throwable trouble, Runnable end) {
 		boolean more;

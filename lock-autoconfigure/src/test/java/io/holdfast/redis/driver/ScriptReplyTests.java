@@ -13,7 +13,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * What the replies of scripts are read as.
+ * Values of the replies of scripts.
  */
 class ScriptReplyTests {
 

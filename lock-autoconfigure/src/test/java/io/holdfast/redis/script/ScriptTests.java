@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What is sent to Redis for a script.
+ * The bytes of a script's command.
  */
 class ScriptTests {
 
