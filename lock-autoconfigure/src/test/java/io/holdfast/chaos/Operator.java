@@ -250,7 +250,10 @@ final class Operator implements AutoCloseable {
 	/** So that it is known again what they are: they may be lost, or were set. */
 	void clearLimits() {
 		for (String key : Wish.SEMAPHORES) {
-			insist(() -> setLimit(key, -1));
+			// Any of the attempts may have cleared it, or none but the last.
+			long from = System.nanoTime();
+			insist(() -> this.semaphores.admin().clearLimit(key));
+			limit(from, key, -1);
 		}
 	}
 
