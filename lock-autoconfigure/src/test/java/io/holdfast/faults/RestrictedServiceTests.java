@@ -13,6 +13,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.CommandProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -21,7 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.context.ApplicationContextException;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -49,11 +49,10 @@ class RestrictedServiceTests extends RedisTestCase {
 		RedisServer server = this.redis.startServer("--rename-command", "EVAL", name, "--rename-command", "EVALSHA",
 				name.isEmpty() ? "" : name + "-too");
 		try (Fleet fleet = Fleet.on(this.redis, server)) {
-			assertThatExceptionOfType(ApplicationContextException.class).isThrownBy(fleet::start)
-				.havingRootCause()
-				.withMessageContaining("This Redis runs no Lua scripts")
-				.withMessageContainingAll("unknown command", "EVALSHA")
-				.withMessageContaining("Use a Redis or a service that has the commands EVAL and EVALSHA");
+			assertThat(TestApplication.refusal(fleet::start)).rootCause()
+				.hasMessageContaining("This Redis runs no Lua scripts")
+				.hasMessageContainingAll("unknown command", "EVALSHA")
+				.hasMessageContaining("Use a Redis or a service that has the commands EVAL and EVALSHA");
 			assertThat(fleet.observer().keys("*")).isEmpty();
 		}
 	}
@@ -66,12 +65,11 @@ class RestrictedServiceTests extends RedisTestCase {
 			.ofScripts((words) -> CommandProxy.error("ERR Could not find scripting engine 'lua'"));
 		try (CommandProxy service = new CommandProxy(server.host(), server.port(), rule);
 				Fleet fleet = Fleet.on(this.redis, server)) {
-			assertThatExceptionOfType(ApplicationContextException.class)
-				.isThrownBy(() -> fleet.start("spring.data.redis.port=" + service.port()))
-				.havingRootCause()
-				.withMessageContaining("This Redis runs no Lua scripts")
-				.withMessageContaining("Could not find scripting engine 'lua'")
-				.withMessageContaining("with Valkey: its module lua");
+			assertThat(TestApplication.refusal(() -> fleet.start("spring.data.redis.port=" + service.port())))
+				.rootCause()
+				.hasMessageContaining("This Redis runs no Lua scripts")
+				.hasMessageContaining("Could not find scripting engine 'lua'")
+				.hasMessageContaining("with Valkey: its module lua");
 			assertThat(fleet.observer().keys("*")).isEmpty();
 		}
 	}
@@ -90,12 +88,11 @@ class RestrictedServiceTests extends RedisTestCase {
 		});
 		try (CommandProxy service = new CommandProxy(server.host(), server.port(), rule);
 				Fleet fleet = Fleet.on(this.redis, server)) {
-			assertThatExceptionOfType(ApplicationContextException.class)
-				.isThrownBy(() -> fleet.start("spring.data.redis.port=" + service.port()))
-				.havingRootCause()
-				.withMessageContaining("checks how Lua scripts are written, and refuses those of Holdfast")
-				.withMessageContaining("bad lua script")
-				.withMessageContaining("script_check_enable 0");
+			assertThat(TestApplication.refusal(() -> fleet.start("spring.data.redis.port=" + service.port())))
+				.rootCause()
+				.hasMessageContaining("checks how Lua scripts are written, and refuses those of Holdfast")
+				.hasMessageContaining("bad lua script")
+				.hasMessageContaining("script_check_enable 0");
 			assertThat(fleet.observer().keys("*")).isEmpty();
 		}
 	}

@@ -18,12 +18,10 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.context.ApplicationContextException;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.data.redis.core.HashOperations;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -73,14 +71,13 @@ class ProtocolTests {
 	@DisplayName("one that needs a newer version keeps this one from starting, which names both, the instance and the cure")
 	void tooOld() {
 		tell(SEPARATOR + "7" + SEPARATOR + "5");
-		assertThatExceptionOfType(ApplicationContextException.class).isThrownBy(this::start)
-			.havingRootCause()
-			.withMessageContaining("cannot share locks and semaphores")
-			.withMessageContaining("(shop, process " + ProcessHandle.current().pid() + " on ")
-			.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this one"
+		assertThat(TestApplication.refusal(this::start)).rootCause()
+			.hasMessageContaining("cannot share locks and semaphores")
+			.hasMessageContaining("(shop, process " + ProcessHandle.current().pid() + " on ")
+			.hasMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this one"
 					+ " speaks 2. Start this application with a newer version of Holdfast")
-			.withMessageContaining("stop all instances, wait for the longest lease time, and start them")
-			.withMessageNotContaining(OTHER);
+			.hasMessageContaining("stop all instances, wait for the longest lease time, and start them")
+			.hasMessageNotContaining(OTHER);
 		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
 	}
 
@@ -113,11 +110,10 @@ class ProtocolTests {
 	void tooOldOther() {
 		for (String version : List.of(SEPARATOR + "1" + SEPARATOR + "0", "")) {
 			tell(version);
-			assertThatExceptionOfType(ApplicationContextException.class).isThrownBy(this::start)
-				.havingRootCause()
-				.withMessageContaining("speaks version " + (version.isEmpty() ? "0" : "1") + " of the protocol")
-				.withMessageContaining("this one speaks 2, which needs 2 or newer")
-				.withMessageContaining("stop all instances, wait for the longest lease time, and start them");
+			assertThat(TestApplication.refusal(this::start)).rootCause()
+				.hasMessageContaining("speaks version " + (version.isEmpty() ? "0" : "1") + " of the protocol")
+				.hasMessageContaining("this one speaks 2, which needs 2 or newer")
+				.hasMessageContaining("stop all instances, wait for the longest lease time, and start them");
 			assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
 		}
 	}

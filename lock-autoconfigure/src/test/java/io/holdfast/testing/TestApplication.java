@@ -1,14 +1,20 @@
 package io.holdfast.testing;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 
 import org.springframework.boot.Banner;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ApplicationContextException;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * An application that uses Holdfast, and nothing else unless a test gives it more: it has
@@ -60,6 +66,22 @@ public class TestApplication {
 			.registerShutdownHook(false)
 			.properties(Stream.concat(common, properties.stream()).toArray(String[]::new))
 			.run();
+	}
+
+	/**
+	 * Return the refusal of a start. One of which Redis answers too late, as on a busy
+	 * machine, is not refused, and repeated.
+	 */
+	public static ApplicationContextException refusal(Callable<? extends AutoCloseable> start) {
+		return await("a refusal").atMost(Duration.ofSeconds(30)).until(() -> {
+			try {
+				start.call().close();
+				return null;
+			}
+			catch (ApplicationContextException ex) {
+				return ex;
+			}
+		}, Objects::nonNull);
 	}
 
 	/** What the keys of semaphores begin with. */
