@@ -184,7 +184,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	private CompletableFuture<KeyState> inspect(Resource lock) {
-		return this.context.send(Command.INSPECT, () -> this.context.store.inspect(lock, 0));
+		return this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspect(lock, 0));
 	}
 
 	private <T> T answer(CompletableFuture<T> inspection, Resource lock) {

@@ -322,7 +322,7 @@ public final class EngineContext {
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		ensureStarted();
 		CompletableFuture<@Nullable Void> admission = requestAdmission(this.scheduler.nanoTime());
-		return send(Command.LIMIT, () -> (admission == null) ? this.store.limit(resource, limit)
+		return sendInTime(Command.LIMIT, () -> (admission == null) ? this.store.limit(resource, limit)
 				: admission.thenCompose((admitted) -> this.store.limit(resource, limit)));
 	}
 
@@ -337,7 +337,7 @@ public final class EngineContext {
 
 	/**
 	 * Send a command that is given up if it is not answered within the command timeout.
-	 * It may be executed all the same.
+	 * It may be executed all the same, but is not sent any more.
 	 */
 	public <T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
 		return this.observers.follow(command, sendInTime(way));

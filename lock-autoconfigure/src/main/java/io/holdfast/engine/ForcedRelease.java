@@ -42,8 +42,7 @@ final class ForcedRelease {
 	 */
 	int releaseAll(Resource resource) {
 		// All before the first is released: each release lets others in.
-		List<String> tokens = this.context
-			.awaitAnswer(this.context.send(Command.INSPECT, () -> holders(resource)), resource, "The inspection")
+		List<String> tokens = this.context.awaitAnswer(holders(resource), resource, "The inspection")
 			.stream()
 			.map(PermitHolder::token)
 			.toList();
@@ -55,9 +54,12 @@ final class ForcedRelease {
 	}
 
 	private CompletableFuture<List<PermitHolder>> holders(Resource resource) {
+		int all = Integer.MAX_VALUE;
 		return (resource.kind() == Kind.LOCK)
-				? this.context.store.inspect(resource, Integer.MAX_VALUE).thenApply(KeyState::readers)
-				: this.context.store.inspectPermits(resource, Integer.MAX_VALUE).thenApply(PermitState::holders);
+				? this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspect(resource, all))
+					.thenApply(KeyState::readers)
+				: this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(resource, all))
+					.thenApply(PermitState::holders);
 	}
 
 	/**
@@ -86,7 +88,7 @@ final class ForcedRelease {
 	}
 
 	private void send(Resource resource, List<String> tokens, CompletableFuture<List<Boolean>> answer) {
-		CompletableFuture<List<Boolean>> sent = this.context.send(Command.RELEASE,
+		CompletableFuture<List<Boolean>> sent = this.context.sendInTime(Command.RELEASE,
 				() -> this.context.store.force(resource, tokens));
 		sent.whenComplete((released, error) -> {
 			this.releases.finishEnding(tokens);

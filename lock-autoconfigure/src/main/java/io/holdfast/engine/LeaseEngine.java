@@ -204,7 +204,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	public CompletableFuture<PermitState> inspectPermits(String key) {
 		Resource semaphore = new Resource(Kind.SEMAPHORE, key);
-		return this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
+		return this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
 	}
 
 	/**

@@ -101,10 +101,14 @@ final class RedisInstanceStore implements InstanceStore {
 				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
 		Function<ScriptReply, @Nullable String> reader = (reply) -> reply.flag(0) ? null
 				: misfit(reply.text(1), reply.text(2), retention);
-		return execute(Script.FLEET_JOIN, reader, instanceId, age, retention, told).exceptionallyCompose((error) -> {
+		CompletableFuture<@Nullable String> call = execute(Script.FLEET_JOIN, reader, instanceId, age, retention, told);
+		CompletableFuture<@Nullable String> answer = call.exceptionallyCompose((error) -> {
 			String reason = RedisFailures.whyNoScripts(error);
 			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
 		});
+		// Else each that was given up in an outage would be sent at its end.
+		answer.whenComplete((misfit, error) -> call.cancel(true));
+		return answer;
 	}
 
 	private String misfit(String id, String entry, Duration retention) {

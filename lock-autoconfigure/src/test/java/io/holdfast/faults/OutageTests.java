@@ -111,6 +111,22 @@ class OutageTests extends ProxiedTestCase {
 	}
 
 	@Test
+	@DisplayName("The command of a call that failed in an outage is not sent after it")
+	void commandsOfFailedCalls() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
+		instance.acquire(REQUEST).close();
+		this.proxy.down();
+		await("the loss of the connection").atMost(SOON)
+			.untilAsserted(() -> assertStoreTroubleWithin(KEY, SOON, () -> instance.locks().status(KEY)));
+		assertStoreTroubleWithin(KEY, SOON, () -> instance.semaphores().admin().setLimit(KEY, 3));
+		this.proxy.up();
+		// Behind the other commands.
+		instance.acquire(REQUEST).close();
+		assertThat(instance.semaphores().status(KEY).limitSet()).isFalse();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
 	@DisplayName("F11 an outage shorter than the lease is not noticed")
 	void shortOutage() {
 		Instance instance = this.fleet.start(this.proxy);

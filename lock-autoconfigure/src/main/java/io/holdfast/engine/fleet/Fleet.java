@@ -177,7 +177,7 @@ public final class Fleet implements InstanceDirectory {
 	 */
 	public List<Member> members() {
 		List<Member> members = answer(
-				this.context.send(Command.FLEET,
+				this.context.sendInTime(Command.FLEET,
 						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
 				"The look for instances");
 		Optional.ofNullable(this.membership).ifPresent((known) -> known.copy(members));
@@ -309,7 +309,7 @@ public final class Fleet implements InstanceDirectory {
 		// Not inside of send(..), where a mistake of the caller would be a failure of the
 		// store.
 		CompletableFuture<Page> scan = this.context.store.fleet().scan(kind, cursor, wanted);
-		Page page = answer(this.context.send(Command.INSPECT, () -> scan), "The look for " + what(kind));
+		Page page = answer(this.context.sendInTime(Command.INSPECT, () -> scan), "The look for " + what(kind));
 		List<Find> finds = page.finds();
 		List<Standing> standings = lookAt(kind, finds.stream().map(Find::key), most);
 		return new Standings(IntStream.range(0, finds.size())
@@ -356,7 +356,7 @@ public final class Fleet implements InstanceDirectory {
 	private CompletableFuture<Standing> lookForForeign(Standing empty) {
 		Resource resource = empty.resource();
 		CompletableFuture<Standing> answer = this.context
-			.send(Command.INSPECT, () -> this.context.store.inspect(resource, 0))
+			.sendInTime(Command.INSPECT, () -> this.context.store.inspect(resource, 0))
 			.thenApply((state) -> empty);
 		return answer.exceptionallyCompose((error) -> EngineExceptions.isTemporary(error)
 				? CompletableFuture.failedFuture(error) : CompletableFuture.completedFuture(new Standing(resource, 0,
@@ -364,7 +364,7 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	private CompletableFuture<Standing> lookAt(Resource resource, int most) {
-		return this.context.send(Command.INSPECT, () -> this.context.store.fleet().look(resource, most));
+		return this.context.sendInTime(Command.INSPECT, () -> this.context.store.fleet().look(resource, most));
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {

@@ -83,7 +83,7 @@ final class ReportCollector {
 	 * @return the reports until all had answered, or the time was over
 	 */
 	CompletableFuture<FleetReport> ask(String instanceId) {
-		return this.context.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
+		return this.context.sendInTime(Command.FLEET, () -> this.store.ask(instanceId, this.name))
 			.thenCompose((asked) -> collect(asked, new LinkedHashMap<>(), FIRST_LOOK));
 	}
 
@@ -110,7 +110,7 @@ final class ReportCollector {
 	}
 
 	private CompletableFuture<List<String>> look(int enough) {
-		return this.context.send(Command.FLEET, () -> this.store.collect(this.name, enough));
+		return this.context.sendInTime(Command.FLEET, () -> this.store.collect(this.name, enough));
 	}
 
 	private static List<String> silent(Asked asked, Map<String, InstanceReport> answers) {
