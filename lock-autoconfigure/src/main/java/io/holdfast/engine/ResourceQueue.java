@@ -314,13 +314,15 @@ final class ResourceQueue extends SerialExecutor {
 		Iterator<Waiter> all = this.waiters.iterator();
 		while (all.hasNext()) {
 			Waiter waiter = all.next();
-			RuntimeException why = waiter.whyOver(placeOf(waiter), now);
+			Place at = placeOf(waiter);
+			// Without a place when it has just come, it may get one now, and its answer.
+			RuntimeException why = (at == null && waiter.event == this.event) ? null : waiter.whyOver(at, now);
 			if (why != null) {
 				all.remove();
 				endWait(waiter, why);
 			}
 			else {
-				next = earlier(next, waiter.lookAgainAt(placeOf(waiter), now));
+				next = earlier(next, waiter.lookAgainAt(at, now));
 			}
 		}
 		this.checkAt = later(next, now + pause());

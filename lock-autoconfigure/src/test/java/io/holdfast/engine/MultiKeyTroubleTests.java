@@ -199,6 +199,24 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aShortWaitThatIsOverLeavesTimeForAnAnswerToTheNextKey() {
+		CompletableFuture<Optional<LockLease>> answer = this.service
+			.tryAcquireAsync(BOTH.waitTime(Duration.ofMillis(100)));
+		this.store.elapse(150);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(99);
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(answer).isCompletedWithValueMatching(Optional::isPresent);
+		answer.join().orElseThrow().discardAsync();
+		answer = this.service.tryAcquireAsync(BOTH.waitTime(Duration.ofMillis(400)));
+		this.store.elapse(399);
+		this.store.pause(1);
+		this.store.last("acquire 3").granted(30, 30_000);
+		this.store.elapse(1);
+		trouble(answer);
+	}
+
+	@Test
 	void whoHadToWaitForOthersHasWaitedForThem() {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(BOTH);
 		this.store.last("acquire 1").busy(30_000, 10);

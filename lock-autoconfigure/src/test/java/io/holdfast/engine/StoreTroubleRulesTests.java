@@ -395,6 +395,19 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aWaitThatIsOverBeforeTheStoreIsAskedIsAnsweredAllTheSame() {
+		this.store.isMoving = true;
+		LockRequest brief = REQUEST.waitTime(Duration.ofNanos(1));
+		CompletableFuture<LockLease> free = this.service.acquireAsync(brief);
+		this.store.elapse(1);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(free).isCompleted();
+		CompletableFuture<Optional<LockLease>> heldHere = this.service.tryAcquireAsync(brief);
+		this.store.elapse(1);
+		assertThat(heldHere).isCompletedWithValue(Optional.empty());
+	}
+
+	@Test
 	void aShutDownWaitsForWhoIsOnTheWay() {
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
