@@ -113,9 +113,9 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * Set how long a renewed lease may be held in all: then its renewal stops and the
 	 * lease ends with the rest of its lease time; a longer default lease time is
 	 * shortened to it. A guard against holders that hang.
-	 * @param maxHold the longest time, at least 100 ms
+	 * @param maxHold the longest time, from 100 ms to 73 years
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is too short
+	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public R maxHold(Duration maxHold) {
 		checkBounds("maxHold" + of(), maxHold, MIN_LEASE, LeaseOptions.FOREVER);

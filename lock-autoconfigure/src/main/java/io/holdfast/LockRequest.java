@@ -120,8 +120,12 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * Set whether to lock alone, or together with other readers.
 	 * @param mode the mode; {@link LockMode#EXCLUSIVE EXCLUSIVE} by default
 	 * @return the changed request
+	 * @throws IllegalArgumentException if a lock to read is fenced
+	 * @throws NullPointerException if it is null
 	 */
 	public LockRequest mode(LockMode mode) {
+		// Without a mode it would be a lock to read.
+		Objects.requireNonNull(mode, "mode");
 		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context, this.fence,
 				this.lossMargin);
 	}

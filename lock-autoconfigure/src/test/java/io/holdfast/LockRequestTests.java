@@ -23,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 /**
  * What can be asked of a lock service, and what cannot.
@@ -196,6 +197,12 @@ class LockRequestTests {
 			.withMessage("waitTime of lock 'stock:1' is negative: PT-0.001S; use zero to try once, or waitForever()");
 		assertThat(REQUEST.waitTime(Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(REQUEST.waitForever());
 		assertThat(REQUEST.waitForever().waitTime()).isGreaterThan(Duration.ofDays(365 * 50));
+	}
+
+	@Test
+	@DisplayName("A mode that is null is refused: it would be that of a reader")
+	void nullMode() {
+		assertThatNullPointerException().isThrownBy(() -> REQUEST.mode(null)).withMessage("mode");
 	}
 
 	@ParameterizedTest
