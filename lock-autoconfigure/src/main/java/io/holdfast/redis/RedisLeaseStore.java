@@ -93,10 +93,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final NotificationListener listener;
 
-	/** The beginning of the tokens of this instance. */
-	private volatile String tokenPrefix = "";
-
-	private volatile @Nullable StoreNotifications notifications;
+	/** The beginning of the tokens of this instance; of none before the start. */
+	private volatile String tokenPrefix = ":";
 
 	private final @Nullable ReplicaConfirmations confirmations;
 
@@ -152,8 +150,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
 		this.shards = this.cluster ? new ShardedChannels(masters, options) : null;
-		this.listener = new NotificationListener(this.connections::connectPubSub, this.executor,
-				options.channelPrefix(), this.shards, NotificationListener.PING_MILLIS);
+		this.listener = new NotificationListener(this.connections::connectPubSub, this.executor, options, this.shards,
+				NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
 		this.fleet = new RedisFleetStore(options, this.executor, this, this.cluster ? masters : null);
@@ -189,11 +187,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
+		this.listener.start(instanceId, notifications);
 		this.tokenPrefix = instanceId + ":";
-		this.notifications = (this.confirmations != null) ? new UnconfirmedNotifications(notifications) : notifications;
-		if (!isPolling()) {
-			this.listener.start(instanceId, this.notifications);
-		}
 	}
 
 	@Override
@@ -304,12 +299,12 @@ public final class RedisLeaseStore implements LeaseStore {
 		AcquireCommand allowed = (next != null && next.leaseMillis() <= this.longestLeaseMillis) ? next : null;
 		// Grants to others of its instance are in the answer: a message for each would
 		// cost more than the command.
-		StoreNotifications told = ended.token().startsWith(this.tokenPrefix) ? this.notifications : null;
+		boolean told = ended.token().startsWith(this.tokenPrefix);
 		Object claim = (ended.permits() != 0) ? (Object) ended.claimMillis() : NOTHING;
-		Object[] args = isLock(resource) ? new Object[] { ended.token(), claim, reads(ended), told != null }
-				: new Object[] { ended.token(), told != null };
+		Object[] args = isLock(resource) ? new Object[] { ended.token(), claim, reads(ended), told }
+				: new Object[] { ended.token(), told };
 		return send(isLock(resource) ? RELEASE : StoreScripts::releasePermits, resource, 0,
-				(reply) -> released(resource, reply, told),
+				(reply) -> released(resource, reply),
 				(allowed != null) ? join(args, request(resource, allowed, true)) : args);
 	}
 
@@ -318,17 +313,15 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * nothing, as during a grace. Then there may be how many elements tell of the next
 	 * token, those, and three for each grant.
 	 */
-	private ReleaseReply released(Resource resource, ScriptReply reply, @Nullable StoreNotifications told) {
+	private ReleaseReply released(Resource resource, ScriptReply reply) {
 		int grantsFrom = (reply.size() > 1) ? 2 + reply.count(1) : 1;
 		AcquireReply next = (grantsFrom > 2) ? this.replies.read(resource, reply, 2, grantsFrom) : null;
 		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
 			// It is to ask by itself, as the release must not wait for replicas.
 			next = null;
 		}
-		if (told != null) {
-			for (int i = grantsFrom; i < reply.size(); i += 3) {
-				told.granted(resource, reply.text(i), reply.number(i + 1), reply.number(i + 2));
-			}
+		for (int i = grantsFrom; i < reply.size(); i += 3) {
+			this.listener.granted(resource, reply.text(i), reply.number(i + 1), reply.number(i + 2));
 		}
 		long outcome = reply.number(0);
 		return new ReleaseReply(outcome == 1, next, outcome == 1 || outcome == 0 && !reply.isRepeated());

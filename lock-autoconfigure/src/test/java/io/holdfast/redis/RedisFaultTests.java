@@ -244,8 +244,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		}, new DaemonThreads());
 		this.redis.closeAtEnd(executor::close);
-		NotificationListener listener = new NotificationListener(connector(replica.port()), executor, "wake:", null,
-				300);
+		NotificationListener listener = new NotificationListener(connector(replica.port()), executor,
+				RedisStoreOptions.defaults(), null, 300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
@@ -261,7 +261,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		}, new DaemonThreads());
 		this.redis.closeAtEnd(executor::close);
-		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor, "wake:", null, 300);
+		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor,
+				RedisStoreOptions.defaults(), null, 300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);

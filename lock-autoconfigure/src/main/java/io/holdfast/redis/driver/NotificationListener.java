@@ -19,6 +19,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.apache.commons.logging.Log;
@@ -60,7 +61,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	final ScriptExecutor executor;
 
-	private final String channelPrefix;
+	private final RedisStoreOptions options;
 
 	private final @Nullable ShardedChannels shards;
 
@@ -80,7 +81,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	private String channel = "";
 
-	private @Nullable StoreNotifications notifications;
+	private volatile @Nullable StoreNotifications notifications;
 
 	/** The next look at the masters of the cluster. */
 	private @Nullable Future<?> following;
@@ -95,7 +96,7 @@ public final class NotificationListener implements AutoCloseable {
 	 * @param pingMillis the time between two pings, as {@link #PING_MILLIS}
 	 */
 	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
-			ScriptExecutor executor, String channelPrefix, @Nullable ShardedChannels shards, long pingMillis) {
+			ScriptExecutor executor, RedisStoreOptions options, @Nullable ShardedChannels shards, long pingMillis) {
 		this.pingMillis = pingMillis;
 		this.threads = executor.threads();
 		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-wake-up")) {
@@ -109,16 +110,18 @@ public final class NotificationListener implements AutoCloseable {
 		this.thread.setRemoveOnCancelPolicy(true);
 		this.connector = connector;
 		this.executor = executor;
-		this.channelPrefix = channelPrefix;
+		this.options = options;
 		this.shards = shards;
 		this.watch = new ChannelWatch(this, false, (shards != null) ? shards.pingKeys() : new byte[0][]);
 	}
 
-	/** Begin to listen, in the background. */
+	/** Begin to listen, in the background, unless waiters poll. */
 	public void start(String instanceId, StoreNotifications notifications) {
-		this.channel = this.channelPrefix + instanceId;
+		this.channel = this.options.channelPrefix() + instanceId;
 		this.notifications = notifications;
-		execute(() -> this.watch.subscribe(this.channel));
+		if (!this.options.polling()) {
+			execute(() -> this.watch.subscribe(this.channel));
+		}
 	}
 
 	/** Return whether grant notifications are received, as far as is known. */
@@ -178,7 +181,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	/** Return the failure for a driver's error that concerns a channel. */
 	StoreCommandException failure(Throwable error) {
-		return RedisFailures.of(error, this.channelPrefix + "*");
+		return RedisFailures.of(error, this.options.channelPrefix() + "*");
 	}
 
 	/** Note that the state of a channel has changed. */
@@ -199,7 +202,7 @@ public final class NotificationListener implements AutoCloseable {
 		boolean missedSome = !this.listening && before && bus;
 		if (receivesAgain || missedSome) {
 			// Waiters ask by themselves.
-			Objects.requireNonNull(this.notifications).listening();
+			notifications().listening();
 		}
 	}
 
@@ -223,18 +226,35 @@ public final class NotificationListener implements AutoCloseable {
 		this.trouble = advice;
 	}
 
-	/** Take a message, on any thread. */
-	void onText(String text) {
-		guard(() -> tell(text, Objects.requireNonNull(this.notifications)));
+	private StoreNotifications notifications() {
+		return Objects.requireNonNull(this.notifications);
 	}
 
-	private static void tell(String text, StoreNotifications notifications) {
+	/**
+	 * Tell of a grant, on any thread. Where grants are to be confirmed, the waiter asks
+	 * by itself, and the answer to that is confirmed as any other.
+	 */
+	public void granted(Resource resource, String token, long fence, long ttlMillis) {
+		if (ttlMillis > 0 && this.options.replicas() != null) {
+			notifications().grantedUnconfirmed(resource, token, fence);
+		}
+		else {
+			notifications().granted(resource, token, fence, ttlMillis);
+		}
+	}
+
+	/** Take a message, on any thread. */
+	void onText(String text) {
+		guard(() -> tell(text, notifications()));
+	}
+
+	private void tell(String text, StoreNotifications notifications) {
 		Matcher grant = GRANT.matcher(text);
 		Matcher forced = ENDED.matcher(text);
 		Matcher report = REPORT.matcher(text);
 		if (grant.matches()) {
 			Kind kind = grant.group(1).equals("S") ? Kind.SEMAPHORE : Kind.LOCK;
-			notifications.granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
+			granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
 					Long.parseLong(grant.group(3)));
 		}
 		else if (forced.matches()) {
