@@ -53,7 +53,7 @@ final class RedisInstanceStore implements InstanceStore {
 
 	private static final Pattern ID = Pattern.compile("[0-9a-f]{32}");
 
-	private static final Duration REPORT_LIFE = Duration.ofSeconds(10);
+	private static final long REPORT_LIFE_MILLIS = 10_000;
 
 	private final RedisStoreOptions options;
 
@@ -101,7 +101,8 @@ final class RedisInstanceStore implements InstanceStore {
 				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
 		Function<ScriptReply, @Nullable String> reader = (reply) -> reply.flag(0) ? null
 				: misfit(reply.text(1), reply.text(2), retention);
-		CompletableFuture<@Nullable String> call = execute(Script.FLEET_JOIN, reader, instanceId, age, retention, told);
+		CompletableFuture<@Nullable String> call = execute(Script.FLEET_JOIN, reader, instanceId, age.toMillis(),
+				retention.toMillis(), told);
 		CompletableFuture<@Nullable String> answer = call.exceptionallyCompose((error) -> {
 			String reason = RedisFailures.whyNoScripts(error);
 			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
@@ -183,7 +184,7 @@ final class RedisInstanceStore implements InstanceStore {
 	@Override
 	public CompletableFuture<@Nullable Void> answer(String report, String text) {
 		return ID.matcher(report).matches()
-				? execute(Script.FLEET_ANSWER, reportKey(report), (reply) -> null, text, REPORT_LIFE)
+				? execute(Script.FLEET_ANSWER, reportKey(report), (reply) -> null, text, REPORT_LIFE_MILLIS)
 				: CompletableFuture.completedFuture(null);
 	}
 

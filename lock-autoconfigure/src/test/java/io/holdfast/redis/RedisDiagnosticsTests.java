@@ -109,7 +109,8 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		RedisConnectionFactory factory = this.redis.connectionFactory();
 		ScriptExecutor executor = new ScriptExecutor(factory, () -> {
 		}, new DaemonThreads());
-		executor.close();
+		executor.close(() -> {
+		});
 		RedisDiagnostics diagnostics = new RedisDiagnostics(factory, executor, RedisStoreOptions.defaults());
 		assertThatException().isThrownBy(() -> diagnostics.start().orTimeout(30, TimeUnit.SECONDS).join())
 			.withMessageContaining("was closed");

@@ -243,7 +243,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		}, new DaemonThreads());
-		this.redis.closeAtEnd(executor::close);
+		this.redis.closeAtEnd(() -> executor.close(() -> {
+		}));
 		NotificationListener listener = new NotificationListener(connector(replica.port()), executor,
 				RedisStoreOptions.defaults(), null, 300);
 		this.redis.closeAtEnd(listener::close);
@@ -260,7 +261,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		FaultProxy proxy = proxy();
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
 		}, new DaemonThreads());
-		this.redis.closeAtEnd(executor::close);
+		this.redis.closeAtEnd(() -> executor.close(() -> {
+		}));
 		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor,
 				RedisStoreOptions.defaults(), null, 300);
 		this.redis.closeAtEnd(listener::close);

@@ -12,6 +12,7 @@ import java.util.regex.Pattern;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
@@ -72,7 +73,7 @@ class ChannelWatch {
 	private @Nullable Future<?> timer;
 
 	/** Whether there is a receiver. */
-	private @Nullable ScriptCall<Long> question;
+	private @Nullable CompletableFuture<Long> question;
 
 	private int failures;
 
@@ -143,11 +144,9 @@ class ChannelWatch {
 	 * Send a message to the channel, as a grant notification is sent.
 	 * @return the call, whose result is the number of receivers
 	 */
-	private ScriptCall<Long> ping(long number) {
-		ScriptCall<Long> call = new ScriptCall<>(this.sharded ? Script.PING_SHARD : Script.PING, this.pingKeys,
-				RedisKeys.bytes(this.channel, PING + number), (reply) -> reply.number(0), this.listener::failure);
-		this.listener.executor.execute(call);
-		return call;
+	private CompletableFuture<Long> ping(long number) {
+		return this.listener.executor.execute(this.sharded ? Script.PING_SHARD : Script.PING, this.pingKeys,
+				new Object[] { this.channel, PING + number }, this.listener.channels, (reply) -> reply.number(0));
 	}
 
 	/** Subscribe to a channel, and stay subscribed. */
@@ -179,7 +178,7 @@ class ChannelWatch {
 		this.inDoubt |= this.listening;
 		this.listening = false;
 		this.failures++;
-		StoreCommandException failure = (error != null) ? this.listener.failure(error) : null;
+		StoreCommandException failure = (error != null) ? RedisFailures.of(error, this.listener.channels) : null;
 		boolean refused = failure != null && !failure.isTemporary();
 		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
 		planNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
@@ -196,7 +195,7 @@ class ChannelWatch {
 		this.published = false;
 		this.echoed = false;
 		long number = ++this.lastPing;
-		ScriptCall<Long> call = ping(number);
+		CompletableFuture<Long> call = ping(number);
 		planNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
@@ -228,7 +227,7 @@ class ChannelWatch {
 	}
 
 	/** Give up a subscription whose ping has not come back, or plan the next ping. */
-	private void checkEcho(Subscription source, ScriptCall<Long> call) {
+	private void checkEcho(Subscription source, CompletableFuture<Long> call) {
 		if (this.published && !this.echoed) {
 			giveUp(source, null);
 			return;

@@ -16,11 +16,9 @@ import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.script.RedisFailures;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -67,6 +65,9 @@ public final class NotificationListener implements AutoCloseable {
 
 	final long pingMillis;
 
+	/** All wake-up channels, in messages. */
+	final String channels;
+
 	private final DaemonThreads threads;
 
 	/** The one thread that all state of the subscriptions belongs to. */
@@ -111,6 +112,7 @@ public final class NotificationListener implements AutoCloseable {
 		this.connector = connector;
 		this.executor = executor;
 		this.options = options;
+		this.channels = options.channelPrefix() + "*";
 		this.shards = shards;
 		this.watch = new ChannelWatch(this, false, (shards != null) ? shards.pingKeys() : new byte[0][]);
 	}
@@ -177,11 +179,6 @@ public final class NotificationListener implements AutoCloseable {
 
 	boolean isClosed() {
 		return this.thread.isShutdown();
-	}
-
-	/** Return the failure for a driver's error that concerns a channel. */
-	StoreCommandException failure(Throwable error) {
-		return RedisFailures.of(error, this.options.channelPrefix() + "*");
 	}
 
 	/** Note that the state of a channel has changed. */

@@ -14,7 +14,6 @@ import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A call of a script: Lettuce's command, and the future of its result. The command is
@@ -32,6 +31,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** Does nothing in Redis. */
 	private static final byte[] NO_CALL = RedisKeys.bytes("*3\r\n$7\r\nEVALSHA\r\n$0\r\n\r\n$1\r\n0\r\n");
 
+	private final ScriptExecutor executor;
+
 	private final Script script;
 
 	private final byte[][] keys;
@@ -42,10 +43,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	private final Function<ScriptReply, T> reader;
 
-	private final Function<Throwable, ? extends Throwable> failure;
-
-	/** The executor, noted before the command is given to the driver. */
-	@Nullable ScriptExecutor executor;
+	private final String what;
 
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
@@ -53,21 +51,21 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/**
 	 * Create a call that is yet to be sent.
 	 * @param keys its KEYS
-	 * @param args its ARGV: texts, whole numbers, flags, times for their milliseconds, or
-	 * bytes
+	 * @param args its ARGV: texts, whole numbers, and flags
+	 * @param what the key in Redis, or the attempt, for messages
 	 * @param reader turns the reply into a result
-	 * @param failure turns the driver's error into one for the caller
 	 */
 	@SuppressWarnings("unchecked") // The driver makes no result of the reply.
-	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<ScriptReply, T> reader,
-			Function<Throwable, ? extends Throwable> failure) {
+	ScriptCall(ScriptExecutor executor, Script script, byte[][] keys, Object[] args, String what,
+			Function<ScriptReply, T> reader) {
 		super(new Command<>(CommandType.EVALSHA, (CommandOutput<byte[], byte[], T>) new ScriptReply(), null));
+		this.executor = executor;
 		this.script = script;
 		this.keys = keys;
 		this.args = args;
 		this.reply = (ScriptReply) getOutput();
 		this.reader = reader;
-		this.failure = failure;
+		this.what = what;
 	}
 
 	/**
@@ -91,9 +89,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** Write the command, on the event loop; again after a reconnect. */
 	@Override
 	public void encode(ByteBuf buffer) {
-		if (this.executor != null) {
-			this.executor.onWriting();
-		}
+		this.executor.onWriting();
 		boolean before = this.written;
 		// First, or the end of the call might find it unwritten in between.
 		this.written = true;
@@ -128,7 +124,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	}
 
 	private void onError(RedisCommandExecutionException error) {
-		if (this.executor != null && !this.reply.isLate() && RedisFailures.isUnknownScript(error)) {
+		if (!this.reply.isLate() && RedisFailures.isUnknownScript(error)) {
 			this.reply.unknownScript();
 			this.written = false;
 			this.executor.execute(this);
@@ -139,8 +135,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	@Override
 	public boolean completeExceptionally(Throwable error) {
-		boolean first = !isDone() && super.completeExceptionally(this.failure.apply(error));
-		if (first && this.executor != null) {
+		boolean first = !isDone() && super.completeExceptionally(RedisFailures.of(error, this.what));
+		if (first) {
 			this.executor.onFailure(error);
 		}
 		return first;

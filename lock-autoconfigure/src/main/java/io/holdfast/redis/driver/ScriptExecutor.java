@@ -50,7 +50,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  * Nothing is ever completed under the lock: users of a call may take locks of their own,
  * and call this again while they hold them.
  */
-public final class ScriptExecutor implements AutoCloseable {
+public final class ScriptExecutor {
 
 	/** How long the end waits for a running attempt to connect. */
 	private static final long ENDING_MILLIS = 500;
@@ -171,18 +171,24 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * stay open until this is closed.
 	 * @param <T> the type of the result
 	 * @param keys its KEYS
-	 * @param args its ARGV, as {@link ScriptCall} takes them
+	 * @param args its ARGV: texts, whole numbers, and flags
 	 * @param what the key in Redis, or the attempt, for messages
 	 * @param reader turns the reply into a result
 	 */
 	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
 			Function<ScriptReply, T> reader) {
-		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reader, (error) -> {
-			reopenIfDemoted(error);
-			return RedisFailures.of(error, what);
-		});
+		ScriptCall<T> call = new ScriptCall<>(this, script, keys, args, what, reader);
 		execute(call);
 		return call;
+	}
+
+	/** Find the server anew after a failure if that helps. */
+	void onFailure(Throwable error) {
+		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
+			// The driver knows no node for the slot.
+			this.refresh.run();
+		}
+		reopenIfDemoted(error);
 	}
 
 	/**
@@ -209,7 +215,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * Send a call; it completes on any thread. A script that Redis does not know is sent
 	 * again with its text.
 	 */
-	public void execute(ScriptCall<?> call) {
+	void execute(ScriptCall<?> call) {
 		StatefulConnection<byte[], byte[]> open = this.connection;
 		if (open != null && this.lostAt == 0 && !isClosed(open)) {
 			send(open, call);
@@ -268,7 +274,6 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * that queue.
 	 */
 	private void send(StatefulConnection<byte[], byte[]> open, ScriptCall<?> call) {
-		call.executor = this;
 		EventLoop loop = this.loop;
 		attempt(call, (loop == null || !loop.inEventLoop()) ? () -> open.dispatch(call)
 				: () -> loop.execute(() -> attempt(call, () -> open.dispatch(call))));
@@ -291,14 +296,6 @@ public final class ScriptExecutor implements AutoCloseable {
 		EventLoop last = this.loop;
 		if (last == null || !last.inEventLoop()) {
 			this.loop = HoldfastConnectionFactory.eventLoop();
-		}
-	}
-
-	/** Note that a call has failed. */
-	void onFailure(Throwable error) {
-		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
-			// The driver knows no node for the slot.
-			this.refresh.run();
 		}
 	}
 
@@ -406,12 +403,22 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Close, and have an action run when no attempt to connect is running: at once, or by
-	 * the thread that connects, as soon as it has ended.
-	 * @param action closes the factory
+	 * Fail unsent calls, and all calls from now on. Blocks shortly for a running attempt
+	 * to connect.
+	 * @param action closes the factory when no attempt is running: at once, or by the
+	 * thread that connects, as soon as it has ended
 	 */
 	public void close(Runnable action) {
-		close();
+		enter();
+		try {
+			this.closed = true;
+			this.connection = null;
+		}
+		finally {
+			this.lock.unlock();
+		}
+		awaitConnectAttempt();
+		failUnsent();
 		CompletableFuture<@Nullable Void> running = this.attempt;
 		if (running != null) {
 			running.thenRun(action);
@@ -426,36 +433,10 @@ public final class ScriptExecutor implements AutoCloseable {
 		return this.closed;
 	}
 
-	/**
-	 * Fail unsent calls, and all calls from now on. Blocks shortly for a running attempt
-	 * to connect.
-	 */
-	@Override
-	public void close() {
-		enter();
-		try {
-			this.closed = true;
-			this.connection = null;
-		}
-		finally {
-			this.lock.unlock();
-		}
-		awaitConnectAttempt();
-		failUnsent();
-	}
-
 	/** Fail the calls that wait for a connection. */
 	public void failUnsent() {
-		List<ScriptCall<?>> unsent;
-		enter();
-		try {
-			unsent = List.copyOf(this.backlog);
-			this.backlog.clear();
-		}
-		finally {
-			this.lock.unlock();
-		}
-		unsent.forEach((call) -> call.completeExceptionally(RedisFailures.closed()));
+		sendBacklog(null, RedisFailures.closed(), () -> {
+		});
 	}
 
 }

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
@@ -109,8 +108,7 @@ public final class Script {
 	 * @param withText whether Redis is to be sent the text, as it does not know the
 	 * script
 	 * @param keys its KEYS
-	 * @param args its ARGV: texts, whole numbers, flags, times for their milliseconds, or
-	 * bytes
+	 * @param args its ARGV: texts, whole numbers, and flags
 	 */
 	public void writeCall(boolean withText, byte[][] keys, Object[] args, ByteBuf buffer) {
 		buffer.writeByte('*');
@@ -123,17 +121,14 @@ public final class Script {
 			write(key, buffer);
 		}
 		for (Object arg : args) {
-			if (arg instanceof byte[] bytes) {
-				write(bytes, buffer);
-			}
-			else if (arg instanceof Boolean yes) {
+			if (arg instanceof Boolean yes) {
 				write(yes ? 1 : 0, buffer);
 			}
 			else if (arg instanceof Number number && number.longValue() >= 0) {
 				write(number.longValue(), buffer);
 			}
 			else {
-				write(((arg instanceof Duration time) ? (Object) time.toMillis() : arg).toString(), buffer);
+				write(arg.toString(), buffer);
 			}
 		}
 	}

@@ -21,6 +21,8 @@ import static org.mockito.Mockito.mock;
  */
 class ScriptCallTests {
 
+	private final ScriptExecutor executor = mock(ScriptExecutor.class);
+
 	private final ScriptCall<Object> call = call((reply) -> reply.number(0));
 
 	@Test
@@ -40,12 +42,10 @@ class ScriptCallTests {
 		written(this.call);
 		assertThat(this.call.isWritten()).isTrue();
 		ScriptCall<Object> unknown = call((reply) -> 1);
-		unknown.executor = mock(ScriptExecutor.class);
 		written(unknown);
 		answerUnknown(unknown);
 		assertThat(unknown.isWritten()).isFalse();
 		ScriptCall<Object> repeated = call((reply) -> 1);
-		repeated.executor = unknown.executor;
 		written(repeated);
 		written(repeated);
 		answerUnknown(repeated);
@@ -119,17 +119,16 @@ class ScriptCallTests {
 	@Test
 	@DisplayName("the driver is told the first key, for the node of a cluster and for logs, and no token")
 	void arguments() {
-		ScriptCall<Object> keyed = new ScriptCall<>(Script.PING, RedisKeys.bytes("lock:ä", "second"),
-				new Object[] { "secret token" }, (reply) -> "", (error) -> error);
+		ScriptCall<Object> keyed = new ScriptCall<>(this.executor, Script.PING, RedisKeys.bytes("lock:ä", "second"),
+				new Object[] { "secret token" }, "ping", (reply) -> "");
 		assertThat(keyed.getArgs().getFirstEncodedKey()).isEqualTo(ByteBuffer.wrap(RedisKeys.bytes("lock:ä")));
 		assertThat(keyed.getArgs()).asString().doesNotContain("token");
 		assertThat(keyed.getArgs().toCommandString()).contains("lock:ä").doesNotContain("token");
 		assertThat(this.call.getArgs().getFirstEncodedKey()).isNull();
 	}
 
-	private static ScriptCall<Object> call(Function<ScriptReply, Object> reader) {
-		return new ScriptCall<>(Script.PING, new byte[0][], RedisKeys.bytes("a", "b"), reader,
-				(error) -> new IllegalStateException(error));
+	private ScriptCall<Object> call(Function<ScriptReply, Object> reader) {
+		return new ScriptCall<>(this.executor, Script.PING, new byte[0][], new Object[] { "a", "b" }, "ping", reader);
 	}
 
 	private static String written(ScriptCall<?> call) {

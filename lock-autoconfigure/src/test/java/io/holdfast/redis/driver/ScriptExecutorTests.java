@@ -41,7 +41,8 @@ class ScriptExecutorTests {
 		this.server = redis.startServer();
 		this.executor = new ScriptExecutor(redis.connectionFactory(this.server.host(), this.server.port()), () -> {
 		}, new DaemonThreads());
-		redis.closeAtEnd(this.executor::close);
+		redis.closeAtEnd(() -> this.executor.close(() -> {
+		}));
 	}
 
 	private CompletableFuture<Integer> write() {
@@ -122,7 +123,8 @@ class ScriptExecutorTests {
 		redis.closeAtEnd(factory::destroy);
 		ScriptExecutor late = new ScriptExecutor(factory, () -> {
 		}, new DaemonThreads());
-		redis.closeAtEnd(late::close);
+		redis.closeAtEnd(() -> late.close(() -> {
+		}));
 		CompletableFuture<Integer> first = write(late);
 		await("the loss").atMost(SOON).until(() -> late.unreachedNanos() > 0);
 		ScriptCall<?> second = (ScriptCall<?>) write(late);
@@ -138,7 +140,8 @@ class ScriptExecutorTests {
 		this.executor.failUnsent();
 		assertThat(call).failsWithin(Duration.ZERO);
 		CompletableFuture<Integer> later = write();
-		this.executor.close();
+		this.executor.close(() -> {
+		});
 		assertThat(later).failsWithin(SOON);
 	}
 

@@ -1,7 +1,6 @@
 package io.holdfast.redis.script;
 
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 
 import io.holdfast.redis.key.RedisKeys;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -25,10 +24,11 @@ class ScriptTests {
 	@DisplayName("what is sent is the script, the count of its keys, these, and its arguments")
 	void sameAsTheDriver() {
 		byte[][] keys = RedisKeys.bytes("lock:ä", "second");
-		byte[][] args = RedisKeys.bytes("secret token", "", "x".repeat(12_345));
+		String[] args = { "secret token", "", "x".repeat(12_345) };
 		assertThat(sent(false, keys, args))
-			.isEqualTo(byTheDriver(CommandType.EVALSHA, Script.PING.digest(), keys, args));
-		assertThat(sent(true, keys, args)).isEqualTo(byTheDriver(CommandType.EVAL, Script.PING.text(), keys, args));
+			.isEqualTo(byTheDriver(CommandType.EVALSHA, Script.PING.digest(), keys, RedisKeys.bytes(args)));
+		assertThat(sent(true, keys, args))
+			.isEqualTo(byTheDriver(CommandType.EVAL, Script.PING.text(), keys, RedisKeys.bytes(args)));
 	}
 
 	private static String byTheDriver(CommandType type, byte[] script, byte[][] keys, byte[][] args) {
@@ -42,13 +42,12 @@ class ScriptTests {
 	}
 
 	@Test
-	@DisplayName("texts, flags and times are written as their bytes; bytes as they are")
+	@DisplayName("texts, numbers and flags are written as their bytes")
 	void anything() {
 		String bytes = "\u0001\u0000ä";
-		assertThat(sentAs("ä", 9, 10, 1099, Long.MAX_VALUE, -1, Long.MIN_VALUE, true, false, Duration.ofSeconds(2),
-				RedisKeys.bytes(bytes)))
-			.isEqualTo(sentAs((Object[]) RedisKeys.bytes("ä", "9", "10", "1099", "" + Long.MAX_VALUE, "-1",
-					"" + Long.MIN_VALUE, "1", "0", "2000", bytes)));
+		assertThat(sentAs("ä", 9, 10, 1099, Long.MAX_VALUE, -1, Long.MIN_VALUE, true, false, bytes))
+			.isEqualTo(byTheDriver(CommandType.EVALSHA, Script.PING.digest(), new byte[0][], RedisKeys.bytes("ä", "9",
+					"10", "1099", "" + Long.MAX_VALUE, "-1", "" + Long.MIN_VALUE, "1", "0", bytes)));
 	}
 
 	private static String sentAs(Object... args) {
