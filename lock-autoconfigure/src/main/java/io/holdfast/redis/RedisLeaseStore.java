@@ -281,11 +281,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	private Object[] request(Resource resource, AcquireCommand command, boolean enqueue) {
+		String mode = enqueue ? mode() : NOTHING;
 		return isLock(resource)
-				? new Object[] { command.token(), reads(command), command.leaseMillis(), command.claimMillis(),
-						enqueue ? mode() : NOTHING }
-				: new Object[] { command.token(), command.permits(), command.limit(), command.fair(),
-						command.leaseMillis(), command.claimMillis(), mode(), enqueue };
+				? new Object[] { command.token(), reads(command), command.leaseMillis(), command.claimMillis(), mode }
+				: new Object[] { command.token(), command.permits(), command.leaseMillis(), command.claimMillis(), mode,
+						command.limit(), command.fair() };
 	}
 
 	private static String reads(AcquireCommand command) {

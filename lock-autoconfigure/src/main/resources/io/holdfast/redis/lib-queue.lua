@@ -47,8 +47,8 @@ end
 -- forget(token): removes what is kept of a waiter besides its entry.
 -- isGone(isCandidate, token, claim, arrival, instance, mode, what): whether the head of the queue has died.
 -- hasToWait(what, limit): whether others hold too much.
--- remaining(token): how long its lease lasts, nil if it holds nothing.
--- hold(token, what, time), lengthen(token, time), endHold(token): endHold tells whether it held anything.
+-- remaining(token, what): how long its lease lasts, nil if it holds nothing.
+-- hold(token, what, time), lengthen(token, what, time), endHold(token): endHold tells whether it held anything.
 -- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or '';
 -- the number of readers, or the permits in use; and the limit.
 -- save(): writes the notes of the others.
@@ -134,28 +134,20 @@ if isLock then
     return ends and ends > millis and ends - millis or nil
   end
 
-  local function lengthenReader(token, time)
-    redis.call('ZADD', lockKey, integer(millis + time), token .. ':r')
-    readUntil, lengthened = math.max(readUntil, millis + time), true
-  end
-
-  function hold(token, reads, time)
-    advanceFence()
+  function lengthen(token, reads, time)
     if reads == '' then
       redis.call('SET', lockKey, token, 'PX', time)
       -- It has taken the place of readers whose leases have ended.
       owner, readUntil = token, 0
     else
-      lengthenReader(token, time)
+      redis.call('ZADD', lockKey, integer(millis + time), token .. ':r')
+      readUntil, lengthened = math.max(readUntil, millis + time), true
     end
   end
 
-  function lengthen(token, time)
-    if owner == token then
-      redis.call('PEXPIRE', lockKey, time)
-    else
-      lengthenReader(token, time)
-    end
+  function hold(token, reads, time)
+    advanceFence()
+    lengthen(token, reads, time)
   end
 
   function endHold(token)
@@ -219,11 +211,6 @@ else
   function forget(token)
     redis.call('HDEL', stateKey, token)
     said[token] = false
-  end
-
-  -- As text. What is said of a waiter is still there if the queue was deleted or evicted.
-  local function permitsOf(token)
-    return string.match(saidOf(token) or '', '^%d+$') or '1'
   end
 
   -- All keys live until the last lease or wait has ended that is known of.
@@ -301,13 +288,13 @@ else
     return used + permits > limit and tonumber(permits) <= limit
   end
 
-  function remaining(token)
-    local ends = tonumber(redis.call('ZSCORE', holdersKey, token .. ':' .. permitsOf(token)))
+  function remaining(token, permits)
+    local ends = tonumber(redis.call('ZSCORE', holdersKey, token .. ':' .. permits))
     return ends and ends - millis
   end
 
-  function lengthen(token, time)
-    redis.call('ZADD', holdersKey, integer(millis + time), token .. ':' .. permitsOf(token))
+  function lengthen(token, permits, time)
+    redis.call('ZADD', holdersKey, integer(millis + time), token .. ':' .. permits)
     keepUntil(millis + time)
   end
 
@@ -315,7 +302,7 @@ else
     if permits ~= '1' then
       note(token, permits)
     end
-    lengthen(token, time)
+    lengthen(token, permits, time)
     -- One that ends later is not the first.
     first = first and tonumber(first[2]) <= millis + time and first or nil
     keyIsNew = keyIsNew or holders == 0
@@ -324,7 +311,8 @@ else
   end
 
   function endHold(token)
-    local permits = permitsOf(token)
+    -- What is said of a waiter is still there if the queue was deleted or evicted.
+    local permits = string.match(saidOf(token) or '', '^%d+$') or '1'
     local entry = token .. ':' .. permits
     if redis.call('ZREM', holdersKey, entry) == 0 then
       return false
@@ -440,17 +428,17 @@ local function settle(candidate, lease)
 end
 
 -- Has a token ask: grants what it wants if that is free and, if it is fair, without waiters before it. Else it is put into
--- the queue if it is to wait (1). Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more
--- permits than there are; else {0, how long others hold at most (-1 for no end), last fence, whether the owner is foreign
--- (0 or 1), what is left of the grace, the owner's instance or '', the number of readers; or the permits in use, and the
--- limit}.
-local function ask(token, what, limit, fair, lease, claim, mode, waits)
+-- the queue, unless its mode is ''. The limit and fair (0 or 1) are of permits.
+-- Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more permits than there are; else {0,
+-- how long others hold at most (-1 for no end), last fence, whether the owner is foreign (0 or 1), what is left of the
+-- grace, the owner's instance or '', the number of readers; or the permits in use, and the limit}.
+local function ask(token, what, lease, claim, mode, limit, fair)
   lease = tonumber(lease)
   if not isLock and state[3] ~= limit then
     state[3], changed = limit, true
   end
   local entry, score = find(token, what, claim)
-  local ttl = remaining(token)
+  local ttl = remaining(token, what)
   if entry or ttl then
     -- Removes nothing, but is a first write that Redis allows when its memory is full: so one that waits or holds has its
     -- turn then, too.
@@ -462,7 +450,7 @@ local function ask(token, what, limit, fair, lease, claim, mode, waits)
   end
   if ttl then
     if ttl < lease then
-      lengthen(token, lease)
+      lengthen(token, what, lease)
       ttl = lease
     end
     if fence == 0 then
@@ -477,14 +465,14 @@ local function ask(token, what, limit, fair, lease, claim, mode, waits)
   end
 
   local served = settle(token, lease)
-  if not served and grace == 0 and (waiting == 0 or fair ~= '1') and not hasToWait(what, limit) then
+  if not served and grace == 0 and (waiting == 0 or fair == '0') and not hasToWait(what, limit) then
     if entry then
       leaveQueue(token, entry)
     end
     hold(token, what, lease)
     served = true
   end
-  if not served and waits == '1' then
+  if not served and mode ~= '' then
     enqueue(token, what, limit, claim, mode, entry, score)
   end
   save()
@@ -509,12 +497,13 @@ local function release(token, what, claim, next)
   local released = endHold(token)
   local answer = {}
   -- Only a token that was still in use brings in the next one. A late copy of this command must not revive it.
-  local own = next and find(next[1], next[2], next[6])
-  if next and (released or entry or own or remaining(next[1])) then
+  local own = next and find(next[1], next[2], next[4])
+  if next and (released or entry or own or remaining(next[1], next[2])) then
     -- The place of a token that waited exclusively: next passes no other by that, as their instance has one place for all
     -- that want the lock exclusively.
-    if isLock and entry and not own and next[2] == '' and not string.find(entry, ':r[sp]$') and not remaining(next[1]) then
-      enqueue(next[1], next[2], next[3], next[6], next[7], nil, score)
+    if isLock and entry and not own and next[2] == '' and not string.find(entry, ':r[sp]$')
+        and not remaining(next[1], '') then
+      enqueue(next[1], '', nil, next[4], next[5], nil, score)
     end
     answer = ask(unpack(next))
   else

@@ -51,4 +51,4 @@ local isLock, name, listener = true, string.sub(lockKey, prefixLength + 1), nil
 -- lib
 -- lib-queue
 
-return ask(ARGV[1], ARGV[2], '', '1', ARGV[3], ARGV[4], ARGV[5], ARGV[5] ~= '' and '1' or '0')
+return ask(unpack(ARGV))

@@ -111,5 +111,4 @@ local listener = ARGV[4] == '1' and string.match(token, '^%x+') or nil
 if forced then
   return force({ unpack(ARGV, 2) })
 end
-local next = nextToken and { nextToken, ARGV[6], '', '1', ARGV[7], ARGV[8], ARGV[9], '1' }
-return release(token, ARGV[3], ARGV[2], next)
+return release(token, ARGV[3], ARGV[2], nextToken and { unpack(ARGV, 5) })

@@ -1,8 +1,8 @@
 -- Takes permits for a token if they are free and, if it is fair, there is no waiter before it.
 --
 -- KEYS: holders, queue, state, limit of a semaphore. Only the server's time decides anything.
--- ARGV: the key as its user named it; token, permits, limit, fair (0 or 1), lease, claim, mode, whether it is to wait in
--- the queue (0 or 1). Times in milliseconds.
+-- ARGV: the key as its user named it; token, permits, lease, claim, and its mode if it is to wait in the queue, else '';
+-- limit, fair (0 or 1). Times in milliseconds.
 -- Returns the fence alone if the permits were free; else what ask() of lib-queue returns.
 --
 -- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
@@ -21,15 +21,15 @@ local limitValue = redis.call('GET', limitKey)
 -- are over still count as long as there are enough: they are left to the first who finds too few.
 if waiting == 0 and grace == 0 and not state[5] and (state[1] and state[2] or holders == 0)
     and (not limitValue or string.find(limitValue, '^%d%d?%d?%d?%d?%d?%d?%d?%d?$')) then
-  local permits, ends, lastEnd = ARGV[3], math.floor(now / 1000) + ARGV[6], tonumber(state[2]) or 0
+  local permits, ends, lastEnd = ARGV[3], math.floor(now / 1000) + ARGV[4], tonumber(state[2]) or 0
   local taken = (holders > 0 and state[1] or 0) + permits
   -- Nothing is said of a token that holds one permit: it has that already then. A token never asks for another number.
   -- The write fails where memory is full, or writes are refused: what need not write is found out below.
-  if taken <= (tonumber(limitValue) or tonumber(ARGV[4]))
+  if taken <= (tonumber(limitValue) or tonumber(ARGV[7]))
       and redis.pcall('ZADD', holdersKey, 'NX', ends, token .. ':' .. permits) == 1 then
     fence = math.max(fence + 1, now)
     local lasting = math.max(lastEnd, ends)
-    redis.call('HSET', stateKey, 'used', taken, 'until', lasting, 'asked', ARGV[4], 'fence', fence)
+    redis.call('HSET', stateKey, 'used', taken, 'until', lasting, 'asked', ARGV[7], 'fence', fence)
     if permits ~= '1' then
       redis.call('HSET', stateKey, token, permits)
     end
@@ -46,4 +46,4 @@ local isLock, name, listener, said = false, ARGV[1], nil, { [token] = state[5] }
 -- lib
 -- lib-queue
 
-return ask(unpack(ARGV, 2, 9))
+return ask(unpack(ARGV, 2))

@@ -52,4 +52,4 @@ end
 if forced then
   return force({ unpack(ARGV, 3) })
 end
-return release(token, '', '', nextToken and { unpack(ARGV, 4, 11) })
+return release(token, '', '', nextToken and { unpack(ARGV, 4) })
