@@ -3,15 +3,12 @@
 -- KEYS: as those of permits-acquire.lua. ARGV: the key as its user named it, limit or ''.
 -- Returns {whether one was set before (0 or 1)}.
 
-local holdersKey, queueKey, stateKey, limitKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local holders = redis.call('ZCARD', holdersKey)
-local waiting = redis.call('ZCARD', queueKey)
+-- lib-permits
+
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
 local fence = tonumber(state[4]) or 0
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
 local limitValue = redis.call('GET', limitKey)
-local isLock, name, listener, said = false, ARGV[1], nil, {}
+local listener, said = nil, {}
 
 -- Removes nothing, but is a first write that Redis allows when its memory is full, and then the rest as well.
 redis.call('ZREM', queueKey, '')

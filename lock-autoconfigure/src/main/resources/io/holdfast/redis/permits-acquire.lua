@@ -7,14 +7,11 @@
 --
 -- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
-local holdersKey, queueKey, stateKey, limitKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local holders = redis.call('ZCARD', holdersKey)
-local waiting = redis.call('ZCARD', queueKey)
+-- lib-permits
+
 local token = ARGV[2]
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', token)
 local fence = tonumber(state[4]) or 0
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
 local limitValue = redis.call('GET', limitKey)
 
 -- The usual case, before functions are made that it does not need: nothing waits, and the permits are free. Leases that
@@ -41,7 +38,7 @@ if waiting == 0 and grace == 0 and not state[5] and (state[1] and state[2] or ho
   end
 end
 
-local isLock, name, listener, said = false, ARGV[1], nil, { [token] = state[5] }
+local listener, said = nil, { [token] = state[5] }
 
 -- lib
 -- lib-queue

@@ -7,15 +7,12 @@
 -- that hold permits.
 -- Returns 1 alone if it held permits and nothing is to be told; else what release() of lib-queue returns, or force().
 
-local holdersKey, queueKey, stateKey, limitKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local holders = redis.call('ZCARD', holdersKey)
-local waiting = redis.call('ZCARD', queueKey)
+-- lib-permits
+
 local token, forced = ARGV[2], ARGV[2] == ''
 local nextToken = not forced and ARGV[4] or nil
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', token, nextToken or '')
 local used, fence, permits = tonumber(state[1]), tonumber(state[4]) or 0, state[5]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
 
 -- The usual case, before functions are made that it does not need: there is no waiter, the token's lease is not over, and
 -- no token is to follow. Leases of others that are over are left to the first who finds too few permits.
@@ -37,7 +34,7 @@ if waiting == 0 and not nextToken and used and fence <= now then
 end
 
 local limitValue = redis.call('GET', limitKey)
-local isLock, name, said = false, ARGV[1], { [token] = permits, [nextToken or ''] = state[6] }
+local said = { [token] = permits, [nextToken or ''] = state[6] }
 local listener = ARGV[3] == '1' and string.match(token, '^%x+') or nil
 
 -- To learn the state anew is to write, which Redis refuses when its memory is full, but not behind a removal. All else

@@ -105,7 +105,7 @@ class ScriptMutantTests {
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
 				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.ClusterPermitStoreTests"));
-		List.of("permits-acquire", "permits-release", "limit").forEach((file) -> tests.put(file, permits));
+		List.of("permits-acquire", "permits-release", "limit", "lib-permits").forEach((file) -> tests.put(file, permits));
 		tests.put("lib-queue",
 				Stream.of(locks.subList(0, 1), permits, locks).flatMap(List::stream).distinct().toList());
 		tests.put("grace",
