@@ -35,17 +35,11 @@ local function sum(from, to)
   return math.min(permits, 2147483647)
 end
 
-local owner, ttl = isLock and redis.pcall('GET', KEYS[1]), 0
-if type(owner) == 'table' then
-  local last = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
-  if last and string.find(last[1], '^%x+:%d+:r$') then
-    owner, ttl = false, math.max(0, last[2] - now)
-  elseif last and string.find(last[1], '^%x+:%d+:%d+$') then
-    owner = ''
-  else
-    return owner
-  end
-end
+local lockKey = KEYS[1]
+local owner = isLock and redis.pcall('GET', lockKey)
+
+-- lib-owner
+
 local holders = owner and 0 or redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
 local named = holders == 0 and {}
     or redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, maxHolders)
@@ -57,7 +51,7 @@ if isLock then
     -- Another program wrote there what is no fence.
     fence = 0
   end
-  result = { owner, owner and redis.call('PTTL', KEYS[1]) or ttl, string.format('%.0f', fence) }
+  result = { owner, owner and redis.call('PTTL', lockKey) or math.max(0, readUntil - now), string.format('%.0f', fence) }
 else
   local used = number(read('', 'HGET', KEYS[3], 'used'))
   used = holders > 0 and used and used - sum('-inf', now) or sum('(' .. now, '+inf')

@@ -4,10 +4,10 @@
 -- Needs of both: isLock; name, the key as its user named it; queueKey; waiting, the length of the queue; now, the
 -- server's time in microseconds; fence, the last one, or 0; listener, the instance that learns of its grants by the
 -- reply, or nil.
--- Needs of locks: lockKey, fenceKey, seenKey; owner, the reply to GET of the lock key, an error included.
+-- Needs of locks: lockKey, fenceKey, seenKey; owner and readUntil, as lib-owner sets them.
 -- Needs of permits: holdersKey, stateKey; holders, their number; state, the reply to HMGET of used, until, asked and
 -- fence; said, by token what the state says of it, or false; limitValue, the value of the limit key.
--- Changes owner (false without an exclusive owner), waiting, holders, fence, state and said.
+-- Changes owner, readUntil, waiting, holders, fence, state and said.
 
 local millis = math.floor(now / 1000)
 local changed = false
@@ -55,22 +55,8 @@ end
 local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, others, save
 
 if isLock then
-  -- When the last lease of readers ends or has ended, 0 without readers; and whether the lock key has to live until then
-  -- from now on.
-  local readUntil, lengthened = 0, false
-
-  -- What is of another type than a string: readers, each by its token and ":r" with the end of its lease; or the readers
-  -- or writer of version 1, which count as a foreign owner without a name until the key expires. All else is an error.
-  if type(owner) == 'table' then
-    local reader = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
-    if reader and string.find(reader[1], '^%x+:%d+:r$') then
-      owner, readUntil = false, tonumber(reader[2])
-    elseif reader and string.find(reader[1], '^%x+:%d+:%d+$') then
-      owner = ''
-    else
-      return owner
-    end
-  end
+  -- Whether the lock key has to live until readUntil from now on.
+  local lengthened = false
 
   function parse(entry)
     local token, instance, claim, reads, mode = string.match(entry, '^((%x+):%d+):([1-9]%d*):(r?)([sp])$')

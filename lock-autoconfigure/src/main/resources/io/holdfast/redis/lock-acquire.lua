@@ -49,6 +49,7 @@ local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
 local isLock, name, listener = true, string.sub(lockKey, prefixLength + 1), nil
 
 -- lib
+-- lib-owner
 -- lib-queue
 
 return ask(unpack(ARGV))

@@ -106,6 +106,7 @@ local fence = tonumber(string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?
 local isLock, name = true, string.sub(lockKey, prefixLength + 1)
 local listener = ARGV[4] == '1' and string.match(token, '^%x+') or nil
 
+-- lib-owner
 -- lib-queue
 
 if forced then

@@ -3,6 +3,7 @@ package io.holdfast.mutants;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -105,13 +107,15 @@ class ScriptMutantTests {
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
 				"redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests", "redis.ClusterPermitStoreTests"));
-		List.of("permits-acquire", "permits-release", "limit", "lib-permits").forEach((file) -> tests.put(file, permits));
+		List.of("permits-acquire", "permits-release", "limit", "lib-permits")
+			.forEach((file) -> tests.put(file, permits));
 		tests.put("lib-queue",
 				Stream.of(locks.subList(0, 1), permits, locks).flatMap(List::stream).distinct().toList());
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
 		tests.put("inspect", List.of("redis.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
 				"redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests", "redis.LeftoversOfVersion1Tests"));
+		tests.put("lib-owner", Stream.concat(locks.stream(), tests.get("inspect").stream()).distinct().toList());
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
 		tests.put("fleet-join",
@@ -198,13 +202,19 @@ class ScriptMutantTests {
 
 	/** Have all scripts that a file is part of run with its change. */
 	private void apply(Mutant mutant) {
-		String original = text(file(mutant));
-		this.scripts.forEach((script, text) -> {
-			if (text.equals(original)) {
-				replace(script, mutant.text());
-			}
-		});
 		files().put(mutant.file(), mutant.text());
+		try {
+			Method assembly = Script.class.getDeclaredMethod("of", String.class);
+			assembly.setAccessible(true);
+			for (Field constant : Script.class.getFields()) {
+				String file = constant.getName().toLowerCase(Locale.ROOT).replace('_', '-') + ".lua";
+				Script changed = (Script) assembly.invoke(null, file);
+				replace((Script) constant.get(null), new String(changed.text(), StandardCharsets.UTF_8));
+			}
+		}
+		catch (ReflectiveOperationException ex) {
+			throw new IllegalStateException(ex);
+		}
 	}
 
 	private Stream<Script> all() {
