@@ -263,10 +263,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations == null || answer.isCompletedExceptionally()) {
 			return answer;
 		}
-		boolean permits = !isLock(resource) || command.permits() == 1;
 		String holders = new String(keysOf(resource).all()[0], StandardCharsets.UTF_8);
-		return this.confirmations.confirmed(answer, holders, permits,
-				holder(resource, command.token(), command.permits()));
+		return this.confirmations.confirmed(answer, holders, holder(resource, command.token(), command.permits()));
 	}
 
 	/** Return the entry of a lease among the holders. */

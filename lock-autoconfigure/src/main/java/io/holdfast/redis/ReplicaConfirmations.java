@@ -103,15 +103,14 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * Hold a command's answer back if it is a grant, until that is confirmed.
 	 * @param command the command that asks; given up when the result is
 	 * @param key where it is kept
-	 * @param permits whether permits are asked for, not an exclusive lock
 	 * @param holder the value there if it was granted
 	 * @return the command's answer; fails with an
 	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if it was granted and
 	 * is not confirmed in time
 	 */
 	public CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key,
-			boolean permits, String holder) {
-		Grant grant = new Grant(command, key, permits, holder);
+			String holder) {
+		Grant grant = new Grant(command, key, holder);
 		command.whenComplete((reply, error) -> {
 			if (error != null) {
 				grant.completeExceptionally(error);
@@ -274,22 +273,19 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 		private final String key;
 
-		private final boolean permits;
-
 		private final String holder;
 
 		private @Nullable Granted reply;
 
-		Grant(CompletableFuture<AcquireReply> command, String key, boolean permits, String holder) {
+		Grant(CompletableFuture<AcquireReply> command, String key, String holder) {
 			this.command = command;
 			this.key = key;
-			this.permits = permits;
 			this.holder = holder;
 		}
 
 		Stream<String> args() {
 			long lease = (this.reply != null) ? this.reply.ttlMillis() : 0;
-			return Stream.of(this.permits ? "P" : "L", this.holder, Long.toString(lease));
+			return Stream.of(this.holder, Long.toString(lease));
 		}
 
 		@Override

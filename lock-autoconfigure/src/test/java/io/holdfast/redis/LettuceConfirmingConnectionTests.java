@@ -84,11 +84,10 @@ class LettuceConfirmingConnectionTests {
 		this.observer.opsForValue().set("lock", "ab:1", LIFE);
 		permits("permits", "ab:1:3", 40_000);
 		permits("permits", "ab:2:1", -1000);
-		assertThat(confirm("lock L ab:1", "lock L ab:2", "nothing L ab:1", "permits L ab:1:3").stands())
-			.containsExactly(true, false, false, false);
+		assertThat(confirm("lock ab:1", "lock ab:2", "nothing ab:1", "permits ab:1").stands()).containsExactly(true,
+				false, false, false);
 		assertThat(
-				confirm("permits P ab:1:3", "permits P ab:1:2", "permits P ab:2:1", "nothing P ab:1:3", "lock P ab:1")
-					.stands())
+				confirm("permits ab:1:3", "permits ab:1:2", "permits ab:2:1", "nothing ab:1:3", "lock ab:1:3").stands())
 			.containsExactly(true, false, false, false, false);
 	}
 
@@ -99,11 +98,11 @@ class LettuceConfirmingConnectionTests {
 		this.observer.opsForValue().set("b", "ab:2", LIFE);
 		permits("permits", "ab:1:3", 40_000);
 		long before = changes();
-		confirm("a L ab:2", "b L ab:1", "permits P ab:2:3");
+		confirm("a ab:2", "b ab:1", "permits ab:2:3");
 		assertThat(changes()).isEqualTo(before);
-		confirm("a L ab:2", "b L ab:2", "a L ab:1");
+		confirm("a ab:2", "b ab:2", "a ab:1");
 		assertThat(changes()).isEqualTo(before + 1);
-		confirm("permits P ab:1:3");
+		confirm("permits ab:1:3");
 		assertThat(changes()).isEqualTo(before + 2);
 		assertThat(List.of("a", "b", "permits"))
 			.allSatisfy((key) -> assertThat(this.observer.getExpire(key, TimeUnit.MILLISECONDS))
@@ -114,7 +113,7 @@ class LettuceConfirmingConnectionTests {
 	@DisplayName("What another client has left without an end is not deleted by that")
 	void withoutEnd() {
 		this.observer.opsForValue().set("a", "ab:1");
-		assertThat(confirm("a L ab:1").stands()).containsExactly(true);
+		assertThat(confirm("a ab:1").stands()).containsExactly(true);
 		assertThat(this.observer.getExpire("a", TimeUnit.MILLISECONDS)).isBetween(32_000L, 40_000L);
 	}
 
@@ -127,8 +126,8 @@ class LettuceConfirmingConnectionTests {
 					Stream.concat(Stream.of("SETUSER", "default"), rights.stream())
 						.map(String::getBytes)
 						.toArray(byte[][]::new)));
-			assertThat(this.connection.confirm(RedisKeys.bytes(new String[] { "a" }),
-					RedisKeys.bytes("L", "ab:1", "40000"), 0, 1))
+			assertThat(this.connection.confirm(RedisKeys.bytes(new String[] { "a" }), RedisKeys.bytes("ab:1", "40000"),
+					0, 1))
 				.as("%s", rights)
 				.failsWithin(PATIENCE)
 				.withThrowableThat()
@@ -161,7 +160,7 @@ class LettuceConfirmingConnectionTests {
 		factory.start();
 		try {
 			this.observer.opsForValue().set("a", "ab:1", LIFE);
-			assertThat(confirm(new LettuceConfirmingConnection(factory), "a L ab:1").stands()).containsExactly(true);
+			assertThat(confirm(new LettuceConfirmingConnection(factory), "a ab:1").stands()).containsExactly(true);
 		}
 		finally {
 			factory.destroy();

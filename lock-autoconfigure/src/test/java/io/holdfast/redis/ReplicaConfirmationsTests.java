@@ -65,7 +65,7 @@ class ReplicaConfirmationsTests {
 	}
 
 	private CompletableFuture<AcquireReply> granted(String key) {
-		return this.confirmations.confirmed(CompletableFuture.completedFuture(GRANTED), key, false, "token-" + key);
+		return this.confirmations.confirmed(CompletableFuture.completedFuture(GRANTED), key, "token-" + key);
 	}
 
 	private Sent sent() throws InterruptedException {
@@ -89,14 +89,14 @@ class ReplicaConfirmationsTests {
 	void aGrantIsHeldBackUntilEnoughReplicasHaveIt() throws Exception {
 		CompletableFuture<AcquireReply> lock = granted("a");
 		Sent first = sent();
-		assertThat(first.text()).isEqualTo("a: L token-a 30000");
+		assertThat(first.text()).isEqualTo("a: token-a 30000");
 		assertThat(lock).isNotDone();
 		first.answer(2, true);
 		assertThat(lock).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
 		CompletableFuture<AcquireReply> permits = this.confirmations
-			.confirmed(CompletableFuture.completedFuture(GRANTED), "p", true, "token:3");
+			.confirmed(CompletableFuture.completedFuture(GRANTED), "p", "token:3");
 		Sent second = sent();
-		assertThat(second.text()).isEqualTo("p: P token:3 30000");
+		assertThat(second.text()).isEqualTo("p: token:3 30000");
 		second.answer(3, true);
 		assertThat(permits).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
 		assertThat(this.connections).hasSize(1);
@@ -105,10 +105,10 @@ class ReplicaConfirmationsTests {
 	@Test
 	void otherAnswersPassAtOnce() {
 		Busy busy = new Busy(100, 7, false, null, 0, 0);
-		assertThat(this.confirmations.confirmed(CompletableFuture.completedFuture(busy), "a", false, "t"))
+		assertThat(this.confirmations.confirmed(CompletableFuture.completedFuture(busy), "a", "t"))
 			.isCompletedWithValue(busy);
 		StoreCommandException failure = new StoreCommandException("no", false, null);
-		assertThat(this.confirmations.confirmed(CompletableFuture.failedFuture(failure), "a", false, "t"))
+		assertThat(this.confirmations.confirmed(CompletableFuture.failedFuture(failure), "a", "t"))
 			.isCompletedExceptionally();
 		assertThat(this.connections).isEmpty();
 	}
@@ -152,7 +152,7 @@ class ReplicaConfirmationsTests {
 		CompletableFuture<AcquireReply> first = granted("a");
 		Sent one = sent();
 		CompletableFuture<AcquireReply> command = new CompletableFuture<>();
-		CompletableFuture<AcquireReply> unanswered = this.confirmations.confirmed(command, "b", false, "t");
+		CompletableFuture<AcquireReply> unanswered = this.confirmations.confirmed(command, "b", "t");
 		unanswered.cancel(true);
 		assertThat(command).isCancelled();
 		granted("c").cancel(true);
@@ -160,7 +160,7 @@ class ReplicaConfirmationsTests {
 		one.answer(2, true);
 		assertThat(first).succeedsWithin(PATIENCE);
 		Sent two = sent();
-		assertThat(two.text()).isEqualTo("d: L token-d 30000");
+		assertThat(two.text()).isEqualTo("d: token-d 30000");
 		two.answer(2, true);
 		assertThat(last).succeedsWithin(PATIENCE);
 	}
