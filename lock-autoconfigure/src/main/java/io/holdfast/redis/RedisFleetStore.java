@@ -45,11 +45,13 @@ final class RedisFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted) {
-		ScanCursor.check(cursor, (this.masters != null) ? ClusterMasters.LAST_SLOT : 0);
+		ScanCursor from = (cursor != null)
+				? ScanCursor.of(cursor, (this.masters != null) ? ClusterMasters.LAST_SLOT : 0) : null;
 		String prefix = prefix(kind);
 		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(prefix)
 				: CompletableFuture.completedFuture(ONE_NODE);
-		return slots.thenCompose((first) -> scan(kind, prefix, ScanCursor.of(cursor, first.get(0)), first, wanted));
+		return slots.thenCompose((first) -> scan(kind, prefix,
+				(from != null) ? from : new ScanCursor(first.get(0), ScanCursor.END), first, wanted));
 	}
 
 	private CompletableFuture<Page> scan(Kind kind, String prefix, ScanCursor at, List<Integer> slots, int wanted) {

@@ -144,8 +144,9 @@ public final class RedisLeaseStore implements LeaseStore {
 			throw new IllegalStateException(obstacle);
 		}
 		// A WAIT may take its time.
+		Duration wait = (options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO;
 		this.connections = HoldfastConnectionFactory.of(application,
-				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO, this.threads);
+				HoldfastConnectionFactory.LONGEST_SILENCE.plus(wait), this.threads);
 		this.answerNanos = this.connections.answerNanos();
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);

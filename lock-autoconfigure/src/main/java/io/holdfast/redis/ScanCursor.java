@@ -11,43 +11,30 @@ import org.jspecify.annotations.Nullable;
  * The place of a walk over all keys.
  *
  * @param slot in a cluster, the first slot of the node that it is on
- * @param position the cursor of SCAN; 0 before the first step on a node, and after the
- * last
+ * @param position the cursor of SCAN
  */
 record ScanCursor(int slot, String position) {
 
 	private static final Pattern TEXT = Pattern.compile("([0-9]{1,5})-([0-9]{1,20})");
 
-	private static final String END = "0";
+	/** The position before the first step on a node, and after the last. */
+	static final String END = "0";
 
 	/**
 	 * Return where to go on.
-	 * @param text the end of the page before, {@link #check checked}, or {@code null} to
-	 * begin
-	 * @param firstSlot the first slot of the first node
-	 */
-	static ScanCursor of(@Nullable String text, int firstSlot) {
-		if (text == null) {
-			return new ScanCursor(firstSlot, END);
-		}
-		int dash = text.indexOf('-');
-		return new ScanCursor(Integer.parseInt(text.substring(0, dash)), text.substring(dash + 1));
-	}
-
-	/**
-	 * Refuse a text that is no cursor.
-	 * @param text the end of the page before, or {@code null} to begin
+	 * @param text the end of the page before
 	 * @param lastSlot the last slot that there is, 0 without a cluster
 	 * @throws IllegalArgumentException if no page ends like that
 	 */
-	static void check(@Nullable String text, int lastSlot) {
-		Matcher matcher = TEXT.matcher((text != null) ? text : "0-0");
+	static ScanCursor of(String text, int lastSlot) {
+		Matcher matcher = TEXT.matcher(text);
 		// A number that is too large fails in Redis, and no key has a slot that is none.
 		if (!matcher.matches() || Integer.parseInt(matcher.group(1)) > lastSlot
 				|| new BigInteger(matcher.group(2)).bitLength() > Long.SIZE) {
 			throw new IllegalArgumentException(
 					"The cursor does not come from a page of this list: leave it out to begin with the first page");
 		}
+		return new ScanCursor(Integer.parseInt(matcher.group(1)), matcher.group(2));
 	}
 
 	/**

@@ -59,7 +59,7 @@ final class UserMain {
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory),
 				new RedisStoreOptions(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
-						TestApplication.fleetKey(keyPrefix)));
+						TestApplication.fleetKey(keyPrefix), null, null));
 		EngineSettings defaults = Settings.with(EngineSettings.defaults(),
 				(order == Order.STRICT) ? HandOverLimits.NONE : HandOverLimits.DEFAULT);
 		return new LeaseEngine(store,

@@ -59,7 +59,7 @@ class FleetInClusterTests {
 
 	private void findsAll(RedisConnectionFactory factory, String prefix) {
 		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), new RedisStoreOptions(prefix,
-				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
 		TreeSet<String> keys = new TreeSet<>();
 		for (int i = 0; i < 60; i++) {
 			keys.add("key" + i);

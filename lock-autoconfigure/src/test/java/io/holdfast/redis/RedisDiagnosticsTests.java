@@ -122,7 +122,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		RedisServer server = this.redis.startServer();
 		setUser(server, with("resetkeys", "~{shop}:*", "resetchannels", "&{shop}:*"));
 		RedisStoreOptions options = new RedisStoreOptions("{shop}:lock:", "{shop}:semaphore:", "{shop}:wake:", null,
-				Duration.ofHours(1), Duration.ofSeconds(5), false, "{shop}:fleet");
+				Duration.ofHours(1), Duration.ofSeconds(5), false, "{shop}:fleet", null, null);
 		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), options))).isEmpty();
 	}
 

@@ -231,8 +231,8 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	private Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector(int port) {
-		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port), Duration.ZERO,
-				new DaemonThreads());
+		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port),
+				HoldfastConnectionFactory.LONGEST_SILENCE, new DaemonThreads());
 		this.redis.closeAtEnd(connections::destroy);
 		return connections::connectPubSub;
 	}

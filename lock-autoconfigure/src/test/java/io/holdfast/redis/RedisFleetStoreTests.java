@@ -99,7 +99,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			template.opsForValue().set("{lock:key " + i + "}" + suffix, "1");
 		}
 		LeaseStore store = new RedisLeaseStore(template, new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
-				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
 		assertThat(get(store.fleet().scan(Kind.LOCK, null, 1))).isEqualTo(new Page(List.of(), null));
 		store.close();
 	}
@@ -110,7 +110,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new RedisStoreOptions("",
-				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
 		get(store.acquire(lock("a"), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Commands.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
@@ -226,7 +226,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";
 		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
 				new RedisStoreOptions("another", "semaphore:", "wake:", null, Duration.ofSeconds(20),
-						Duration.ofSeconds(5), true, key));
+						Duration.ofSeconds(5), true, key, null, null));
 		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");
@@ -244,7 +244,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	private RedisInstanceStore speaking(String lockPrefix, int protocol, int oldest) {
 		return new RedisInstanceStore(
 				new RedisStoreOptions(lockPrefix, "semaphore:", "wake:", null, Duration.ofSeconds(20),
-						Duration.ofSeconds(5), true, this.redis.keyPrefix() + "protocol"),
+						Duration.ofSeconds(5), true, this.redis.keyPrefix() + "protocol", null, null),
 				new ScriptExecutor(this.redis.connectionFactory(), () -> {
 				}, new DaemonThreads()), false, protocol, oldest);
 	}

@@ -52,7 +52,8 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 
 	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
 		RedisStoreOptions options = new RedisStoreOptions(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:",
-				channelPrefix(), healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet");
+				channelPrefix(), healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet", null,
+				null);
 		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
 	}
 

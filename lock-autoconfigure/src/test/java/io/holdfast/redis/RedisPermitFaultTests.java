@@ -159,7 +159,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		RedisLeaseStore store = store(this.template,
 				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
 						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
-						defaults.fleetKey()));
+						defaults.fleetKey(), null, null));
 		this.template.opsForValue().set("lock:key", "stranger's");
 		assertThat(((Busy) acquire(store, LOCK, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
 		assertThat(this.template.getExpire("lock:key", TimeUnit.MILLISECONDS)).isBetween(1L, 7_000L);

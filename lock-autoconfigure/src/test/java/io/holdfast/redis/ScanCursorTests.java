@@ -21,23 +21,23 @@ class ScanCursorTests {
 			"0-100000000000000000000", "000000-0", "-1-0", "0--1", "0-", "٣-٤" })
 	@DisplayName("a slot or a position that there is none of is refused, also in a cluster")
 	void refuses(String text) {
-		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check(text, ClusterMasters.LAST_SLOT))
+		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.of(text, ClusterMasters.LAST_SLOT))
 			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
 	@Test
 	@DisplayName("without a cluster there is one slot only")
 	void refusesSlotsWithoutCluster() {
-		ScanCursor.check("0-5", 0);
-		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check("1-5", 0));
+		ScanCursor.of("0-5", 0);
+		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.of("1-5", 0));
 	}
 
 	@Test
 	@DisplayName("the last slot and the highest position are none too many")
 	void takesAllThatThereIs() {
 		String text = "16383-18446744073709551615";
-		ScanCursor.check(text, ClusterMasters.LAST_SLOT);
-		assertThat(ScanCursor.of(text, 0)).isEqualTo(new ScanCursor(16_383, "18446744073709551615"));
+		assertThat(ScanCursor.of(text, ClusterMasters.LAST_SLOT))
+			.isEqualTo(new ScanCursor(16_383, "18446744073709551615"));
 	}
 
 	@ParameterizedTest

@@ -52,7 +52,8 @@ public final class TestStores implements SharedStores {
 	@Override
 	public LeaseStore open(boolean polling) {
 		RedisStoreOptions options = new RedisStoreOptions(this.prefix + "lock:", this.prefix + "semaphore:",
-				channelPrefix(), null, Duration.ofSeconds(20), this.handoffTimeout, polling, this.prefix + "fleet");
+				channelPrefix(), null, Duration.ofSeconds(20), this.handoffTimeout, polling, this.prefix + "fleet",
+				null, null);
 		RedisConnectionFactory factory = this.connections.get();
 		this.opened.add(factory);
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);

@@ -37,7 +37,7 @@ class WarmUpTests extends RedisTestCase {
 				new RedisLeaseStore(new StringRedisTemplate(factory),
 						new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
 								RedisStoreOptions.defaults().fenceRetention(),
-								RedisStoreOptions.defaults().handoffTimeout(), true, "fleet")),
+								RedisStoreOptions.defaults().handoffTimeout(), true, "fleet", null, null)),
 				EngineSettings.defaults());
 		try {
 			assertThat(connections(observer)).isEqualTo(before);

@@ -60,7 +60,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 * How long a server may say nothing on a connection while it is asked for something:
 	 * short enough for the renewal of a lease of 30 seconds to come in time.
 	 */
-	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
+	public static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
 
 	/**
 	 * Number of commands that leave by one system call at most. With Netty's default of
@@ -96,29 +96,24 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 * Create connections to the Redis of an application. Nothing is connected.
 	 * @param application the connection factory of the application, of which only the
 	 * configuration is used
-	 * @param longestWait how long a command may have the server wait
+	 * @param longestSilence how long a server may say nothing on a connection while it is
+	 * asked for something, as {@link #LONGEST_SILENCE}
 	 * @param threads makes the threads of the driver, unless the application has some
 	 * @return the connections, to be destroyed by the caller
 	 * @throws IllegalStateException if Lettuce is missing, or the factory does not tell
 	 * where Redis is
 	 */
-	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestWait,
-			DaemonThreads threads) {
-		return create(application, LONGEST_SILENCE.plus(longestWait), threads);
-	}
-
-	/** Return the event loop that the calling thread is, or {@code null}. */
-	static @Nullable EventLoop eventLoop() {
-		return EVENT_LOOP.getIfExists();
-	}
-
-	/** Create connections that are given up after a silence. */
-	static HoldfastConnectionFactory create(RedisConnectionFactory application, Duration longestSilence,
+	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestSilence,
 			DaemonThreads threads) {
 		LettuceConnectionFactory configured = lettuce(Drivers.unwrap(application));
 		LettuceClientConfiguration client = configured.getClientConfiguration();
 		return new HoldfastConnectionFactory(configuration(configured), client,
 				resources(client, longestSilence, threads));
+	}
+
+	/** Return the event loop that the calling thread is, or {@code null}. */
+	static @Nullable EventLoop eventLoop() {
+		return EVENT_LOOP.getIfExists();
 	}
 
 	private static LettuceConnectionFactory lettuce(RedisConnectionFactory factory) {

@@ -38,24 +38,6 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 		String fleetKey, @Nullable Duration longestLease, @Nullable Replicas replicas) {
 
 	/**
-	 * Options of a store that neither gives grace nor waits for replicas.
-	 * @param lockPrefix the prefix of lock keys
-	 * @param semaphorePrefix the prefix of the keys of semaphores
-	 * @param channelPrefix the prefix of wake-up channels
-	 * @param healMissingTtl how long a lock key may live without an expiry
-	 * @param fenceRetention how long the last fencing token is remembered
-	 * @param handoffTimeout how long a hand-off is granted at first
-	 * @param polling whether waiters ask at intervals
-	 * @param fleetKey where instances say that they are there
-	 */
-	public RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
-			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
-			String fleetKey) {
-		this(lockPrefix, semaphorePrefix, channelPrefix, healMissingTtl, fenceRetention, handoffTimeout, polling,
-				fleetKey, null, null);
-	}
-
-	/**
 	 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
 	 * {@code holdfast:wake:}, keys without expiry left alone, fences remembered for 24
 	 * hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub, fleet key
@@ -64,7 +46,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	 */
 	public static RedisStoreOptions defaults() {
 		return new RedisStoreOptions("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
-				Duration.ofSeconds(5), false, "holdfast:fleet");
+				Duration.ofSeconds(5), false, "holdfast:fleet", null, null);
 	}
 
 	/**

@@ -61,7 +61,8 @@ import static org.mockito.Mockito.withSettings;
 class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	private static HoldfastConnectionFactory own(RedisConnectionFactory application) {
-		return HoldfastConnectionFactory.of(application, Duration.ZERO, new DaemonThreads());
+		return HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.LONGEST_SILENCE,
+				new DaemonThreads());
 	}
 
 	private static RedisConfiguration configurationOf(RedisConnectionFactory application) {
@@ -227,7 +228,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	@DisplayName("A connection on which nothing comes any more is opened again, and what was not answered is sent again")
 	void halfOpen() throws IOException {
 		try (HalfOpenProxy proxy = new HalfOpenProxy(this.redis.host(), this.redis.port())) {
-			HoldfastConnectionFactory own = HoldfastConnectionFactory.create(
+			HoldfastConnectionFactory own = HoldfastConnectionFactory.of(
 					this.redis.connectionFactory(this.redis.host(), proxy.port()), Duration.ofMillis(300),
 					new DaemonThreads());
 			try (RedisConnection connection = own.getConnection()) {

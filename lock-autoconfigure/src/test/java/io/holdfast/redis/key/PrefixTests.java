@@ -60,7 +60,7 @@ class PrefixTests {
 
 	private static RedisStoreOptions options(String lockPrefix, String semaphorePrefix) {
 		return new RedisStoreOptions(lockPrefix, semaphorePrefix, "wake:", null, Duration.ofHours(1),
-				Duration.ofSeconds(5), false, "fleet");
+				Duration.ofSeconds(5), false, "fleet", null, null);
 	}
 
 }

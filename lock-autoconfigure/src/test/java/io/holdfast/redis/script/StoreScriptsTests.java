@@ -25,7 +25,7 @@ class StoreScriptsTests {
 	void digits() {
 		Locale.setDefault(Locale.forLanguageTag("ar-EG"));
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "tür:", null, Duration.ofHours(24),
-				Duration.ofSeconds(5), false, "fleet");
+				Duration.ofSeconds(5), false, "fleet", null, null);
 		assertThat(new String(StoreScripts.of(options, false).release().text(), StandardCharsets.UTF_8))
 			.contains("'t\\195\\188r:'");
 	}
