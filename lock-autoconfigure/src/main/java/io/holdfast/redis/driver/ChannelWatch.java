@@ -72,9 +72,6 @@ class ChannelWatch {
 
 	private @Nullable Future<?> timer;
 
-	/** Whether there is a receiver. */
-	private @Nullable CompletableFuture<Long> question;
-
 	private int failures;
 
 	/** The number of the last ping. */
@@ -113,42 +110,6 @@ class ChannelWatch {
 		return this.inDoubt;
 	}
 
-	/**
-	 * Ask whether anything can be sent to a subscription that broke: Redis does not
-	 * always hear of its end.
-	 */
-	void resolveDoubt() {
-		if (!this.inDoubt) {
-			return;
-		}
-		if (this.question != null) {
-			this.question.cancel(true);
-		}
-		this.question = ping(0);
-		this.question.whenComplete((receivers, error) -> this.listener.execute(() -> {
-			boolean none = (error == null) ? receivers == 0
-					: error instanceof StoreCommandException failure && isAnswer(failure);
-			if (none && this.inDoubt) {
-				this.inDoubt = false;
-				onChange();
-			}
-		}));
-	}
-
-	/** Return whether Redis refused it. It refuses a grant notification, too, then. */
-	private static boolean isAnswer(StoreCommandException failure) {
-		return !failure.isTemporary() || failure.isWorthWaiting();
-	}
-
-	/**
-	 * Send a message to the channel, as a grant notification is sent.
-	 * @return the call, whose result is the number of receivers
-	 */
-	private CompletableFuture<Long> ping(long number) {
-		return this.listener.executor.execute(this.sharded ? Script.PING_SHARD : Script.PING, this.pingKeys,
-				new Object[] { this.channel, PING + number }, this.listener.channels, (reply) -> reply.number(0));
-	}
-
 	/** Subscribe to a channel, and stay subscribed. */
 	void subscribe(String channel) {
 		this.channel = channel;
@@ -173,13 +134,13 @@ class ChannelWatch {
 		if (source != this.subscription) {
 			return;
 		}
-		// Its events do not count from now on.
-		this.subscription = null;
-		this.inDoubt |= this.listening;
-		this.listening = false;
-		this.failures++;
 		StoreCommandException failure = (error != null) ? RedisFailures.of(error, this.listener.channels) : null;
 		boolean refused = failure != null && !failure.isTemporary();
+		// Its events do not count from now on.
+		this.subscription = null;
+		this.inDoubt = (this.inDoubt || this.listening) && !refused;
+		this.listening = false;
+		this.failures++;
 		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
 		planNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
 		// One failure alone may be a restart.
@@ -195,7 +156,9 @@ class ChannelWatch {
 		this.published = false;
 		this.echoed = false;
 		long number = ++this.lastPing;
-		CompletableFuture<Long> call = ping(number);
+		CompletableFuture<Long> call = this.listener.executor.execute(this.sharded ? Script.PING_SHARD : Script.PING,
+				this.pingKeys, new Object[] { this.channel, PING + number }, this.listener.channels,
+				(reply) -> reply.number(0));
 		planNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {

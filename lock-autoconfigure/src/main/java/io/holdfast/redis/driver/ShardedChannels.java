@@ -112,7 +112,6 @@ public final class ShardedChannels {
 			listener.inBackground(shard.stop());
 		});
 		publish();
-		this.shards.values().forEach((shard) -> shard.resolveDoubt());
 		boolean missing = this.shards.values().stream().anyMatch((shard) -> !shard.isListening() && !shard.refused);
 		this.misses = missing ? this.misses + 1 : 0;
 		if (missing && (this.misses <= MISSES || this.misses % MISSES == 0)) {
@@ -189,7 +188,6 @@ public final class ShardedChannels {
 
 		@Override
 		Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
-			resolveDoubt();
 			RedisURI at = this.master.getUri();
 			return () -> ShardedChannels.this.masters.connect(at);
 		}
