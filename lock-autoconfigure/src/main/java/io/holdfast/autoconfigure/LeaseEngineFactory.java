@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanClassLoaderAware;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
  * Makes {@link LeaseEngine engines} by the {@code holdfast} properties, for applications
@@ -81,7 +80,7 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 			throw new InvalidConfigurationPropertyValueException("holdfast.redis.min-replicas",
 					this.properties.redis().minReplicas(), obstacle);
 		}
-		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options, this.classLoader);
+		return new RedisLeaseStore(connectionFactory, options, this.classLoader);
 	}
 
 }

@@ -39,7 +39,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
  * The {@link LeaseStore} in Redis. Each command is one Lua script and one round trip;
@@ -104,44 +103,39 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	/**
 	 * Create the store. Nothing is connected before it is used.
-	 * @param template where Redis is: only the configuration of its connection factory is
+	 * @param application where Redis is: only the configuration of these connections is
 	 * used, Lettuce's or Jedis's. The store connects to the same Redis by Lettuce, with
 	 * connections of its own
-	 * @param options how to use it
-	 * @throws IllegalStateException if the template has no connection factory, or one
-	 * that does not tell where Redis is, if Lettuce is missing, if Redis is a cluster
-	 * where there is to be a fail-over grace, or if there is an
-	 * {@link #obstacleToReplicas obstacle} to waiting for replicas
+	 * @param options how to use it; replicas only without an {@link #obstacleToReplicas
+	 * obstacle}
+	 * @throws IllegalStateException if the connections do not tell where Redis is, if
+	 * Lettuce is missing, or if Redis is a cluster where there is to be a fail-over grace
 	 */
-	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options) {
-		this(template, options, null);
+	public RedisLeaseStore(RedisConnectionFactory application, RedisStoreOptions options) {
+		this(application, options, null);
 	}
 
 	/**
 	 * Create the store for an application with a class loader of its own. Nothing is
 	 * connected before it is used.
-	 * @param template where Redis is
+	 * @param application where Redis is
 	 * @param options how to use it
 	 * @param classLoader the context class loader of its threads, also of threads that
 	 * the driver starts at once; {@code null} for that of Holdfast's classes
 	 * @throws IllegalStateException as the other constructor
 	 */
-	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options, @Nullable ClassLoader classLoader) {
+	public RedisLeaseStore(RedisConnectionFactory application, RedisStoreOptions options,
+			@Nullable ClassLoader classLoader) {
 		Drivers.requireLettuce();
 		this.threads.setClassLoader(classLoader);
-		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;
 		this.longestLeaseMillis = (options.longestLease() != null) ? options.longestLease().toMillis() : Long.MAX_VALUE;
 		this.replies = new ResourceReplies(options);
 		this.cluster = Drivers.isCluster(application);
-		this.scripts = StoreScripts.of(options, this.cluster);
+		this.scripts = StoreScripts.of(options, this.cluster, null);
 		if (this.cluster && options.longestLease() != null) {
 			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where scripts cannot read"
 					+ " the key that remembers their server: set holdfast.redis.fail-over-grace to false");
-		}
-		String obstacle = (options.replicas() != null) ? obstacleToReplicas(application) : null;
-		if (obstacle != null) {
-			throw new IllegalStateException(obstacle);
 		}
 		// A WAIT may take its time.
 		Duration wait = (options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO;

@@ -80,7 +80,8 @@ class FleetSearchTests {
 		this.redis = new StringRedisTemplate(redis.connectionFactory(server.host(), server.port()));
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofMinutes(1),
 				Duration.ofSeconds(5), false, "fleet", null, null);
-		this.engine = new LeaseEngine(new RedisLeaseStore(this.redis, options), settings());
+		this.engine = new LeaseEngine(new RedisLeaseStore(this.redis.getRequiredConnectionFactory(), options),
+				settings());
 		this.locks = new DefaultLockService(this.engine);
 		this.endpoint = new LocksEndpoint(this.engine);
 		this.semaphores = new SemaphoresEndpoint(this.engine);

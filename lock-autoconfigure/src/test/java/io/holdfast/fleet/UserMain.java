@@ -17,7 +17,6 @@ import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
  * Main class of a child JVM that is to start quickly: an instance without a context. Its
@@ -56,7 +55,7 @@ final class UserMain {
 
 	private static LeaseEngine engine(String host, int port, String keyPrefix, Order order) {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(host, port);
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory),
+		RedisLeaseStore store = new RedisLeaseStore(factory,
 				new RedisStoreOptions(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
 						TestApplication.fleetKey(keyPrefix), null, null));

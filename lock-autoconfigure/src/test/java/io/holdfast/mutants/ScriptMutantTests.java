@@ -223,7 +223,7 @@ class ScriptMutantTests {
 				plain.channelPrefix(), null, plain.fenceRetention(), plain.handoffTimeout(), false, plain.fleetKey(),
 				Duration.ofSeconds(60), null);
 		return Stream.concat(this.scripts.keySet().stream(), Stream.of(plain, grace).flatMap((options) -> {
-			StoreScripts scripts = StoreScripts.of(options, false);
+			StoreScripts scripts = StoreScripts.of(options, false, null);
 			return Stream.of(scripts.acquire(), scripts.release(), scripts.renew(), scripts.acquirePermits(),
 					scripts.releasePermits(), scripts.limit());
 		}));

@@ -78,8 +78,7 @@ class CommandsInScriptsTests {
 		this.server = redis.startServer();
 		this.template = new StringRedisTemplate(factory());
 		for (int i = 0; i < 4; i++) {
-			RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory()),
-					RedisStoreOptions.defaults());
+			RedisLeaseStore store = new RedisLeaseStore(factory(), RedisStoreOptions.defaults());
 			this.stores.add(store);
 			store.start(instance(i), mock(StoreNotifications.class));
 			await().until(store::isListening);

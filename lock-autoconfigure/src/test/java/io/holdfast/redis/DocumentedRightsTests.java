@@ -70,7 +70,7 @@ class DocumentedRightsTests {
 		this.connections = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
 		this.connections.afterPropertiesSet();
 		this.connections.start();
-		this.store = new RedisLeaseStore(new StringRedisTemplate(this.connections), RedisStoreOptions.defaults());
+		this.store = new RedisLeaseStore(this.connections, RedisStoreOptions.defaults());
 	}
 
 	@BeforeAll

@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -58,8 +57,8 @@ class FleetInClusterTests {
 	}
 
 	private void findsAll(RedisConnectionFactory factory, String prefix) {
-		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), new RedisStoreOptions(prefix,
-				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
+		LeaseStore store = new RedisLeaseStore(factory, new RedisStoreOptions(prefix, "semaphore:", "wake:", null,
+				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
 		TreeSet<String> keys = new TreeSet<>();
 		for (int i = 0; i < 60; i++) {
 			keys.add("key" + i);

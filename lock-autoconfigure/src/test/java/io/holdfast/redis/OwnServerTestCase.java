@@ -73,7 +73,7 @@ abstract class OwnServerTestCase extends RedisTestCase {
 	}
 
 	final RedisLeaseStore store(StringRedisTemplate template, RedisStoreOptions options) {
-		RedisLeaseStore store = new RedisLeaseStore(template, options);
+		RedisLeaseStore store = new RedisLeaseStore(template.getRequiredConnectionFactory(), options);
 		this.redis.closeAtEnd(store::close);
 		return store;
 	}

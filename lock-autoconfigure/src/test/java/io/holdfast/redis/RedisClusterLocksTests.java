@@ -27,7 +27,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -123,8 +122,7 @@ class RedisClusterLocksTests extends RedisTestCase {
 	}
 
 	private RedisLeaseStore store() {
-		return new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
-				RedisStoreOptions.defaults());
+		return new RedisLeaseStore(this.cluster.connectionFactory(), RedisStoreOptions.defaults());
 	}
 
 	private LockService locks(RedisLeaseStore store) {

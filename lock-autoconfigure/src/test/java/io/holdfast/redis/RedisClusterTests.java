@@ -26,7 +26,6 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
 import static io.holdfast.engine.Locks.renewal;
@@ -83,8 +82,7 @@ class RedisClusterTests extends RedisTestCase {
 	@Test
 	@DisplayName("a command that was given up before it is written does nothing, although Lettuce writes it to the node")
 	void givenUpBeforeItIsWritten() {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
-				RedisStoreOptions.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(this.cluster.connectionFactory(), RedisStoreOptions.defaults());
 		this.redis.closeAtEnd(store::close);
 		acquire(store, "warm", INSTANCE + ":0");
 		Thread test = Thread.currentThread();
@@ -111,7 +109,7 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	private void worksWith(RedisConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(factory, RedisStoreOptions.defaults());
 		this.redis.closeAtEnd(store::close);
 		store.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(20)).until(store::isListening);

@@ -68,7 +68,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	private RedisLeaseStore store(RedisConnectionFactory factory) {
-		return new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
+		return new RedisLeaseStore(factory, RedisStoreOptions.defaults());
 	}
 
 	private List<StoreDiagnostic> examine(RedisLeaseStore store) {
@@ -123,7 +123,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		setUser(server, with("resetkeys", "~{shop}:*", "resetchannels", "&{shop}:*"));
 		RedisStoreOptions options = new RedisStoreOptions("{shop}:lock:", "{shop}:semaphore:", "{shop}:wake:", null,
 				Duration.ofHours(1), Duration.ofSeconds(5), false, "{shop}:fleet", null, null);
-		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), options))).isEmpty();
+		assertThat(examine(new RedisLeaseStore(connect(user(server)), options))).isEmpty();
 	}
 
 	@Test
@@ -213,7 +213,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "holdfast:wake:", null,
 				Duration.ofHours(24), Duration.ofSeconds(5), false, "holdfast:fleet", null,
 				new Replicas(1, Duration.ofSeconds(1)));
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), options);
+		RedisLeaseStore store = new RedisLeaseStore(factory, options);
 		this.redis.closeAtEnd(store::close);
 		return store.examine().orTimeout(30, TimeUnit.SECONDS).join();
 	}
@@ -310,14 +310,13 @@ class RedisDiagnosticsTests extends RedisTestCase {
 				options.channelPrefix(), null, options.fenceRetention(), options.handoffTimeout(), false, "other",
 				Duration.ofSeconds(30), null);
 		setUser(server, with("-info", "~other", "~other:report*"));
-		List<StoreDiagnostic> findings = examine(
-				new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace));
+		List<StoreDiagnostic> findings = examine(new RedisLeaseStore(connect(user(server)), grace));
 		assertThat(findings).filteredOn(StoreDiagnostic::certain)
 			.extracting(StoreDiagnostic::text)
 			.anySatisfy((text) -> assertThat(text).contains("that locks or semaphores need", "info"))
 			.anySatisfy((text) -> assertThat(text).contains("other:server"));
 		setUser(server, with("~other*"));
-		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace))).isEmpty();
+		assertThat(examine(new RedisLeaseStore(connect(user(server)), grace))).isEmpty();
 	}
 
 	@ParameterizedTest

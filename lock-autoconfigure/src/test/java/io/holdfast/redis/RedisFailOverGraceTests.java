@@ -107,8 +107,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	private LeaseStore newStore(boolean polling, long longestLease) {
-		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
-				options(polling, longestLease));
+		return new RedisLeaseStore(this.redis.connectionFactory(), options(polling, longestLease));
 	}
 
 	private RedisStoreOptions options(boolean polling, long longestLease) {
@@ -237,8 +236,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	void isNotForClusters() {
 		LettuceConnectionFactory cluster = new LettuceConnectionFactory(
 				new RedisClusterConfiguration(List.of("127.0.0.1:1")));
-		assertThatIllegalStateException()
-			.isThrownBy(() -> new RedisLeaseStore(new StringRedisTemplate(cluster), options(false, GRACE)))
+		assertThatIllegalStateException().isThrownBy(() -> new RedisLeaseStore(cluster, options(false, GRACE)))
 			.withMessageContaining("set holdfast.redis.fail-over-grace to false");
 	}
 

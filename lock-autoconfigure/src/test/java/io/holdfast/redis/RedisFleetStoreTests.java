@@ -98,8 +98,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (int i = 0; i < 200; i++) {
 			template.opsForValue().set("{lock:key " + i + "}" + suffix, "1");
 		}
-		LeaseStore store = new RedisLeaseStore(template, new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
-				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
+		LeaseStore store = new RedisLeaseStore(template.getRequiredConnectionFactory(), new RedisStoreOptions("lock:",
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
 		assertThat(get(store.fleet().scan(Kind.LOCK, null, 1))).isEqualTo(new Page(List.of(), null));
 		store.close();
 	}
@@ -109,8 +109,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsLocksWithoutPrefix() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
-		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new RedisStoreOptions("",
-				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
+		LeaseStore store = new RedisLeaseStore(connections, new RedisStoreOptions("", "semaphore:", "wake:", null,
+				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
 		get(store.acquire(lock("a"), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Commands.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
@@ -202,7 +202,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		StringRedisTemplate template = new StringRedisTemplate(connections);
 		template.execute(POPULATE, List.of());
-		LeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
+		LeaseStore store = new RedisLeaseStore(template.getRequiredConnectionFactory(), RedisStoreOptions.defaults());
 		get(store.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		int calls = 0;
 		int finds = 0;
@@ -224,9 +224,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";
-		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
-				new RedisStoreOptions("another", "semaphore:", "wake:", null, Duration.ofSeconds(20),
-						Duration.ofSeconds(5), true, key, null, null));
+		LeaseStore other = new RedisLeaseStore(this.redis.connectionFactory(), new RedisStoreOptions("another",
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, key, null, null));
 		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");

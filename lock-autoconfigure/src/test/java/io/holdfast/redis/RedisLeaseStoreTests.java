@@ -26,7 +26,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ValueOperations;
 import org.springframework.data.redis.core.ZSetOperations;
 
@@ -54,7 +53,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 		RedisStoreOptions options = new RedisStoreOptions(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:",
 				channelPrefix(), healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet", null,
 				null);
-		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
+		return new RedisLeaseStore(this.redis.connectionFactory(), options);
 	}
 
 	private String channelPrefix() {

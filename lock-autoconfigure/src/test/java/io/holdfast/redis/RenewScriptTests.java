@@ -52,7 +52,7 @@ class RenewScriptTests {
 		RedisStoreOptions options = new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(),
 				defaults.channelPrefix(), null, defaults.fenceRetention(), defaults.handoffTimeout(), false,
 				defaults.fleetKey(), longestLease, null);
-		return new String(StoreScripts.of(options, false).renew().text(), StandardCharsets.UTF_8);
+		return new String(StoreScripts.of(options, false, null).renew().text(), StandardCharsets.UTF_8);
 	}
 
 	private boolean renew(boolean tellsVersion, String token, String lease) {

@@ -56,7 +56,7 @@ public final class TestStores implements SharedStores {
 				null, null);
 		RedisConnectionFactory factory = this.connections.get();
 		this.opened.add(factory);
-		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
+		return new RedisLeaseStore(factory, options);
 	}
 
 	private String channelPrefix() {

@@ -19,7 +19,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -107,7 +106,7 @@ class UnconnectedStoreTests {
 	}
 
 	private static RedisLeaseStore store(RedisStoreOptions options) {
-		return new RedisLeaseStore(new StringRedisTemplate(new LettuceConnectionFactory()), options);
+		return new RedisLeaseStore(new LettuceConnectionFactory(), options);
 	}
 
 }

@@ -34,7 +34,7 @@ class WarmUpTests extends RedisTestCase {
 		long before = connections(observer);
 		// Polling, as a subscription would connect too.
 		LeaseEngine engine = new LeaseEngine(
-				new RedisLeaseStore(new StringRedisTemplate(factory),
+				new RedisLeaseStore(factory,
 						new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
 								RedisStoreOptions.defaults().fenceRetention(),
 								RedisStoreOptions.defaults().handoffTimeout(), true, "fleet", null, null)),
@@ -55,7 +55,8 @@ class WarmUpTests extends RedisTestCase {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
 				this.redis.connectionFactory(server.host(), server.port()));
-		RedisLeaseStore store = new RedisLeaseStore(observer, RedisStoreOptions.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(observer.getRequiredConnectionFactory(),
+				RedisStoreOptions.defaults());
 		try {
 			assertThat(isKnown(observer)).isFalse();
 			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(StoreNotifications.class));

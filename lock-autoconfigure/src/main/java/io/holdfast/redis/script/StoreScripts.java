@@ -27,15 +27,10 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	 */
 	private static final String NO_GRACE = "local grace, serverSince, keyCount = 0, 0, #KEYS\n";
 
-	/** Put the scripts of a store together. */
-	public static StoreScripts of(RedisStoreOptions options, boolean cluster) {
-		return of(options, cluster, null);
-	}
-
 	/**
-	 * Put the scripts of a store together for one master of a cluster.
-	 * @param shard the ending of the channels in a slot of that master; {@code null} for
-	 * all masters
+	 * Put the scripts of a store together.
+	 * @param shard for one master of a cluster, the ending of the channels in a slot of
+	 * that master; {@code null} for all masters, and outside of a cluster
 	 */
 	public static StoreScripts of(RedisStoreOptions options, boolean cluster, @Nullable String shard) {
 		String settings = settings(options, cluster) + "local shard = " + ((shard != null) ? literal(shard) : "nil")

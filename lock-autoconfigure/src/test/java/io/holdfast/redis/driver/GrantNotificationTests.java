@@ -66,7 +66,7 @@ class GrantNotificationTests {
 		this.redis = redis;
 		this.master = redis.startServer();
 		this.template = new StringRedisTemplate(redis.connectionFactory(this.master.host(), this.master.port()));
-		this.store = new RedisLeaseStore(this.template, RedisStoreOptions.defaults());
+		this.store = new RedisLeaseStore(this.template.getRequiredConnectionFactory(), RedisStoreOptions.defaults());
 		this.store.start(HERE, new StoreNotifications() {
 
 			@Override

@@ -26,7 +26,7 @@ class StoreScriptsTests {
 		Locale.setDefault(Locale.forLanguageTag("ar-EG"));
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "tür:", null, Duration.ofHours(24),
 				Duration.ofSeconds(5), false, "fleet", null, null);
-		assertThat(new String(StoreScripts.of(options, false).release().text(), StandardCharsets.UTF_8))
+		assertThat(new String(StoreScripts.of(options, false, null).release().text(), StandardCharsets.UTF_8))
 			.contains("'t\\195\\188r:'");
 	}
 
