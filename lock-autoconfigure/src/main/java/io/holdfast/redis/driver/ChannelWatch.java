@@ -162,7 +162,7 @@ class ChannelWatch {
 		planNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
-				onPingRefused(source, failure);
+				giveUp(source, failure);
 			}
 			else if (error == null && receivers == 0 && countsReceivers()) {
 				giveUp(source, null);
@@ -177,16 +177,6 @@ class ChannelWatch {
 	/** Return whether a message without a receiver was certainly lost. */
 	private boolean countsReceivers() {
 		return this.sharded || this.pingKeys.length == 0;
-	}
-
-	private void onPingRefused(Subscription source, StoreCommandException failure) {
-		if (this.sharded) {
-			giveUp(source, failure);
-			return;
-		}
-		this.listening = false;
-		onTrouble(String.valueOf(failure.getMessage()), true);
-		onChange();
 	}
 
 	/** Give up a subscription whose ping has not come back, or plan the next ping. */
