@@ -20,7 +20,7 @@ import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.memory.MemoryLeases;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisTestCase;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
@@ -145,7 +145,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 		});
 		this.runner.withPropertyValues("holdfast.lock.key-prefix=lock:")
 			.run((context) -> assertThat(context.getBean(HoldfastProperties.class).storeOptions())
-				.isEqualTo(RedisStoreOptions.defaults()));
+				.isEqualTo(TestOptions.defaults()));
 	}
 
 	@Test

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.StoreScripts;
 import io.holdfast.testing.RedisServer;
@@ -218,7 +219,7 @@ class ScriptMutantTests {
 	}
 
 	private Stream<Script> all() {
-		RedisStoreOptions plain = RedisStoreOptions.defaults();
+		RedisStoreOptions plain = TestOptions.defaults();
 		RedisStoreOptions grace = new RedisStoreOptions(plain.lockPrefix(), plain.semaphorePrefix(),
 				plain.channelPrefix(), null, plain.fenceRetention(), plain.handoffTimeout(), false, plain.fleetKey(),
 				Duration.ofSeconds(60), null);

@@ -24,7 +24,7 @@ import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -78,7 +78,7 @@ class CommandsInScriptsTests {
 		this.server = redis.startServer();
 		this.template = new StringRedisTemplate(factory());
 		for (int i = 0; i < 4; i++) {
-			RedisLeaseStore store = new RedisLeaseStore(factory(), RedisStoreOptions.defaults());
+			RedisLeaseStore store = new RedisLeaseStore(factory(), TestOptions.defaults());
 			this.stores.add(store);
 			store.start(instance(i), mock(StoreNotifications.class));
 			await().until(store::isListening);

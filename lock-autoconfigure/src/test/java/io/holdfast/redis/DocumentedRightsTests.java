@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -70,7 +70,7 @@ class DocumentedRightsTests {
 		this.connections = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
 		this.connections.afterPropertiesSet();
 		this.connections.start();
-		this.store = new RedisLeaseStore(this.connections, RedisStoreOptions.defaults());
+		this.store = new RedisLeaseStore(this.connections, TestOptions.defaults());
 	}
 
 	@BeforeAll

@@ -2,6 +2,7 @@ package io.holdfast.redis;
 
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -69,7 +70,7 @@ abstract class OwnServerTestCase extends RedisTestCase {
 	}
 
 	final RedisLeaseStore store(RedisConnectionFactory factory) {
-		return store(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
+		return store(new StringRedisTemplate(factory), TestOptions.defaults());
 	}
 
 	final RedisLeaseStore store(StringRedisTemplate template, RedisStoreOptions options) {

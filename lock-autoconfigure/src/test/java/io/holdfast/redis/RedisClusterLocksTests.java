@@ -15,7 +15,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -122,7 +122,7 @@ class RedisClusterLocksTests extends RedisTestCase {
 	}
 
 	private RedisLeaseStore store() {
-		return new RedisLeaseStore(this.cluster.connectionFactory(), RedisStoreOptions.defaults());
+		return new RedisLeaseStore(this.cluster.connectionFactory(), TestOptions.defaults());
 	}
 
 	private LockService locks(RedisLeaseStore store) {

@@ -18,7 +18,7 @@ import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisTestCase;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -82,7 +82,7 @@ class RedisClusterTests extends RedisTestCase {
 	@Test
 	@DisplayName("a command that was given up before it is written does nothing, although Lettuce writes it to the node")
 	void givenUpBeforeItIsWritten() {
-		RedisLeaseStore store = new RedisLeaseStore(this.cluster.connectionFactory(), RedisStoreOptions.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(this.cluster.connectionFactory(), TestOptions.defaults());
 		this.redis.closeAtEnd(store::close);
 		acquire(store, "warm", INSTANCE + ":0");
 		Thread test = Thread.currentThread();
@@ -109,7 +109,7 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	private void worksWith(RedisConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(factory, RedisStoreOptions.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(factory, TestOptions.defaults());
 		this.redis.closeAtEnd(store::close);
 		store.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(20)).until(store::isListening);

@@ -10,6 +10,7 @@ import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -68,7 +69,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	private RedisLeaseStore store(RedisConnectionFactory factory) {
-		return new RedisLeaseStore(factory, RedisStoreOptions.defaults());
+		return new RedisLeaseStore(factory, TestOptions.defaults());
 	}
 
 	private List<StoreDiagnostic> examine(RedisLeaseStore store) {
@@ -111,7 +112,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		}, new DaemonThreads());
 		executor.close(() -> {
 		});
-		RedisDiagnostics diagnostics = new RedisDiagnostics(factory, executor, RedisStoreOptions.defaults());
+		RedisDiagnostics diagnostics = new RedisDiagnostics(factory, executor, TestOptions.defaults());
 		assertThatException().isThrownBy(() -> diagnostics.start().orTimeout(30, TimeUnit.SECONDS).join())
 			.withMessageContaining("was closed");
 	}
@@ -305,7 +306,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	@DisplayName("F35 what only a fail-over grace needs is looked for where there is to be one")
 	void failOverGrace() {
 		RedisServer server = this.redis.startServer();
-		RedisStoreOptions options = RedisStoreOptions.defaults();
+		RedisStoreOptions options = TestOptions.defaults();
 		RedisStoreOptions grace = new RedisStoreOptions(options.lockPrefix(), options.semaphorePrefix(),
 				options.channelPrefix(), null, options.fenceRetention(), options.handoffTimeout(), false, "other",
 				Duration.ofSeconds(30), null);

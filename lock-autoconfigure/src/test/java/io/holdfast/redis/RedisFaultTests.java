@@ -24,6 +24,7 @@ import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.driver.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
@@ -246,7 +247,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		this.redis.closeAtEnd(() -> executor.close(() -> {
 		}));
 		NotificationListener listener = new NotificationListener(connector(replica.port()), executor,
-				RedisStoreOptions.defaults(), null, 300);
+				TestOptions.defaults(), null, 300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
@@ -264,7 +265,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		this.redis.closeAtEnd(() -> executor.close(() -> {
 		}));
 		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor,
-				RedisStoreOptions.defaults(), null, 300);
+				TestOptions.defaults(), null, 300);
 		this.redis.closeAtEnd(listener::close);
 		listener.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);
@@ -313,7 +314,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	void ignoresTransactionOfThread() {
 		LettuceConnectionFactory factory = factory(this.server.port());
 		StringRedisTemplate template = new StringRedisTemplate(factory);
-		RedisLeaseStore store = store(template, RedisStoreOptions.defaults());
+		RedisLeaseStore store = store(template, TestOptions.defaults());
 		template.execute(new SessionCallback<Object>() {
 
 			@Override
@@ -422,7 +423,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@DisplayName("F32 memory is full after a fail-over: what was lost is held again, and what was not is held on")
 	void holdsAgainWithFullMemory() {
 		String serverKey = "holdfast:fleet:server";
-		RedisStoreOptions base = RedisStoreOptions.defaults();
+		RedisStoreOptions base = TestOptions.defaults();
 		RedisLeaseStore plain = store(factory(this.server.port()));
 		assertThat(acquire(plain, "1")).isInstanceOf(Granted.class);
 		RedisLeaseStore store = store(template(),

@@ -20,6 +20,7 @@ import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.LockKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -202,7 +203,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		StringRedisTemplate template = new StringRedisTemplate(connections);
 		template.execute(POPULATE, List.of());
-		LeaseStore store = new RedisLeaseStore(template.getRequiredConnectionFactory(), RedisStoreOptions.defaults());
+		LeaseStore store = new RedisLeaseStore(template.getRequiredConnectionFactory(), TestOptions.defaults());
 		get(store.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		int calls = 0;
 		int finds = 0;

@@ -24,6 +24,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.testing.FaultProxy;
@@ -155,7 +156,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("S2 a lock key without an expiry gets one when a reader or a writer asks, if heal-missing-ttl is set")
 	void healsMissingEnd() {
-		RedisStoreOptions defaults = RedisStoreOptions.defaults();
+		RedisStoreOptions defaults = TestOptions.defaults();
 		RedisLeaseStore store = store(this.template,
 				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
 						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
@@ -169,7 +170,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("who is brought in asks by itself where replicas are to confirm a grant: the release does not wait for them")
 	void nextIsToBeConfirmed() {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		RedisStoreOptions defaults = RedisStoreOptions.defaults();
+		RedisStoreOptions defaults = TestOptions.defaults();
 		RedisLeaseStore confirming = store(this.template,
 				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(), null,
 						defaults.fenceRetention(), defaults.handoffTimeout(), false, defaults.fleetKey(), null,

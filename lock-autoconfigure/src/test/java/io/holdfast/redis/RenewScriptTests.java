@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.redis.driver.TestReplies;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.StoreScripts;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -48,7 +49,7 @@ class RenewScriptTests {
 	}
 
 	private static String text(@Nullable Duration longestLease) {
-		RedisStoreOptions defaults = RedisStoreOptions.defaults();
+		RedisStoreOptions defaults = TestOptions.defaults();
 		RedisStoreOptions options = new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(),
 				defaults.channelPrefix(), null, defaults.fenceRetention(), defaults.handoffTimeout(), false,
 				defaults.fleetKey(), longestLease, null);

@@ -15,6 +15,7 @@ import io.holdfast.redis.driver.ScriptReply;
 import io.holdfast.redis.driver.TestReplies;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +32,7 @@ class UnconnectedStoreTests {
 	@Test
 	@DisplayName("a resource has the names of its kind and key, whichever were asked for before")
 	void names() {
-		RedisLeaseStore store = store(RedisStoreOptions.defaults());
+		RedisLeaseStore store = store(TestOptions.defaults());
 		for (int round = 0; round < 2; round++) {
 			// More than are known at a time, so that some are put in the place of others.
 			for (int i = 0; i < 3000; i++) {
@@ -96,7 +97,7 @@ class UnconnectedStoreTests {
 	@Test
 	@DisplayName("a number alone is the fence of a grant for the whole lease")
 	void granted() {
-		RedisLeaseStore store = store(RedisStoreOptions.defaults());
+		RedisLeaseStore store = store(TestOptions.defaults());
 		Resource lock = new Resource(Kind.LOCK, "k");
 		AcquireCommand command = Commands.forLock("a", 500, 100);
 		ScriptReply alone = new ScriptReply();

@@ -6,6 +6,7 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -33,11 +34,9 @@ class WarmUpTests extends RedisTestCase {
 		LettuceConnectionFactory factory = this.redis.connectionFactory(server.host(), server.port());
 		long before = connections(observer);
 		// Polling, as a subscription would connect too.
-		LeaseEngine engine = new LeaseEngine(
-				new RedisLeaseStore(factory,
-						new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
-								RedisStoreOptions.defaults().fenceRetention(),
-								RedisStoreOptions.defaults().handoffTimeout(), true, "fleet", null, null)),
+		LeaseEngine engine = new LeaseEngine(new RedisLeaseStore(factory,
+				new RedisStoreOptions("lock:", "semaphore:", "wake:", null, TestOptions.defaults().fenceRetention(),
+						TestOptions.defaults().handoffTimeout(), true, "fleet", null, null)),
 				EngineSettings.defaults());
 		try {
 			assertThat(connections(observer)).isEqualTo(before);
@@ -55,8 +54,7 @@ class WarmUpTests extends RedisTestCase {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
 				this.redis.connectionFactory(server.host(), server.port()));
-		RedisLeaseStore store = new RedisLeaseStore(observer.getRequiredConnectionFactory(),
-				RedisStoreOptions.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(observer.getRequiredConnectionFactory(), TestOptions.defaults());
 		try {
 			assertThat(isKnown(observer)).isFalse();
 			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(StoreNotifications.class));

@@ -38,18 +38,6 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 		String fleetKey, @Nullable Duration longestLease, @Nullable Replicas replicas) {
 
 	/**
-	 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
-	 * {@code holdfast:wake:}, keys without expiry left alone, fences remembered for 24
-	 * hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub, fleet key
-	 * {@code holdfast:fleet}, no grace after a fail-over.
-	 * @return the default options
-	 */
-	public static RedisStoreOptions defaults() {
-		return new RedisStoreOptions("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
-				Duration.ofSeconds(5), false, "holdfast:fleet", null, null);
-	}
-
-	/**
 	 * Return where the server that granted last is remembered.
 	 * @return the key; of use with a fail-over grace only
 	 */

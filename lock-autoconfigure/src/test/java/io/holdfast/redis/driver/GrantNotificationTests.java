@@ -15,7 +15,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.RedisLeaseStore;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -66,7 +66,7 @@ class GrantNotificationTests {
 		this.redis = redis;
 		this.master = redis.startServer();
 		this.template = new StringRedisTemplate(redis.connectionFactory(this.master.host(), this.master.port()));
-		this.store = new RedisLeaseStore(this.template.getRequiredConnectionFactory(), RedisStoreOptions.defaults());
+		this.store = new RedisLeaseStore(this.template.getRequiredConnectionFactory(), TestOptions.defaults());
 		this.store.start(HERE, new StoreNotifications() {
 
 			@Override

@@ -5,7 +5,7 @@ import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.Slow;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import org.junit.jupiter.api.DisplayName;
@@ -35,7 +35,7 @@ class NotificationListenerTests {
 
 	private final NotificationListener listener = new NotificationListener(this::connect,
 			new ScriptExecutor(mock(RedisConnectionFactory.class), () -> {
-			}, new DaemonThreads()), RedisStoreOptions.defaults(), null, NotificationListener.PING_MILLIS);
+			}, new DaemonThreads()), TestOptions.defaults(), null, NotificationListener.PING_MILLIS);
 
 	private StatefulRedisPubSubConnection<byte[], byte[]> connect() {
 		this.connecting.complete(true);
