@@ -118,10 +118,10 @@ class PermitReplayTests {
 		List<List<String>> commands = new ArrayList<>();
 		for (Object command : this.fleet.observer().execute(SLOW_LOG, List.of())) {
 			List<String> words = ((List<?>) command).stream().map(String::valueOf).toList();
-			// Only they say how they wait: of a lock at the end, or that they do not; of
-			// permits before whether they do.
+			// Only they say how they wait, or that they do not: of a lock at the end, of
+			// permits before the limit and whether they are fair.
 			boolean acquire = words.get(words.size() - 1).matches("[sp]?")
-					|| words.get(words.size() - 2).matches("[sp]");
+					|| words.get(words.size() - 3).matches("[sp]?");
 			if (!acquire && words.stream().anyMatch((word) -> word.contains(KEY))) {
 				commands.add(words);
 			}
