@@ -113,7 +113,8 @@ public final class ReactiveLockService {
 	 * Acquire a lock, to be released by the subscriber, also if the chain fails. Prefer
 	 * {@link #withLock(LockRequest, Mono) withLock}, which does that. A lease that is
 	 * granted after the cancellation is released. One that was emitted before is the
-	 * subscriber's.
+	 * subscriber's, also if an operator drops it, as {@code timeout} does at the moment
+	 * of the grant.
 	 * @param request the keys to lock, and the terms
 	 * @return the lease
 	 */

@@ -74,7 +74,8 @@ public final class ReactiveSemaphoreService {
 	 * Acquire permits, to be released by the subscriber, also if the chain fails. Prefer
 	 * {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does that. A lease
 	 * that is granted after the cancellation is released. One that was emitted before is
-	 * the subscriber's.
+	 * the subscriber's, also if an operator drops it, as {@code timeout} does at the
+	 * moment of the grant.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them
 	 */
