@@ -184,7 +184,7 @@ public final class EngineContext {
 	}
 
 	/** Return whether nothing new is granted, as the instance shuts down or has. */
-	boolean isClosed() {
+	public boolean isClosed() {
 		return this.closed;
 	}
 

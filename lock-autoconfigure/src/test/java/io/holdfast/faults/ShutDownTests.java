@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
@@ -190,6 +191,9 @@ class ShutDownTests extends FaultTestCase {
 		instance.context().stop();
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> instance.acquire(REQUEST))
 			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
+		assertThatExceptionOfType(LeaseStoreException.class)
+			.isThrownBy(() -> instance.semaphores().admin().setLimit(KEY, 1))
+			.withMessageEndingWith("failed: this instance has shut down");
 		other.acquire(REQUEST).release();
 		instance.context().start();
 		this.fleet.awaitListening(2);

@@ -117,6 +117,10 @@ public final class InstanceRegistration implements Membership {
 		if (reason != null) {
 			return CompletableFuture.failedFuture(StoreCommandException.incompatible(reason));
 		}
+		if (!this.joined && this.context.isClosed()) {
+			return CompletableFuture
+				.failedFuture(new StoreCommandException("this instance has shut down", false, null));
+		}
 		CompletableFuture<@Nullable Void> request = new CompletableFuture<>();
 		this.requests.add(request);
 		if (this.joined && !this.comparing) {
