@@ -119,12 +119,10 @@ final class RedisFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Standing> look(Resource resource, int most) {
-		CompletableFuture<Standing> answer = this.store.inspect(resource, most, most,
-				(resource.kind() == Kind.SEMAPHORE) ? (reply) -> ResourceReplies.semaphore(resource, reply)
-						: (reply) -> ResourceReplies.lock(resource, reply));
-		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
-				? CompletableFuture.completedFuture(ResourceReplies.nothing(resource))
-				: CompletableFuture.failedFuture(error));
+		return this.store.inspect(resource, most, most, (reply) -> ResourceReplies.standing(resource, reply))
+			.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
+					? CompletableFuture.completedFuture(ResourceReplies.nothing(resource))
+					: CompletableFuture.failedFuture(error));
 	}
 
 }

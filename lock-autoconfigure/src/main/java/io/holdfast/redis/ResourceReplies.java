@@ -109,25 +109,19 @@ final class ResourceReplies {
 		return new Standing(resource, 0, null, 0, 0, 0, List.of(), 0, List.of());
 	}
 
-	static Standing semaphore(Resource resource, ScriptReply reply) {
-		List<TokenState> holders = IntStream.range(0, reply.count(5))
-			.mapToObj((i) -> place(reply.text(6 + 2 * i), Kind.SEMAPHORE, reply.number(7 + 2 * i)))
-			.toList();
-		return new Standing(resource, 0, limit(reply), reply.count(1), reply.count(2), reply.count(3), holders,
-				reply.count(4), queue(reply, Kind.SEMAPHORE));
-	}
-
-	static Standing lock(Resource resource, ScriptReply reply) {
-		KeyState state = keyState(reply);
-		String owner = state.owner();
-		List<TokenState> holders = (owner != null)
-				? List.of(TokenState.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()))
-				: state.readers()
-					.stream()
-					.map((reader) -> TokenState.of(reader.token(), Kind.LOCK, 1, reader.ttlMillis()))
+	static Standing standing(Resource resource, ScriptReply reply) {
+		Kind kind = resource.kind();
+		String owner = (kind == Kind.LOCK && !reply.isNull(0)) ? reply.text(0) : null;
+		List<TokenState> holders = (owner != null) ? List.of(TokenState.of(owner, kind, Resource.ALL, reply.number(1)))
+				: IntStream.range(0, reply.count(5))
+					.mapToObj((i) -> place(reply.text(6 + 2 * i), kind, reply.number(7 + 2 * i)))
 					.toList();
-		return new Standing(resource, state.fence(), null, 0, 0, (owner != null) ? 1 : state.readerCount(), holders,
-				state.waiting(), queue(reply, Kind.LOCK));
+		List<TokenState> queue = queue(reply, kind);
+		return (kind == Kind.LOCK)
+				? new Standing(resource, reply.number(2), null, 0, 0, (owner != null) ? 1 : reply.count(3), holders,
+						reply.count(4), queue)
+				: new Standing(resource, 0, limit(reply), reply.count(1), reply.count(2), reply.count(3), holders,
+						reply.count(4), queue);
 	}
 
 	/** Reads the reply for a lock. */
