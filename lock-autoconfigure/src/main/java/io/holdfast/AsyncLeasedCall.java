@@ -14,8 +14,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Code that returns a stage, and holds its lease until that is completed, also if its
- * caller has gone. One thread at a time works at a call.
+ * Call of code that returns a stage. The lease is held until the stage is completed, even
+ * if the caller has cancelled its future. At most one thread at a time works on a call.
  *
  * @param <T> the type of the stage's value
  * @param <R> the type of the caller's result
@@ -28,12 +28,12 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	private final Function<T, R> answer;
 
-	/** Of the caller, whose thread this is: the code runs on another one. */
+	/** Context of the calling thread, for the code, which runs on another thread. */
 	private final LeaseContext context = LeaseContext.current();
 
 	private final TransactionBinding.@Nullable Participation transaction;
 
-	/** Completed when the release was sent. */
+	/** Result for the caller, completed after the release was sent. */
 	private final CallResult<R> result = new CallResult<>();
 
 	private AsyncLeasedCall(Supplier<? extends CompletionStage<T>> body, boolean inTransaction, Function<T, R> answer) {
@@ -44,44 +44,44 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	/**
 	 * Run code under a lease. Does not block.
-	 * @param <T> the type of its value
+	 * @param <T> the type of the code's value
 	 * @param body the code
-	 * @param inTransaction whether the transaction of the caller keeps the lease
-	 * @param asked the lease to come
-	 * @return the value to come; cancel it to end a wait
+	 * @param inTransaction whether the caller's transaction keeps the lease
+	 * @param acquisition the future of the lease
+	 * @return a future of the value; cancelling it ends the wait
 	 */
 	static <T extends @Nullable Object> CompletableFuture<T> always(Supplier<? extends CompletionStage<T>> body,
-			boolean inTransaction, CompletableFuture<? extends Lease> asked) {
-		return new AsyncLeasedCall<T, T>(body, inTransaction, (value) -> value).start(asked, Optional::of, () -> {
+			boolean inTransaction, CompletableFuture<? extends Lease> acquisition) {
+		return new AsyncLeasedCall<T, T>(body, inTransaction, (value) -> value).start(acquisition, Optional::of, () -> {
 			throw new IllegalStateException("There was nothing to acquire");
 		});
 	}
 
 	/**
-	 * Run code under a lease, if there is one to have. Does not block.
-	 * @param <T> the type of its value
+	 * Run code under a lease if the lease is granted. Does not block.
+	 * @param <T> the type of the code's value
 	 * @param body the code
-	 * @param inTransaction whether the transaction of the caller keeps the lease
-	 * @param asked the lease to come, or empty
-	 * @return the outcome to come; cancel it to end a wait
+	 * @param inTransaction whether the caller's transaction keeps the lease
+	 * @param acquisition the future of the lease, empty if it is not granted
+	 * @return a future of the outcome; cancelling it ends the wait
 	 */
 	static <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> ifAcquired(
 			Supplier<? extends CompletionStage<T>> body, boolean inTransaction,
-			CompletableFuture<? extends Optional<? extends Lease>> asked) {
-		return new AsyncLeasedCall<T, LeasedResult<T>>(body, inTransaction, LeasedResult::of).start(asked,
+			CompletableFuture<? extends Optional<? extends Lease>> acquisition) {
+		return new AsyncLeasedCall<T, LeasedResult<T>>(body, inTransaction, LeasedResult::of).start(acquisition,
 				(lease) -> lease, LeasedResult::notAcquired);
 	}
 
-	private <G> CompletableFuture<R> start(CompletableFuture<G> asked, Function<G, Optional<? extends Lease>> lease,
-			Supplier<R> otherwise) {
+	private <G> CompletableFuture<R> start(CompletableFuture<G> acquisition,
+			Function<G, Optional<? extends Lease>> lease, Supplier<R> otherwise) {
 		this.result.followCaller();
-		this.result.waitsFor(asked);
-		asked.thenApply(lease).whenComplete((granted, failure) -> {
+		this.result.waitsFor(acquisition);
+		acquisition.thenApply(lease).whenComplete((granted, failure) -> {
 			if (failure != null) {
 				this.result.future().completeExceptionally(CallResult.cause(failure));
 			}
 			else if (granted.isPresent()) {
-				this.result.awayFromCaller(asked, () -> call(granted.get()));
+				this.result.awayFromCaller(acquisition, () -> call(granted.get()));
 			}
 			else {
 				this.result.future().complete(otherwise.get());
@@ -92,7 +92,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	private void call(Lease lease) {
 		if (this.result.future().isDone()) {
-			// Its caller has cancelled.
+			// The caller has cancelled.
 			release(lease::discardAsync, () -> {
 			});
 			return;

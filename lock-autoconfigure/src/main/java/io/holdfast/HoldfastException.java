@@ -4,8 +4,8 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Root of Holdfast's exceptions. Tells which key it was about; an owner's token is never
- * part of a message.
+ * Root of Holdfast's exceptions. Each exception has the key of the request. Messages
+ * never contain an owner's token.
  *
  * @since 0.1.0
  */
@@ -19,7 +19,7 @@ public abstract class HoldfastException extends RuntimeException {
 	 * Create the exception, for subclasses.
 	 * @param key the key as its user named it
 	 * @param message the message
-	 * @param cause why, or {@code null}
+	 * @param cause the cause, or {@code null}
 	 */
 	protected HoldfastException(String key, String message, @Nullable Throwable cause) {
 		super(SingleLine.of(message), cause);

@@ -13,62 +13,64 @@ import java.util.concurrent.CompletableFuture;
  * monotonic clock. A lost lease never comes back.
  *
  * <p>
- * The store is asked by renewals, at about a third of the lease time, and by the release
- * of the last lease of a key that this thread or context has. Until then a lease that was
- * deleted there, or released by force by another instance, counts as held.
+ * A lease notices changes in the store only at its renewals, which happen about every
+ * third of the lease time, and at its release. Until then, a lease that was deleted in
+ * the store or released by force by another instance counts as held.
  *
  * @since 0.1.0
  */
 public interface Lease extends AutoCloseable {
 
 	/**
-	 * The innermost lease of the annotated method that the current thread runs: that of
-	 * its lock, if it has permits too. Reactive chains have theirs in their
-	 * {@link LeaseContext}.
+	 * Return the innermost lease of the code that the current thread runs. For an
+	 * annotated method with a lock and permits, this is the lease of the lock. In a
+	 * reactive chain, use the chain's {@link LeaseContext} instead.
 	 * @return the lease
-	 * @throws IllegalStateException if this thread does not run such a method
+	 * @throws IllegalStateException if this thread runs no code under a lease
 	 */
 	static Lease current() {
 		return LeaseContext.current().lease();
 	}
 
 	/**
-	 * Return the key as its user named it, after its {@linkplain KeyNamespace namespace};
-	 * of several locked together, all of them in one text.
-	 * @return the key
+	 * Return the key of the request, with its {@linkplain KeyNamespace namespace} in
+	 * front.
+	 * @return the key; for a lease of several keys, a text that lists the keys
 	 */
 	String key();
 
 	/**
-	 * Return whether this lease is still held. Answers from this process's monotonic
-	 * clock, without asking the store.
-	 * @return {@code false} once released, expired or lost; then for ever
+	 * Return whether this lease is still held, by this process's monotonic clock. Does
+	 * not ask the store and does not block.
+	 * @return {@code false} once the lease is released, expired or lost; it then never
+	 * becomes {@code true} again
 	 */
 	boolean isHeld();
 
 	/**
-	 * Return how long this lease is still certain to be held if it is not renewed any
-	 * more.
-	 * @return the time left, zero if it is no longer held
+	 * Return the time for which this lease is certain to be held without another renewal.
+	 * Does not block.
+	 * @return the time left, zero if the lease is no longer held
 	 */
 	Duration remaining();
 
 	/**
-	 * Extend this lease so that at least the given time is left from now on; a longer
-	 * time left is never shortened. Blocks until the store answers.
-	 * @param leaseTime the least time that is to be left, from 1 ms to 365 days
+	 * Extend this lease to at least the given time from now. Never shortens the lease.
+	 * Blocks until the store answers.
+	 * @param leaseTime the minimum time left, from 1 ms to 365 days
 	 * @throws IllegalArgumentException if the time is out of these bounds
 	 * @throws LeaseLostException if the lease was lost or is already released
 	 * @throws LeaseStoreException if the store refused or did not answer in time; the
-	 * lease is then held for as long as it was before
+	 * lease then ends when it would have ended before
 	 */
 	void extend(Duration leaseTime);
 
 	/**
-	 * Have an action run once if this lease is lost before it is released; at once if it
-	 * was lost already. It runs on a thread of Holdfast's, not on the caller's, and after
-	 * the release has begun if only that finds out. An action that is added after the
-	 * release never runs.
+	 * Register an action that runs once if this lease is lost before its release. The
+	 * action runs at once if the lease is lost already, and never if the lease is
+	 * released already. If only the answer to the release shows the loss, the action runs
+	 * after the release has begun. Actions run on a Holdfast thread, never on the
+	 * caller's thread.
 	 * @param action the action; its exceptions are logged
 	 */
 	void onLost(Runnable action);
@@ -80,44 +82,46 @@ public interface Lease extends AutoCloseable {
 	void ensureHeld();
 
 	/**
-	 * Release this lease. Blocks until the store answered; an interrupt does not end the
-	 * wait, and the thread's interrupt flag is kept. The store is not asked while other
-	 * leases of the same thread or context are open, nor if the lock or permits go to the
-	 * next waiter of this instance, or are kept for it.
+	 * Release this lease. Blocks until the store answers. An interrupt does not end the
+	 * wait, and the thread's interrupt flag is kept. The store is not asked in two cases:
+	 * another lease of the key is still open on the same thread or context, or this
+	 * instance hands the lock or permits over to its next waiter.
 	 * @return the result of the release
 	 * @throws LeaseStoreException if the store refused or did not answer in time. The
-	 * lease counts as released all the same: renewal has ended, the release is repeated
-	 * in the background, and the key expires at the latest at the end of its lease
+	 * lease counts as released all the same: it is not renewed any more, the release is
+	 * repeated in the background, and the key expires at the end of its lease time at the
+	 * latest
 	 */
 	ReleaseResult release();
 
 	/**
 	 * Release this lease without waiting for the store.
-	 * @return the result to come; fails with {@link LeaseStoreException}. Continuations
-	 * run on a thread of Holdfast's that may block
+	 * @return a future of the result, which may fail with {@link LeaseStoreException}.
+	 * Continuations run on a Holdfast thread and may block
 	 */
 	CompletableFuture<ReleaseResult> releaseAsync();
 
 	/**
-	 * Release this lease unused, without waiting for the store: its work was not done, so
-	 * no other owner is kept out for its {@code minHold}.
-	 * @return as {@link #releaseAsync()}
+	 * Release this lease unused, without waiting for the store. Its {@code minHold} does
+	 * not apply, because its work was not done.
+	 * @return a future of the result, as of {@link #releaseAsync()}
 	 */
 	default CompletableFuture<ReleaseResult> discardAsync() {
 		return releaseAsync();
 	}
 
 	/**
-	 * Release this lease without waiting for the store: the release is sent, and this
-	 * method returns. Requests of this instance come behind it. Another instance may find
-	 * the key taken for one network delay more: call {@link #release()} before it is told
-	 * to try without a wait, or if this process may be frozen.
+	 * Release this lease without waiting for the store: this method returns after the
+	 * release was sent. Later requests of this instance reach the store after the
+	 * release. Another instance may find the key taken for one more network delay. Call
+	 * {@link #release()} instead before signalling another instance that tries without
+	 * waiting, or if this process may be frozen.
 	 * <p>
-	 * Nothing is thrown. A failure is logged, and the release repeated in the background;
-	 * a loss that only the answer tells is told as any other. Blocks only while 1,000
-	 * releases of this instance have no answer, then as {@link #release()} does. In
-	 * memory the release has happened when this method returns. Closing again does
-	 * nothing.
+	 * Throws no exception: a failure is logged, and the release is repeated in the
+	 * background. A loss that only the answer shows is reported like any other loss. If
+	 * 1,000 releases of this instance have no answer yet, this method blocks as
+	 * {@link #release()} does. With the store in memory, the release is complete when
+	 * this method returns. A second call has no effect.
 	 */
 	@Override
 	void close();

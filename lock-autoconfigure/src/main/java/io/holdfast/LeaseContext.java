@@ -6,15 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases under which code runs, innermost first. Annotated methods, and code that a
- * service {@linkplain LockService#withLock(String, LeasedCall) runs with a lease}, have
- * theirs added to it: on the thread that runs them, and in the context of a reactive
- * chain. Immutable and thread-safe.
+ * The leases under which code runs, innermost first. The leases of annotated methods, and
+ * of code that a service {@linkplain LockService#withLock(String, LeasedCall) runs with a
+ * lease}, are added to the context of the running thread, or of the reactive chain.
+ * Immutable and thread-safe.
  *
  * <p>
- * A request for a lock within a context that has a lease of it gets a nested lease at
- * once, as a thread does that asks again for its own lock. So a context that is carried
- * to another thread carries the permission to enter: <pre class="code">
+ * A request for a lock within a context that has a lease of this lock gets a nested lease
+ * at once, as a thread gets for its own lock. A context that is opened on another thread
+ * gives this thread access to the locks of the context: <pre class="code">
  * LeaseContext context = LeaseContext.current();
  * executor.execute(() -&gt; {
  *     try (LeaseContext.Scope scope = context.open()) { ... }
@@ -30,7 +30,7 @@ public final class LeaseContext {
 
 	private final List<Lease> leases;
 
-	/** Transactions that keep leases, the innermost first. */
+	/** Transactions that keep leases, innermost first. */
 	private final List<TransactionBinding.Participation> transactions;
 
 	private LeaseContext(List<Lease> leases, List<TransactionBinding.Participation> transactions) {
@@ -39,7 +39,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The context without leases.
+	 * Return the context without leases.
 	 * @return the empty context
 	 */
 	public static LeaseContext empty() {
@@ -47,9 +47,9 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The context of the current thread.
-	 * @return the context, empty if no code with a lease is running on this thread and
-	 * none was {@linkplain #open() opened}
+	 * Return the context of the current thread.
+	 * @return the context, empty if this thread runs no code with a lease and has
+	 * {@linkplain #open() opened} no context
 	 */
 	public static LeaseContext current() {
 		Scope current = CURRENT.get();
@@ -57,10 +57,11 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * Return the owner of the current thread's context. Code that knows its own coroutine
-	 * is not under the leases of another one that has resumed it on this thread.
-	 * @return the owner that the innermost scope was {@linkplain #open(Object) opened
-	 * with}, or {@code null} if it has none, or there is no scope
+	 * Return the owner of the current thread's context. The owner tells a coroutine
+	 * whether the context is its own, or that of another coroutine which has resumed it
+	 * on this thread.
+	 * @return the owner of the innermost {@linkplain #open(Object) open scope}, or
+	 * {@code null} if there is no scope or the scope has no owner
 	 */
 	public static @Nullable Object currentOwner() {
 		Scope current = CURRENT.get();
@@ -68,21 +69,21 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * Return the leases of this context, held or not any more.
-	 * @return the leases, innermost first
+	 * Return the leases of this context, including those that are no longer held.
+	 * @return the leases, innermost first, without leases that a transaction keeps
 	 */
 	public List<Lease> leases() {
 		return this.leases;
 	}
 
 	/**
-	 * Return the leases of this context by which a request for a lock may be a nested
-	 * one. They include leases that a {@linkplain #within transaction} keeps now.
+	 * Return the leases of this context in which a request for a lock may be nested.
+	 * Includes the leases that a {@linkplain #within transaction} keeps now.
 	 * @param key the key of the lock, with its namespace
 	 * @return the leases, those of transactions last
 	 */
 	public List<Lease> leases(String key) {
-		// Mostly there are none, and nothing is made for them.
+		// The usual context has no lease of the key: allocate nothing for it.
 		List<Lease> result = List.of();
 		for (Lease lease : this.leases) {
 			if (lease instanceof LockLease lock && lock.keys().contains(key)) {
@@ -101,17 +102,17 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * Return whether this context has no leases, and no transaction that may keep some.
-	 * @return whether a request within this context is like one within none
+	 * Return whether this context has no leases and no transaction that may keep leases.
+	 * @return whether this context makes no difference to requests
 	 */
 	public boolean isEmpty() {
 		return this.leases.isEmpty() && this.transactions.isEmpty();
 	}
 
 	/**
-	 * Return the innermost lease, of either kind.
+	 * Return the innermost lease of a lock or permits.
 	 * @return the lease
-	 * @throws IllegalStateException if there is none
+	 * @throws IllegalStateException if there is no lease
 	 */
 	public Lease lease() {
 		return innermost(Lease.class, "lock or permit", "@DistributedLock or @Semaphore");
@@ -120,7 +121,7 @@ public final class LeaseContext {
 	/**
 	 * Return the innermost lease of a lock.
 	 * @return the lease
-	 * @throws IllegalStateException if there is none
+	 * @throws IllegalStateException if there is no such lease
 	 */
 	public LockLease lock() {
 		return innermost(LockLease.class, "lock", "@DistributedLock");
@@ -129,7 +130,7 @@ public final class LeaseContext {
 	/**
 	 * Return the innermost lease of permits.
 	 * @return the lease
-	 * @throws IllegalStateException if there is none
+	 * @throws IllegalStateException if there is no such lease
 	 */
 	public PermitLease permits() {
 		return innermost(PermitLease.class, "permit", "@Semaphore");
@@ -148,8 +149,8 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * This context and one more lease, as the innermost.
-	 * @param lease the lease
+	 * Return this context with one more lease.
+	 * @param lease the new innermost lease
 	 * @return the new context
 	 */
 	public LeaseContext with(Lease lease) {
@@ -165,9 +166,10 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * This context within a transaction: requests find the leases that the transaction
-	 * keeps at their time. These are not among the {@link #leases()}.
-	 * @param transaction the part that calls take in the transaction
+	 * Return this context within a transaction. Requests are then also nested in the
+	 * leases that the transaction keeps when the request is made. {@link #leases()} does
+	 * not include these leases.
+	 * @param transaction the participation in the transaction
 	 * @return the new context
 	 */
 	public LeaseContext within(TransactionBinding.Participation transaction) {
@@ -180,20 +182,19 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * Make this the context of the current thread, in place of the one it has, until the
-	 * scope is closed on the same thread.
-	 * @return the scope, whose end puts the former context back
+	 * Make this the context of the current thread until the scope is closed. The scope
+	 * must be closed on the same thread.
+	 * @return the scope, which restores the former context when it is closed
 	 */
 	public Scope open() {
 		return new Scope(this, null);
 	}
 
 	/**
-	 * Make this the context of the current thread for a coroutine, while that runs on the
-	 * thread. Suspending functions and flows of another coroutine, which may be resumed
-	 * within the scope, are not under its leases.
-	 * @param owner the opener of the scope: an element of the coroutine's context
-	 * @return the scope, whose end puts the former context back
+	 * Make this the context of the current thread while a coroutine runs on the thread.
+	 * Another coroutine that is resumed within the scope is not under the scope's leases.
+	 * @param owner the owner of the scope: an element of the coroutine's context
+	 * @return the scope, which restores the former context when it is closed
 	 */
 	public Scope open(Object owner) {
 		return new Scope(this, owner);
@@ -205,7 +206,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The time for which a context is the current one of a thread.
+	 * Scope in which a context is the current context of a thread.
 	 */
 	public static final class Scope implements AutoCloseable {
 
@@ -223,7 +224,7 @@ public final class LeaseContext {
 		}
 
 		/**
-		 * Put back the context that the current thread had before.
+		 * Restore the former context of the current thread.
 		 */
 		@Override
 		public void close() {

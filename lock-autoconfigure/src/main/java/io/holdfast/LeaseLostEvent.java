@@ -6,14 +6,14 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease was lost before its holder released it, whether it was taken by an annotation
- * or by hand. In an application, published as a Spring application event: <pre class=
+ * Event of the loss of a lease before its release, for annotated methods as for services.
+ * Published as a Spring application event: <pre class=
  * "code">
  * &#064;EventListener
  * void lost(LeaseLostEvent event) { ... }</pre> Immutable.
  *
  * <p>
- * Told in the application context that has the engine, not in its child contexts.
+ * Published in the application context of the services, not in its child contexts.
  *
  * @since 0.1.0
  */
@@ -33,9 +33,9 @@ public final class LeaseLostEvent {
 	 * Create an event.
 	 * @param key the key as its user named it
 	 * @param name the name of the lock or semaphore, or {@code null}
-	 * @param permits how many permits of a semaphore were lost, or 0 for a lock
-	 * @param held how long the lease was held
-	 * @param reason why it was lost, in words
+	 * @param permits the number of lost permits of a semaphore, or 0 for a lock
+	 * @param held the time from the grant to the loss
+	 * @param reason the reason of the loss, as text for people
 	 */
 	public LeaseLostEvent(String key, @Nullable String name, int permits, Duration held, String reason) {
 		this.key = key;
@@ -54,8 +54,8 @@ public final class LeaseLostEvent {
 	}
 
 	/**
-	 * Return the name of the lock or semaphore: of an annotated method, its annotation's
-	 * name or the name of class and method.
+	 * Return the name of the lock or semaphore. For an annotated method, this is the
+	 * annotation's name, or class and method if the annotation has no name.
 	 * @return the name, or {@code null} if the request had none
 	 */
 	public @Nullable String name() {
@@ -63,7 +63,7 @@ public final class LeaseLostEvent {
 	}
 
 	/**
-	 * Return how many permits of a semaphore were lost.
+	 * Return the number of lost permits of a semaphore.
 	 * @return the number of permits, or 0 for a lock
 	 */
 	public int permits() {
@@ -71,16 +71,16 @@ public final class LeaseLostEvent {
 	}
 
 	/**
-	 * Return how long the lease was held.
-	 * @return the time
+	 * Return the time for which the lease was held.
+	 * @return the time from the grant to the loss
 	 */
 	public Duration held() {
 		return this.held;
 	}
 
 	/**
-	 * Return why the lease was lost.
-	 * @return the reason, in words
+	 * Return the reason of the loss.
+	 * @return the reason, as text for people
 	 */
 	public String reason() {
 		return this.reason;

@@ -3,8 +3,8 @@ package io.holdfast;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease is relied on that is not held any more: it could not be renewed in time, it was
- * taken away, or its holder has released it. Another holder may have the key by now.
+ * Thrown when a lease is needed that is no longer held: it was not renewed in time, it
+ * was revoked, or its holder has released it. Another holder may have the key by now.
  *
  * @since 0.1.0
  */
@@ -25,7 +25,7 @@ public class LeaseLostException extends HoldfastException {
 	 * Create the exception.
 	 * @param key the key as its user named it
 	 * @param message the loss and its reason
-	 * @param cause the error behind it, or {@code null}
+	 * @param cause the cause of the loss, or {@code null}
 	 */
 	public LeaseLostException(String key, String message, @Nullable Throwable cause) {
 		super(key, message, cause);

@@ -8,48 +8,47 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options that requests for locks and for permits have in common. Options that differ
- * in {@code forCode} and {@code optional} only are equal. Each request changes a copy,
- * before others see it.
+ * Options common to requests for locks and requests for permits. Instances are changed
+ * only by the request that has just copied them, before publication. {@code forCode} and
+ * {@code optional} are not part of equality.
  */
 final class LeaseOptions implements Cloneable {
 
 	static final LeaseOptions DEFAULTS = new LeaseOptions();
 
-	/** Longest wait that is told apart from waiting for ever. */
+	/** Wait time from which a request waits without limit. */
 	static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE / 4);
 
-	/** How long to wait, or {@code null} for the service's default. */
+	/** Maximum wait, or {@code null} for the service's default. */
 	@Nullable Duration waitTime;
 
 	/**
-	 * How long a lease lasts when it is not renewed, or {@code null} for the service's
-	 * default.
+	 * Duration of the lease without renewal, or {@code null} for the service's default.
 	 */
 	@Nullable Duration leaseTime;
 
-	/** How long a lease is renewed in all, or {@code null} for the service's default. */
+	/** Maximum time of a renewed lease, or {@code null} for the service's default. */
 	@Nullable Duration maxHold;
 
-	/** How long others are kept out at least. */
+	/** Minimum time until another owner gets the lock or permits. */
 	Duration minHold = Duration.ZERO;
 
 	/** Whether the lease is renewed. */
 	boolean autoRenew = true;
 
-	/** The name for events, or {@code null}. */
+	/** Name for events and meters, or {@code null}. */
 	@Nullable String name;
 
-	/** The prefix that the keys have already, or {@code null} for the application's. */
+	/** Namespace that the keys start with, or {@code null} if they have none yet. */
 	@Nullable String namespace;
 
 	/** Whether code runs under the lease until its release. */
 	boolean forCode;
 
-	/** Whether the caller goes on without the lease. */
+	/** Whether the caller goes on without the lease if it is not granted. */
 	boolean optional;
 
-	/** Text that is shown with the holder, or {@code null}. */
+	/** Text shown with the holder, or {@code null}. */
 	@Nullable String note;
 
 	LeaseOptions copy() {
@@ -61,19 +60,19 @@ final class LeaseOptions implements Cloneable {
 		}
 	}
 
-	private List<?> asked() {
+	private List<?> comparedOptions() {
 		return Arrays.asList(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
 				this.namespace, this.note);
 	}
 
 	@Override
 	public boolean equals(@Nullable Object other) {
-		return other instanceof LeaseOptions that && asked().equals(that.asked());
+		return other instanceof LeaseOptions that && comparedOptions().equals(that.comparedOptions());
 	}
 
 	@Override
 	public int hashCode() {
-		return asked().hashCode();
+		return comparedOptions().hashCode();
 	}
 
 	@Override

@@ -7,20 +7,23 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a request that those for locks and for permits have in common. Immutable;
- * each method returns a new request. The service's defaults fill the gaps.
+ * Options common to requests for locks and requests for permits. Immutable: each setter
+ * returns a new request. The service's defaults apply to options that are not set.
  *
  * @param <R> the type of the request
  * @since 0.1.0
  */
 public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
-	/** Below this, neither the network's nor the scheduler's jitter is covered. */
+	/**
+	 * Minimum lease time: a shorter one would not cover the jitter of network and
+	 * scheduler.
+	 */
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	static final Duration MAX_LEASE = Duration.ofDays(365);
 
-	/** Characters of a note. */
+	/** Maximum length of a note, in characters. */
 	private static final int MAX_NOTE = 200;
 
 	private static final int MAX_KEY = 1024;
@@ -33,7 +36,9 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
 	abstract R with(LeaseOptions changed);
 
-	/** Return whose options these are, for messages. */
+	/**
+	 * Return the owner of these options for messages, such as {@code " of lock 'stock'"}.
+	 */
 	abstract String of();
 
 	private R changed(Consumer<LeaseOptions> change) {
@@ -43,32 +48,33 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return the same request for one other key.
+	 * Return this request with another key in place of its keys.
 	 * @param key the key
-	 * @return the request, as this one otherwise
+	 * @return the changed request
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public abstract R only(String key);
 
 	/**
 	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
-	 * application's}: for threads that know nothing of that, and for keys that all
-	 * namespaces share.
-	 * @param namespace the text before each key and a colon, itself without a colon;
-	 * empty for none
-	 * @return the changed request, which has whole keys
-	 * @throws IllegalArgumentException if a key is not allowed in it
-	 * @throws IllegalStateException if it has a namespace already
+	 * application's namespace}. For threads that do not know the application's namespace,
+	 * and for keys that all namespaces share.
+	 * @param namespace the namespace, without a colon; empty for none. Each key is
+	 * prefixed with the namespace and a colon
+	 * @return the changed request, whose keys have the prefix
+	 * @throws IllegalArgumentException if the namespace has a colon or is blank, or if a
+	 * key is not allowed with its prefix
+	 * @throws IllegalStateException if the request has a namespace already
 	 */
 	public abstract R namespace(String namespace);
 
 	/**
-	 * Set how long to wait. If nothing is said, calls that {@code try} do not wait. All
-	 * others wait for {@code holdfast.lock.wait-time}, 10 s by default, or for
-	 * {@code holdfast.semaphore.wait-time}, 0 by default.
-	 * @param waitTime the longest wait; zero tries once
+	 * Set the wait time. Without a wait time, the {@code try} methods do not wait. All
+	 * other methods then wait for {@code holdfast.lock.wait-time}, 10 s by default, or
+	 * for {@code holdfast.semaphore.wait-time}, 0 by default.
+	 * @param waitTime the maximum wait; zero tries once
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is negative
+	 * @throws IllegalArgumentException if the wait time is negative
 	 */
 	public R waitTime(Duration waitTime) {
 		if (waitTime.isNegative()) {
@@ -88,11 +94,11 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Set how long the lease lasts when it is not renewed: the time that others wait at
-	 * most if its holder dies.
-	 * @param leaseTime from 100 ms to 365 days
+	 * Set the duration of the lease without renewal. If the holder dies, waiters wait for
+	 * this time at most.
+	 * @param leaseTime the lease time, from 100 ms to 365 days
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
+	 * @throws IllegalArgumentException if the lease time is out of these bounds
 	 */
 	public R leaseTime(Duration leaseTime) {
 		checkBounds("leaseTime" + of(), leaseTime, MIN_LEASE, MAX_LEASE);
@@ -110,12 +116,12 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Set how long a renewed lease may be held in all: then its renewal stops and the
-	 * lease ends with the rest of its lease time; a longer default lease time is
-	 * shortened to it. A guard against holders that hang.
-	 * @param maxHold the longest time, from 100 ms to 73 years
+	 * Set the maximum time of a renewed lease, as a guard against holders that hang.
+	 * After this time the lease is not renewed any more, and ends with the rest of its
+	 * lease time. A longer default lease time is shortened to {@code maxHold}.
+	 * @param maxHold the maximum time, from 100 ms to 73 years
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
+	 * @throws IllegalArgumentException if the time is out of these bounds
 	 */
 	public R maxHold(Duration maxHold) {
 		checkBounds("maxHold" + of(), maxHold, MIN_LEASE, LeaseOptions.FOREVER);
@@ -123,19 +129,19 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Set how long others are kept out, or permits are kept back, at least.
-	 * @param minHold the shortest time, from 0 (the default) to 365 days
+	 * Set the minimum time before a release takes effect, from the grant on.
+	 * @param minHold the minimum time, from 0 (the default) to 365 days
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
+	 * @throws IllegalArgumentException if the time is out of these bounds
 	 */
 	public abstract R minHold(Duration minHold);
 
 	/**
-	 * Set the kind of thing that is requested, for {@linkplain LeaseLostEvent events} and
-	 * meters: one of few names, unlike the key.
+	 * Set the name of the lock or semaphore in {@linkplain LeaseLostEvent events} and
+	 * meters. Meters have a tag for each name: use few names, unlike keys.
 	 * @param name the name, not blank
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is blank
+	 * @throws IllegalArgumentException if the name is {@code null} or blank
 	 */
 	public R name(String name) {
 		if (name == null || name.isBlank()) {
@@ -146,14 +152,14 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Set a note that is shown with the holder: {@link LockStatus#note()}, the Actuator
-	 * endpoints and the console show it, such as {@code anna edits}. This instance keeps
-	 * it, and is asked for it. A nested lease changes nothing: the note of the first
-	 * lease is shown.
-	 * @param note the text, of 1 to 200 characters. A {@code ?} is shown for control
-	 * characters, separators of lines and changes of direction
+	 * Set a note, such as {@code anna edits}, which {@link LockStatus#note()}, the
+	 * Actuator endpoints and the console show with the holder. The note is kept in this
+	 * instance, not in the store; other instances ask this instance for it. The note of a
+	 * nested lease is ignored: the outer lease's note is shown.
+	 * @param note the note, of 1 to 200 characters, not blank. Control characters, line
+	 * separators and changes of text direction are shown as {@code ?}
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is blank or too long
+	 * @throws IllegalArgumentException if the note is {@code null}, blank or too long
 	 */
 	public R note(String note) {
 		if (note == null || note.isBlank() || note.length() > MAX_NOTE) {
@@ -165,11 +171,12 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Say that code runs under the lease until its release. Annotated methods,
-	 * {@code withLock}, {@code withPermits} and their like say so by themselves. If a
-	 * shut-down does not wait until the code has ended, the lease is lost, but others are
-	 * kept out until its lease time is over. Other leases are released then, as nothing
-	 * tells whether they are used. The changed request is equal to this one.
+	 * Declare that code runs under the lease until its release. Annotated methods,
+	 * {@code withLock}, {@code withPermits} and their variants declare this themselves.
+	 * If a shutdown does not wait for the end of the code, the lease is lost, but stays
+	 * in the store until its lease time is over, so that no other owner runs together
+	 * with the code. A shutdown releases all other leases, because it cannot tell whether
+	 * they are in use. The changed request is equal to this request.
 	 * @return the changed request
 	 */
 	public R forCode() {
@@ -177,11 +184,11 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Say that the caller goes on without the lease if others have it. Annotated methods
-	 * with {@code SKIP}, and calls that {@code try} and do not wait, say so by
-	 * themselves. Meters count the refusal of such a request as {@code skipped}, in place
-	 * of {@code timed_out}, and a line at the level DEBUG names the holder. The changed
-	 * request is equal to this one.
+	 * Declare that the caller goes on without the lease if it is not granted. Annotated
+	 * methods with {@code SKIP}, and {@code try} methods without a wait, declare this
+	 * themselves. Meters count a refusal of the request as {@code skipped} instead of
+	 * {@code timed_out}, and the holder is logged at the level DEBUG. The changed request
+	 * is equal to this request.
 	 * @return the changed request
 	 */
 	public R optional() {
@@ -189,15 +196,15 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return how long to wait.
-	 * @return the longest wait, or {@code null} for the service's default
+	 * Return the wait time.
+	 * @return the maximum wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
 		return this.options.waitTime;
 	}
 
 	/**
-	 * Return how long the lease lasts when it is not renewed.
+	 * Return the duration of the lease without renewal.
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
@@ -205,8 +212,8 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return how long a renewed lease may be held in all.
-	 * @return the longest time, or {@code null} for the service's default
+	 * Return the maximum time of a renewed lease.
+	 * @return the maximum time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
 		return this.options.maxHold;
@@ -221,8 +228,8 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return how long others are kept out, or permits are kept back, at least.
-	 * @return the shortest time, zero by default
+	 * Return the minimum time before a release takes effect.
+	 * @return the minimum time, zero by default
 	 */
 	public Duration minHold() {
 		return this.options.minHold;
@@ -237,7 +244,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Return whether the caller goes on without the lease if others have it.
+	 * Return whether the caller goes on without the lease if it is not granted.
 	 * @return whether it does
 	 */
 	public boolean isOptional() {
@@ -262,8 +269,8 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
 	/**
 	 * Return the namespace of the keys.
-	 * @return the namespace, empty for none, or {@code null} for the application's, which
-	 * the keys do not have yet
+	 * @return the namespace, empty for none, or {@code null} if the keys do not have the
+	 * application's namespace yet
 	 */
 	public @Nullable String namespace() {
 		return this.options.namespace;
@@ -294,10 +301,10 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 		return copy;
 	}
 
-	/** Return a key in the namespace of these options, checked. */
+	/** Return a key with its namespace in front, if the options have one. */
 	static String inNamespace(LeaseOptions options, String what, String key) {
-		boolean apart = options.namespace != null && !options.namespace.isEmpty();
-		return checkKey(what, apart ? options.namespace + ":" + checkKey(what, key) : key);
+		boolean prefixed = options.namespace != null && !options.namespace.isEmpty();
+		return checkKey(what, prefixed ? options.namespace + ":" + checkKey(what, key) : key);
 	}
 
 	static String checkKey(String what, String key) {

@@ -14,7 +14,7 @@ public interface LeasedCall<T extends @Nullable Object, E extends Throwable> {
 
 	/**
 	 * Run the code.
-	 * @return its value
+	 * @return the code's value
 	 * @throws E of the code, unchanged
 	 */
 	T call() throws E;

@@ -8,8 +8,8 @@ import io.holdfast.async.FencedLease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs code under a lease that was acquired for it, and releases the lease when the code
- * has ended, or with the transaction around it.
+ * Runs code under a lease that was acquired for the code. Releases the lease after the
+ * code, or leaves it to the surrounding transaction.
  */
 final class LeasedCalls {
 
@@ -46,7 +46,8 @@ final class LeasedCalls {
 	}
 
 	/**
-	 * A refused transaction fails its call, also if the code has caught the exception.
+	 * Fail the call if a database has refused one of its transactions, even if the code
+	 * has caught the exception.
 	 */
 	private static void checkRefusal(Lease lease) {
 		String refusal = (lease instanceof FencedLease fenced) ? fenced.refusal() : null;
@@ -55,7 +56,7 @@ final class LeasedCalls {
 		}
 	}
 
-	/** Note the failure of code under a lease: the minHold of a lock does not count. */
+	/** Waive the minHold of a lock whose code has failed. */
 	static void failed(Lease lease) {
 		if (lease instanceof LockLease lock) {
 			lock.waiveMinHold();
@@ -88,10 +89,10 @@ final class LeasedCalls {
 		return (transaction != null) ? LeaseContext.current().within(transaction) : LeaseContext.current();
 	}
 
-	/** Return {@code null} if the current thread is in no transaction. */
+	/** Join the current thread's transaction, or return {@code null} if there is none. */
 	static TransactionBinding.@Nullable Participation joinTransaction() {
-		for (TransactionBinding each : TRANSACTIONS) {
-			TransactionBinding.Participation joined = each.join();
+		for (TransactionBinding binding : TRANSACTIONS) {
+			TransactionBinding.Participation joined = binding.join();
 			if (joined != null) {
 				return joined;
 			}

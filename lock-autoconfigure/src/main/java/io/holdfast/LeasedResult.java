@@ -7,9 +7,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of code that was to run only if its lock or permits were to be had: its
- * value, or that it did not run. Tells a value of {@code null} from no run, as an
- * {@link java.util.Optional} cannot. Immutable.
+ * The outcome of code that runs only if its lock or permits are acquired: the code's
+ * value, or "not acquired". Unlike {@link java.util.Optional}, it can hold a {@code null}
+ * value. Immutable.
  *
  * @param <T> the type of the value
  * @since 0.1.0
@@ -30,7 +30,7 @@ public final class LeasedResult<T extends @Nullable Object> {
 	/**
 	 * Return the outcome of code that has run.
 	 * @param <T> the type of the value
-	 * @param value its value
+	 * @param value the value of the code
 	 * @return the outcome
 	 */
 	public static <T extends @Nullable Object> LeasedResult<T> of(T value) {
@@ -38,8 +38,8 @@ public final class LeasedResult<T extends @Nullable Object> {
 	}
 
 	/**
-	 * Return the outcome of code that has not run, because others held its lock or
-	 * permits.
+	 * Return the outcome of code that has not run because its lock or permits were not
+	 * acquired.
 	 * @param <T> the type of the value
 	 * @return the outcome
 	 */
@@ -49,8 +49,8 @@ public final class LeasedResult<T extends @Nullable Object> {
 	}
 
 	/**
-	 * Return whether the lock or permits were acquired, and so the code has run.
-	 * @return whether it has
+	 * Return whether the lock or permits were acquired, and the code has run.
+	 * @return whether the code has run
 	 */
 	public boolean isAcquired() {
 		return this.acquired;
@@ -67,8 +67,8 @@ public final class LeasedResult<T extends @Nullable Object> {
 	}
 
 	/**
-	 * Return the value of the code, or another one.
-	 * @param other the value if the code has not run
+	 * Return the value of the code, or a default value if the code has not run.
+	 * @param other the default value
 	 * @return the value
 	 */
 	public T orElse(T other) {
@@ -76,8 +76,8 @@ public final class LeasedResult<T extends @Nullable Object> {
 	}
 
 	/**
-	 * Return the value of the code, or one that is made now, without the lease.
-	 * @param other gives the value if the code has not run
+	 * Return the value of the code, or a supplied value if the code has not run.
+	 * @param other the supplier of the value, which runs without the lease
 	 * @return the value
 	 */
 	public T orElseGet(Supplier<? extends T> other) {
@@ -85,9 +85,9 @@ public final class LeasedResult<T extends @Nullable Object> {
 	}
 
 	/**
-	 * Return the value of the code, or throw an exception.
+	 * Return the value of the code, or throw an exception if the code has not run.
 	 * @param <X> the type of the exception
-	 * @param failure gives the exception if the code has not run
+	 * @param failure the supplier of the exception
 	 * @return the value
 	 * @throws X if the code has not run
 	 */

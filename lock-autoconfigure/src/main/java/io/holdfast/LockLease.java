@@ -12,34 +12,35 @@ import io.holdfast.async.SingleLine;
 public interface LockLease extends Lease {
 
 	/**
-	 * The innermost lock of the annotated method, or of the code
-	 * {@linkplain LockService#withLock(LockRequest, LeasedCall) with a lock}, that the
-	 * current thread runs. Reactive chains have theirs in their {@link LeaseContext}.
+	 * Return the innermost lock lease of the annotated method, or of the
+	 * {@linkplain LockService#withLock(LockRequest, LeasedCall) code with a lock}, that
+	 * the current thread runs. In a reactive chain, use the chain's {@link LeaseContext}
+	 * instead.
 	 * @return the lease
-	 * @throws IllegalStateException if this thread does not run such code
+	 * @throws IllegalStateException if this thread runs no code with a lock
 	 */
 	static LockLease current() {
 		return LeaseContext.current().lock();
 	}
 
 	/**
-	 * Return the locked key, or several in one text.
-	 * @return the keys in their order
+	 * Return the locked keys.
+	 * @return the keys in the order of their acquisition, at least one
 	 */
 	default List<String> keys() {
 		return List.of(key());
 	}
 
 	/**
-	 * Return the fencing token of this lease: a positive number that is greater than that
-	 * of every earlier grant of the same key, also across restarts and fail-overs of the
-	 * store. Pass it on with each write and have the written resource refuse lower ones;
-	 * that closes the gap of a holder that was paused beyond its lease. Nested leases
-	 * share the number of the lease that they are nested in. Leases for reading have
-	 * numbers in the same row.
+	 * Return the fencing token of this lease: a positive number, greater than the token
+	 * of each earlier grant of the key, also across restarts and fail-overs of the store.
+	 * Send the token with each write, and have the written resource refuse a token lower
+	 * than the highest one seen. The resource then refuses a holder that was paused
+	 * beyond the end of its lease. A nested lease has the token of its outer lease.
+	 * Leases for reading take their tokens from the same sequence as exclusive leases.
 	 * @return the fencing token
-	 * @throws IllegalStateException if this is the lease of several keys, each of which
-	 * has {@linkplain #fencingToken(String) its own}
+	 * @throws IllegalStateException if this is the lease of several keys, because each
+	 * key has {@linkplain #fencingToken(String) its own token}
 	 * @see <a href=
 	 * "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html">Martin
 	 * Kleppmann: How to do distributed locking</a>
@@ -50,7 +51,7 @@ public interface LockLease extends Lease {
 	 * Return the {@linkplain #fencingToken() fencing token} of one of the keys.
 	 * @param key one of {@link #keys()}
 	 * @return the fencing token
-	 * @throws IllegalArgumentException if it is none of them
+	 * @throws IllegalArgumentException if the key is not one of {@link #keys()}
 	 */
 	default long fencingToken(String key) {
 		if (!key.equals(key())) {
@@ -61,8 +62,8 @@ public interface LockLease extends Lease {
 	}
 
 	/**
-	 * Return whether databases refuse the transactions of this lease once a later holder
-	 * has been there.
+	 * Return whether databases refuse the transactions of this lease after they have seen
+	 * a later holder's token.
 	 * @return whether the lock was requested {@linkplain LockRequest#fenced() fenced}
 	 */
 	default boolean isFenced() {
@@ -70,10 +71,10 @@ public interface LockLease extends Lease {
 	}
 
 	/**
-	 * Have the release of this lease take effect at once, although its {@code minHold} is
-	 * not over: its work has failed, and may be repeated. Annotated methods,
-	 * {@code withLock} and their like do this by themselves if their code fails or is
-	 * cancelled. Does not release. Does nothing for a nested lease, which has no
+	 * Have the release of this lease take effect at once, even within its
+	 * {@code minHold}, so that failed work can be repeated. Does not release the lease.
+	 * Annotated methods, {@code withLock} and its variants call this method if their code
+	 * fails or is cancelled. Has no effect on a nested lease, which has no
 	 * {@code minHold}.
 	 */
 	default void waiveMinHold() {

@@ -5,9 +5,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock was not acquired, for a reason other than trouble with the store: it was held by
- * others for the whole wait, the waiting thread was interrupted or would wait for a lease
- * of its own, or this instance is shutting down.
+ * Thrown when a lock was not acquired, for a reason other than a failure of the store.
+ * The lock was held by other owners for the whole wait time, the waiting thread was
+ * interrupted or would have waited for its own lease, too many requests wait already, or
+ * this instance is shutting down.
  *
  * @since 0.1.0
  */
@@ -20,8 +21,8 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	/**
 	 * Create the exception without a holder.
 	 * @param key the key as its user named it
-	 * @param reason why the lock was not acquired
-	 * @param waited how long the caller waited
+	 * @param reason the reason of the failure
+	 * @param waited the time that the caller waited
 	 * @param cause the interrupt of the wait, or {@code null}
 	 */
 	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause) {
@@ -31,10 +32,10 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	/**
 	 * Create the exception.
 	 * @param key the key as its user named it
-	 * @param reason why the lock was not acquired
-	 * @param waited how long the caller waited
-	 * @param cause the interrupt, or {@code null}
-	 * @param heldBy the holder for the message of a wait that timed out, such as
+	 * @param reason the reason of the failure
+	 * @param waited the time that the caller waited
+	 * @param cause the interrupt of the wait, or {@code null}
+	 * @param heldBy the holder as it appears in the message after a timeout, such as
 	 * {@code application 'shop' on shop-7f9c, process 1}
 	 * @param holder the exclusive holder, or {@code null} if it is not known
 	 */
@@ -46,16 +47,13 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	}
 
 	/**
-	 * Return the instance that held the lock exclusively when Redis was asked last. The
-	 * message tells its application only, as messages reach HTTP clients; or the number
-	 * of readers.
-	 * @return the holder; {@code null} if the lock was held by readers or by a client
-	 * other than Holdfast, and for other reasons than a wait that timed out. Also
-	 * {@code null} if an instance held it whose name is not known here: one that has
-	 * registered itself since the last look, which is a minute ago at most, and a second
-	 * after a holder without a name; one beyond the first thousand; any, without the
-	 * right to read the register. The message then tells its number,
-	 * {@link LockHolder#instance()}
+	 * Return the instance that held the lock exclusively when Redis was asked last.
+	 * @return the holder, or {@code null} if the wait did not time out, if readers or a
+	 * client other than Holdfast held the lock, or if this instance does not know the
+	 * holder's name. The name is unknown if the holder registered itself after this
+	 * instance last read the register, if more than a thousand instances are registered,
+	 * or if this instance may not read the register. The message then has the number of
+	 * the holder, {@link LockHolder#instance()}
 	 */
 	public @Nullable LockHolder getHolder() {
 		return this.holder;

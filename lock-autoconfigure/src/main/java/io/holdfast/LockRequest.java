@@ -10,8 +10,8 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to a {@link LockService}. Immutable; each method returns a new request. The
- * service's defaults fill the gaps.
+ * A request to a {@link LockService}. Immutable: each setter returns a new request. The
+ * service's defaults apply to options that are not set.
  *
  * @since 0.1.0
  */
@@ -52,7 +52,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * A request for a key, with the service's defaults.
+	 * Return a request for a key, with the service's defaults.
 	 * @param key the key to lock; not blank, without control characters
 	 * @return the request
 	 * @throws IllegalArgumentException if the key is not allowed
@@ -63,11 +63,11 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * A request for several keys, with the service's defaults: all or none of them,
-	 * within one wait time, as one lease. They are acquired in the order of their texts,
-	 * the same everywhere, so that requests for several keys at once never wait for each
-	 * other in a circle.
-	 * @param keys from 1 to 1,000 keys; each counts once
+	 * Return a request for several keys, with the service's defaults. All keys or none
+	 * are acquired, within one wait time, as one lease. Each request acquires its keys in
+	 * sorted order, so that requests for several keys never cause a deadlock among each
+	 * other.
+	 * @param keys from 1 to 1,000 keys; duplicates are ignored
 	 * @return the request
 	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
 	 */
@@ -83,9 +83,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * The request for other keys.
-	 * @param keys from 1 to 1,000 keys; each counts once
-	 * @return the request, as this one otherwise
+	 * Return this request with other keys in place of its keys.
+	 * @param keys from 1 to 1,000 keys; duplicates are ignored
+	 * @return the changed request
 	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
 	 */
 	public LockRequest only(Collection<String> keys) {
@@ -117,7 +117,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Set whether to lock alone, or together with other readers.
+	 * Set whether to lock exclusively or for reading.
 	 * @param mode the mode; {@link LockMode#EXCLUSIVE EXCLUSIVE} by default
 	 * @return the changed request
 	 * @throws IllegalArgumentException if a lock to read is fenced
@@ -131,16 +131,17 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Set whether a thread that holds the key already gets a nested lease at once. The
-	 * key is held until all of them are released, and renewed by the longest lease time
-	 * and {@code maxHold} of the open ones.
+	 * Set whether a thread that already holds the key gets a nested lease at once. The
+	 * key is held until all leases of the thread are released. While several are open,
+	 * their longest lease time and longest {@code maxHold} apply to renewals.
 	 * <p>
-	 * A thread that asks without re-entry does not wait for itself: where its own lease
-	 * is in the way, a request that would wait is refused at once, for the reason
-	 * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED}. A request that does
-	 * not wait finds the key held. An asynchronous request has no thread, and waits.
+	 * With {@code false}, a thread never waits for itself: if the thread's own lease
+	 * blocks the request, a request with a wait time is refused at once with the reason
+	 * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED}. A request without a
+	 * wait time is told that the key is held. An asynchronous request belongs to no
+	 * thread, and waits.
 	 * @param reentrant {@code true} (the default) for a nested lease, {@code false} for a
-	 * lease of its own
+	 * separate lease
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
@@ -149,15 +150,16 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Set how long others are kept out at least, even if the lease is released sooner:
-	 * for jobs that may end so quickly that another instance, whose clock is late, would
-	 * run them once more. No caller waits for that time to pass; the release only takes
-	 * effect when it is over. It does not count for code of {@code withLock} and its like
-	 * that fails, or whose transaction is rolled back while it keeps the lock, nor if it
-	 * is {@linkplain LockLease#waiveMinHold() waived}. A nested lease has no such time.
-	 * @param minHold the shortest time, from 0 (the default) to 365 days
+	 * Set the minimum time for which other owners are kept out, even if the lease is
+	 * released sooner. For jobs so short that another instance with a late clock would
+	 * run them again. No caller waits for this time: the release returns at once, and
+	 * takes effect when the time is over. The time does not apply after
+	 * {@link LockLease#waiveMinHold()}, after a failure of the code of {@code withLock}
+	 * and its variants, or after a rollback of the transaction that keeps the lock. It
+	 * does not apply to nested leases.
+	 * @param minHold the minimum time, from 0 (the default) to 365 days
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
+	 * @throws IllegalArgumentException if the time is out of these bounds
 	 */
 	@Override
 	public LockRequest minHold(Duration minHold) {
@@ -165,23 +167,25 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Set how long before others may have the lock its holder counts as lost. For work
-	 * that no fencing token guards: code that looks at {@link LockLease#isHeld()}, or is
-	 * interrupted on loss, has that long to stop. It helps if the store is slow or not
-	 * reached, not against a pause of the holder that is longer than the margin, nor if
-	 * the lock is released by force or the store loses it. The margin comes off each
-	 * lease time: {@link LockLease#remaining()} is shorter by it, also after
-	 * {@link LockLease#extend(Duration)}, and a lease without renewal ends that much
-	 * sooner for its holder. If a nested lease asks for a longer margin than the lease
-	 * around it, both have the longer one, from the next renewal on if there is not so
-	 * much time left.
+	 * Set the time between the loss of the lease for its holder and the earliest grant to
+	 * another owner. For work that no fencing token guards: code that checks
+	 * {@link LockLease#isHeld()}, or is interrupted on loss, has this time to stop. The
+	 * margin helps if the store is slow or unreachable. It does not help if the holder
+	 * pauses for longer than the margin, if the lock is released by force, or if the
+	 * store loses it.
+	 * <p>
+	 * The margin is subtracted from each lease time: {@link LockLease#remaining()} is
+	 * shorter by the margin, also after {@link LockLease#extend(Duration)}. A lease
+	 * without renewal ends sooner for its holder by the margin. If a nested lease has a
+	 * longer margin than its outer lease, the longer margin applies to both; if less time
+	 * than that is left, it applies from the next renewal on.
 	 * @param lossMargin the margin, from 0 to a third of the lease time; by default
 	 * {@code holdfast.lock.loss-margin}, which is 0
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is negative, or more than a third of the
-	 * request's lease time; if it is more than a third of the default lease time, the
-	 * acquisition throws it
-	 * @throws NullPointerException if it is null
+	 * @throws IllegalArgumentException if the margin is negative, or more than a third of
+	 * the request's lease time. A margin of more than a third of the default lease time
+	 * is refused by the acquisition
+	 * @throws NullPointerException if the margin is {@code null}
 	 */
 	public LockRequest lossMargin(Duration lossMargin) {
 		checkBounds("lossMargin" + of(), lossMargin, Duration.ZERO, MAX_LEASE.dividedBy(3));
@@ -190,9 +194,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Ask within a context: if it has a lease of the key that is still held, a nested
-	 * lease of that is granted at once. Calls that block ask within the context of their
-	 * thread if nothing else is said; asynchronous ones within none.
+	 * Set the context of the request. If the context has a lease of the key that is still
+	 * held, the request gets a nested lease at once. By default, blocking calls have the
+	 * context of their thread, and asynchronous calls have none.
 	 * @param context the context
 	 * @return the changed request
 	 */
@@ -202,16 +206,21 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Have databases refuse the transactions of a late holder, which goes on although
-	 * others have had the lock since. Each new JDBC or JPA transaction under the lease
-	 * that may write begins with a check of its fencing token; a refused transaction does
-	 * not begin, and its caller gets a {@link LeaseLostException}. Read-only transactions
-	 * are not checked: databases refuse their writes, except H2. Within a transaction
-	 * above READ COMMITTED that is read-only or of MariaDB or MySQL, the request is
-	 * refused with an {@link IllegalStateException}, as that may read data of the time
-	 * before the lock. For {@link LockService#withLock(LockRequest, LeasedCall)
-	 * withLock}, {@code tryWithLock} and annotated methods, whose code runs on the thread
-	 * that asked. Not for readers.
+	 * Have databases refuse the transactions of a late holder: one that goes on after its
+	 * lease was lost and another owner had the lock. Each new JDBC or JPA transaction
+	 * under the lease that may write begins with a check of the lease's fencing token. A
+	 * refused transaction does not begin, and its caller gets a
+	 * {@link LeaseLostException}. Read-only transactions are not checked, because
+	 * databases, except H2, refuse their writes.
+	 * <p>
+	 * A transaction with an isolation level above READ COMMITTED may read data from
+	 * before the grant. Within such a transaction, the request is refused with an
+	 * {@link IllegalStateException} if the transaction is read-only, or if the database
+	 * is MariaDB or MySQL.
+	 * <p>
+	 * For {@link LockService#withLock(LockRequest, LeasedCall) withLock},
+	 * {@code tryWithLock} and annotated methods, whose code runs on the calling thread.
+	 * Not for readers.
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
@@ -221,9 +230,10 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Say, as {@link #fenced()} does, that the lock is fenced, and that its code begins
-	 * with a transaction that writes to the only fenced database. The token is not raised
-	 * there before. Annotated methods say so by themselves where they are transactional.
+	 * Set {@link #fenced()}, and declare that the code begins with a transaction that may
+	 * write to the only fenced database. This transaction raises the token in the
+	 * database, so that no separate transaction is needed for it. Transactional annotated
+	 * methods declare this themselves.
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
@@ -233,8 +243,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Ask within the current context and that of the transaction, as calls do not by
-	 * themselves.
+	 * Return this request within the context of the current thread and its transaction,
+	 * unless it has a context.
 	 */
 	LockRequest withinCurrent() {
 		LeaseContext current = LeasedCalls.currentContext();
@@ -243,22 +253,22 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	/**
 	 * Return the key to lock.
-	 * @return the key; of several, all of them in one text for messages
+	 * @return the key; for several keys, a text for messages that lists the first five
 	 */
 	public String key() {
 		return (this.keys.size() == 1) ? this.keys.get(0) : join(this.keys);
 	}
 
 	/**
-	 * Return the keys to lock: one or several.
-	 * @return the keys in their order, each once
+	 * Return the keys to lock.
+	 * @return the keys in sorted order without duplicates, at least one
 	 */
 	public List<String> keys() {
 		return this.keys;
 	}
 
 	/**
-	 * Return how to lock it.
+	 * Return the mode.
 	 * @return the mode
 	 */
 	public LockMode mode() {
@@ -266,7 +276,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Return whether a thread that holds the key already gets a nested lease at once.
+	 * Return whether a thread that already holds the key gets a nested lease at once.
 	 * @return whether it does
 	 */
 	public boolean isReentrant() {
@@ -274,15 +284,16 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Return the context to ask within.
-	 * @return the context, or {@code null} if nothing is said
+	 * Return the context of the request.
+	 * @return the context, or {@code null} for the default
 	 */
 	public @Nullable LeaseContext context() {
 		return this.context;
 	}
 
 	/**
-	 * Return how long before others may have the lock its holder counts as lost.
+	 * Return the time between the loss of the lease for its holder and the earliest grant
+	 * to another owner.
 	 * @return the margin, or {@code null} for the service's default
 	 */
 	public @Nullable Duration lossMargin() {
@@ -290,7 +301,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Return whether databases are to refuse the transactions of a late holder.
+	 * Return whether databases refuse the transactions of a late holder.
 	 * @return whether the lock is fenced
 	 */
 	public boolean isFenced() {
@@ -298,15 +309,15 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	/**
-	 * Return whether the lock is fenced, and the token first raised by a transaction of
-	 * the code.
-	 * @return whether a transaction raises it
+	 * Return whether the lock is fenced, and a transaction of the code raises the token
+	 * first.
+	 * @return whether a transaction raises the token
 	 */
 	public boolean isFencedByTransaction() {
 		return this.fence == Fence.BY_TRANSACTION;
 	}
 
-	/** Several keys in one text, for messages. */
+	/** Return a text for messages that lists the first five keys. */
 	private static String join(List<String> keys) {
 		int shown = Math.min(keys.size(), 5);
 		return String.join(", ", keys.subList(0, shown))

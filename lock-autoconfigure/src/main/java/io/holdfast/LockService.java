@@ -9,54 +9,56 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Grants leased locks on keys, exclusive or for readers, over all instances that share a
- * store. Thread-safe.
+ * Grants leases of locks to all instances that share a store. A lock has a key, and is
+ * exclusive or shared by readers. Thread-safe.
  *
  * <p>
- * {@code acquire} waits, for the request's wait time or the default one, and throws if
- * the lock was not acquired. {@code tryAcquire} waits only if the request has a wait time
- * of its own, and returns an empty {@link Optional} if others held the key. Trouble with
- * the store is a {@link LeaseStoreException} in both, never "it is held by another
- * owner". No call blocks past its wait time, also when the store does not answer; a call
- * that does not wait, or for less than 250 ms, allows the store a bounded time for its
- * first answer.
+ * {@code acquire} waits for the request's wait time, or for the default wait time, and
+ * throws an exception if the lock was not acquired. {@code tryAcquire} waits only if the
+ * request has a wait time, and returns an empty {@link Optional} if another owner held
+ * the key. A failure of the store is always a {@link LeaseStoreException}, and never
+ * reported as a lock that another owner holds. No call blocks longer than its wait time,
+ * even if the store does not answer. Exception: a call with a wait time below 250 ms
+ * gives the store a bounded time for its first answer.
  *
  * <p>
- * Inside of a transaction, code that releases its lease by itself does so before the
- * commit: others have the lock, and do not see its writes yet. Use
- * {@link #withLock(LockRequest, LeasedCall) withLock} there, which waits for the commit.
+ * Code in a transaction that acquires and releases a lease itself releases the lease
+ * before the commit. The next owner of the lock then does not see the writes of the
+ * transaction yet. Use {@link #withLock(LockRequest, LeasedCall) withLock} in
+ * transactions: it releases the lock after the commit.
  *
  * <p>
- * Locks are re-entrant by thread: a thread that asks again for a key that it holds gets a
- * nested lease at once, with the same fencing token; the key is released with the last of
- * them. If the lease it holds was lost although it was to be renewed, the attempt fails
- * with {@link LeaseLostException} until that lease is released. Asynchronous requests
- * belong to no thread, and are nested only {@linkplain LockRequest#within within} a
- * {@link LeaseContext}.
+ * Locks are re-entrant per thread: a thread that acquires a key again gets a nested lease
+ * at once, with the same fencing token. The key is released with the last of the thread's
+ * leases. If the thread's lease was renewed automatically and has been lost, each further
+ * attempt fails with {@link LeaseLostException} until the thread releases that lease.
+ * Asynchronous requests belong to no thread. They get a nested lease only
+ * {@linkplain LockRequest#within within} a {@link LeaseContext}.
  *
  * <p>
- * By its {@linkplain LockRequest#mode(LockMode) mode} a key is locked exclusively, or by
- * many readers. Both are served in one order, neighbouring readers together; exclusive
- * holders of one instance may follow each other for a moment. An exclusive holder that
- * asks to read gets a nested lease; a reader that asks for the key exclusively is
- * refused.
+ * The {@linkplain LockRequest#mode(LockMode) mode} of a request is exclusive or for
+ * reading. Requests of both modes wait in one queue, and neighbouring readers are granted
+ * together. For a short time, an exclusive lock may be handed over within one instance
+ * before waiters of other instances get it. An exclusive holder that requests the key for
+ * reading gets a nested lease. A reader that requests the key exclusively is refused.
  *
  * <p>
- * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException} of
- * reason {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag
- * is set again, and nothing stays in the store.
+ * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException}
+ * with the reason {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}. Its
+ * interrupt flag is set again, and its request is removed from the store.
  *
  * @since 0.1.0
  */
 public interface LockService {
 
 	/**
-	 * Acquire a lock with the defaults. Blocks for the default wait time at most.
+	 * Acquire a lock with the service's defaults. Blocks for the default wait time at
+	 * most.
 	 * @param key the key to lock
 	 * @return the lease
 	 * @throws IllegalArgumentException if the key is not allowed
-	 * @throws LockNotAcquiredException if it was not acquired
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost
+	 * @throws LockNotAcquiredException if the lock was not acquired
+	 * @throws LeaseLostException if this thread has a lost lease of the key
 	 * @throws LeaseStoreException if the store failed
 	 */
 	default LockLease acquire(String key) {
@@ -65,23 +67,24 @@ public interface LockService {
 
 	/**
 	 * Acquire a lock. Blocks for the request's wait time at most.
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @return the lease
-	 * @throws LockNotAcquiredException if it was not acquired
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
-	 * or one of several keys was lost while the others were waited for
+	 * @throws LockNotAcquiredException if the lock was not acquired
+	 * @throws LeaseLostException if this thread has a lost lease of the key, or if one of
+	 * several keys was lost during the wait for the other keys
 	 * @throws LeaseStoreException if the store failed
 	 */
 	LockLease acquire(LockRequest request);
 
 	/**
-	 * Try once to acquire a lock, without waiting for others.
+	 * Try once to acquire a lock, without waiting for another owner. Blocks until the
+	 * store answers, for a bounded time.
 	 * @param key the key to lock
 	 * @return the lease, or empty if another owner holds the key
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost
+	 * @throws LeaseLostException if this thread has a lost lease of the key
 	 * @throws LeaseStoreException if the store failed
 	 */
 	default Optional<LockLease> tryAcquire(String key) {
@@ -89,36 +92,38 @@ public interface LockService {
 	}
 
 	/**
-	 * Try to acquire a lock. Blocks for the request's wait time at most; if that has
-	 * none, tries once; the default wait time does not count.
-	 * @param request the keys to lock, and the terms
-	 * @return the lease, or empty if others held the key until the wait time was over
+	 * Try to acquire a lock. Blocks for the request's wait time at most. Tries once if
+	 * the request has no wait time; the default wait time does not apply.
+	 * @param request the keys and options
+	 * @return the lease, or empty if another owner held the key until the end of the wait
+	 * time
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
-	 * or one of several keys was lost while the others were waited for
+	 * @throws LeaseLostException if this thread has a lost lease of the key, or if one of
+	 * several keys was lost during the wait for the other keys
 	 * @throws LeaseStoreException if the store failed
 	 */
 	Optional<LockLease> tryAcquire(LockRequest request);
 
 	/**
-	 * Acquire a lock without blocking. Cancelling the future, or completing it otherwise,
-	 * ends the wait; a lock that is granted nevertheless is released. When the future has
-	 * its lease, that is the caller's to release, and cancelling does nothing: so a
-	 * suspending function that {@code await()}s the future loses the lease if it is
-	 * cancelled at the moment of the grant.
-	 * @param request the keys to lock, and the terms
-	 * @return the lease to come; fails as {@link #acquire(LockRequest)} throws.
-	 * Continuations run on a thread of Holdfast's that may block
+	 * Acquire a lock without blocking. Cancelling the future, or completing it in another
+	 * way, ends the wait. A lock that is granted all the same is released. Once the
+	 * future is completed with a lease, cancelling has no effect, and the caller must
+	 * release the lease. A suspending function of Kotlin that is cancelled in
+	 * {@code await()} at the moment of the grant therefore loses track of the lease.
+	 * @param request the keys and options
+	 * @return a future of the lease, which fails with the exceptions of
+	 * {@link #acquire(LockRequest)}. Continuations run on a Holdfast thread and may block
 	 */
 	CompletableFuture<LockLease> acquireAsync(LockRequest request);
 
 	/**
-	 * Try to acquire a lock without blocking, as {@link #acquireAsync(LockRequest)};
-	 * once, if the request has no wait time.
-	 * @param request the keys to lock, and the terms
-	 * @return the lease to come, or empty if others held the key until the wait time was
-	 * over; fails as {@link #tryAcquire(LockRequest)} throws
+	 * Try to acquire a lock without blocking. Tries once if the request has no wait time.
+	 * Cancellation and continuations are as in {@link #acquireAsync(LockRequest)}.
+	 * @param request the keys and options
+	 * @return a future of the lease, empty if another owner held the key until the end of
+	 * the wait time. The future fails with the exceptions of
+	 * {@link #tryAcquire(LockRequest)}
 	 */
 	CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request);
 
@@ -151,25 +156,26 @@ public interface LockService {
 	}
 
 	/**
-	 * Run code with a lock: acquire it, run the code on this thread, and release the
-	 * lock, however the code ends. Inside of a Spring transaction the lock is held until
-	 * the transaction is completed, by commit or rollback, as others would not see its
-	 * writes before. Blocks for the request's wait time at most, and for the code.
+	 * Run code with a lock: acquire the lock, run the code on this thread, and release
+	 * the lock, also if the code fails. Within a Spring transaction, the lock is held
+	 * until the commit or rollback, because other transactions do not see the writes
+	 * before. Blocks for the request's wait time at most, and while the code runs.
 	 * <p>
-	 * While the code runs, {@link LockLease#current()} is its lease. If that is lost, a
-	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
-	 * value is the caller's. To notice it, call {@link LockLease#ensureHeld()}. The lock
-	 * is released as by {@link LockLease#close()}, which does not wait for the store.
+	 * While the code runs, {@link LockLease#current()} returns its lease. If the lease is
+	 * lost, a warning is logged and a {@link LeaseLostEvent} is published. The code goes
+	 * on, and its value is returned. Code that must stop on a loss calls
+	 * {@link LockLease#ensureHeld()}. The lock is released by {@link LockLease#close()},
+	 * without waiting for the store.
 	 * @param <T> the type of the code's value
 	 * @param <E> the type of the code's exceptions
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @param call the code
 	 * @return the code's value
 	 * @throws E of the code
 	 * @throws LockNotAcquiredException if the lock was not acquired; the code has not run
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
-	 * or the request is {@linkplain LockRequest#fenced() fenced} and a database has
-	 * refused a transaction of the code
+	 * @throws LeaseLostException if this thread has a lost lease of the key, or if the
+	 * request is {@linkplain LockRequest#fenced() fenced} and a database has refused a
+	 * transaction of the code
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withLock(LockRequest request, LeasedCall<T, E> call)
@@ -181,7 +187,7 @@ public interface LockService {
 	 * Run code that returns nothing with a lock. Otherwise as
 	 * {@link #withLock(LockRequest, LeasedCall)}.
 	 * @param <E> the type of the code's exceptions
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @param action the code
 	 * @throws E of the code
 	 */
@@ -196,7 +202,8 @@ public interface LockService {
 	 * @param <E> the type of the code's exceptions
 	 * @param key the key to lock
 	 * @param call the code
-	 * @return the code's value, or that it has not run
+	 * @return the code's value, or {@link LeasedResult#notAcquired()} if the code has not
+	 * run
 	 * @throws E of the code
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -220,13 +227,14 @@ public interface LockService {
 	}
 
 	/**
-	 * Run code with a lock if that can be acquired as {@link #tryAcquire(LockRequest)}
-	 * does. Otherwise as {@link #withLock(LockRequest, LeasedCall)}.
+	 * Run code with a lock if {@link #tryAcquire(LockRequest)} acquires the lock. Runs
+	 * and releases as {@link #withLock(LockRequest, LeasedCall)} does.
 	 * @param <T> the type of the code's value
 	 * @param <E> the type of the code's exceptions
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @param call the code
-	 * @return the code's value, or that it has not run because others held the key
+	 * @return the code's value, or {@link LeasedResult#notAcquired()} if another owner
+	 * held the key
 	 * @throws E of the code
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down; the code has not run
@@ -238,10 +246,10 @@ public interface LockService {
 	}
 
 	/**
-	 * Run code that returns nothing with a lock if that can be acquired. Otherwise as
+	 * Run code that returns nothing with a lock if the lock can be acquired. Otherwise as
 	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
 	 * @param <E> the type of the code's exceptions
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @param action the code
 	 * @return whether the code has run
 	 * @throws E of the code
@@ -256,7 +264,7 @@ public interface LockService {
 	 * @param <T> the type of the code's value
 	 * @param key the key to lock
 	 * @param code the code
-	 * @return the code's value to come
+	 * @return a future of the code's value
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(String key,
@@ -265,18 +273,18 @@ public interface LockService {
 	}
 
 	/**
-	 * Run asynchronous code with a lock, which is held until the code's stage is
-	 * completed, and inside of a Spring transaction of the caller until that is, too.
-	 * Does not block. The code is called on a thread of Holdfast's that may block, within
-	 * the caller's {@link LeaseContext} and the lease. Cancelling the future, or
-	 * completing it otherwise, ends the wait. Code that has begun goes on, and keeps the
-	 * lock.
+	 * Run asynchronous code with a lock. The lock is held until the code's stage is
+	 * completed; within a Spring transaction of the caller, also until the transaction is
+	 * completed. Does not block. The code is called on a Holdfast thread and may block.
+	 * It runs within the caller's {@link LeaseContext} with the new lease added.
+	 * Cancelling the future, or completing it in another way, ends the wait for the lock.
+	 * Code that has begun goes on, and keeps the lock.
 	 * @param <T> the type of the code's value
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @param code the code
-	 * @return the code's value to come, when the release was sent, as by
-	 * {@link LockLease#close()}; fails as the code does, or as
-	 * {@link #acquire(LockRequest)} throws
+	 * @return a future of the code's value, completed after the release was sent as by
+	 * {@link LockLease#close()}. The future fails with the code's exception, or with
+	 * those of {@link #acquire(LockRequest)}
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(LockRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
@@ -284,14 +292,13 @@ public interface LockService {
 	}
 
 	/**
-	 * Run asynchronous code with a lock if that can be acquired as
-	 * {@link #tryAcquire(LockRequest)} does. Otherwise as
-	 * {@link #withLockAsync(LockRequest, Supplier)}.
+	 * Run asynchronous code with a lock if {@link #tryAcquireAsync(LockRequest)} acquires
+	 * the lock. Otherwise as {@link #withLockAsync(LockRequest, Supplier)}.
 	 * @param <T> the type of the code's value
-	 * @param request the keys to lock, and the terms
+	 * @param request the keys and options
 	 * @param code the code
-	 * @return the code's value to come, or that it has not run because others held the
-	 * key
+	 * @return a future of the code's value, or of {@link LeasedResult#notAcquired()} if
+	 * another owner held the key
 	 */
 	default <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> tryWithLockAsync(LockRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
@@ -311,12 +318,12 @@ public interface LockService {
 	}
 
 	/**
-	 * Return a view of a key as a {@link java.util.concurrent.locks.Lock}, with the terms
-	 * of a request: mode, lease time, renewal and the others. If it has a wait time,
-	 * {@link LockView#lock()} and {@link LockView#lockInterruptibly()} wait for that time
-	 * at most; else without limit. Views of one key and mode count the holds of a thread
-	 * together, with different terms, too; views of equal requests are equal.
-	 * @param request the keys to lock, and the terms: one key
+	 * Return a view of a key as a {@link java.util.concurrent.locks.Lock}, with the
+	 * options of a request. {@link LockView#lock()} and
+	 * {@link LockView#lockInterruptibly()} wait for the request's wait time, or without
+	 * limit if the request has none. All views of one key and mode share one hold count
+	 * per thread, also if their requests differ. Views of equal requests are equal.
+	 * @param request one key and options
 	 * @return the view
 	 * @throws IllegalArgumentException if the request is for several keys
 	 */
@@ -336,27 +343,27 @@ public interface LockService {
 
 	/**
 	 * Return a view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with
-	 * the terms of a request, as those of {@link #asLock(LockRequest)}: its locks are
-	 * those of the modes {@link LockMode#READ READ} and {@link LockMode#EXCLUSIVE
-	 * EXCLUSIVE}; the request's mode does not count.
-	 * @param request the keys to lock, and the terms: one key
+	 * the options of a request as in {@link #asLock(LockRequest)}. The request's mode is
+	 * ignored: the read lock has the mode {@link LockMode#READ READ}, and the write lock
+	 * has the mode {@link LockMode#EXCLUSIVE EXCLUSIVE}.
+	 * @param request one key and options
 	 * @return the view
 	 * @throws IllegalArgumentException if the request is for several keys
 	 */
 	ReadWriteLockView asReadWriteLock(LockRequest request);
 
 	/**
-	 * Ask the store about a key. Blocks until the store answers.
+	 * Return the status of a key in the store now. Blocks until the store answers.
 	 * @param key the key
-	 * @return the status in the store
+	 * @return the status
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */
 	LockStatus status(String key);
 
 	/**
-	 * Return the administrators' calls on locks of this service.
-	 * @return the administrators' calls
+	 * Return the administrative operations on this service's locks.
+	 * @return the administrative operations
 	 */
 	LockAdmin admin();
 

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a key in the store, at one moment. Thread-safe; no method blocks but
- * {@link #holder()}, {@link #thread()} and {@link #note()}.
+ * The state of a key in the store, at one moment. Thread-safe. Only {@link #holder()},
+ * {@link #thread()} and {@link #note()} may block.
  *
  * @since 0.1.0
  */
@@ -28,104 +28,105 @@ public interface LockStatus {
 
 	/**
 	 * Return the time until the key expires if it is not renewed.
-	 * @return the time left; {@code null} if the key has no owner, or if its owner is
-	 * foreign and gave it no end
+	 * @return the time left; {@code null} if the key has no owner, or if a client other
+	 * than Holdfast holds the key without an expiry
 	 */
 	@Nullable Duration remaining();
 
 	/**
-	 * Return the last fencing token that was given for the key.
-	 * @return the fencing token, 0 if none is remembered
+	 * Return the last fencing token of the key.
+	 * @return the fencing token, 0 if the store has none
 	 */
 	long fencingToken();
 
 	/**
-	 * Return how many leases for reading are held, in all instances. Nested ones are not
-	 * counted.
+	 * Return the number of leases for reading in all instances, without nested leases.
 	 * @return the number of readers; 0 unless {@link #owner()} is {@link Owner#READERS}
 	 */
 	int readers();
 
 	/**
-	 * Return how many entries the queue in the store has, over all instances and modes.
-	 * Requests that wait behind others of their instance have none: one entry stands for
-	 * all requests of an instance that want the key exclusively.
+	 * Return the number of entries in the store's queue, for all instances and modes. One
+	 * entry stands for all exclusive requests of an instance: requests that wait in a
+	 * queue of their instance have no entry of their own.
 	 * @return the length of the queue
 	 */
 	int waiting();
 
 	/**
-	 * Return how many requests of the service that was asked wait for the key, in all
-	 * modes, whether they stand in the store's queue or behind others of their instance.
+	 * Return the number of requests of this service's instance that wait for the key, in
+	 * all modes, in the store's queue or in the instance's queue.
 	 * @return the number of requests
 	 */
 	int waitingInThisInstance();
 
 	/**
-	 * Return the instance that holds the key exclusively. Blocks while the register in
-	 * Redis is read, if the instance is a new one.
+	 * Return the instance that holds the key exclusively. If this instance does not know
+	 * the holder yet, blocks while it reads the register of instances in Redis.
 	 * @return the holder; {@code null} if there is none, if it is a client other than
-	 * Holdfast, if its instance left the register before this one saw it there, or
-	 * without the right to read the register
+	 * Holdfast, if it left the register before this instance read it, or if this instance
+	 * may not read the register
 	 * @throws LeaseStoreException if Redis fails
 	 */
 	@Nullable LockHolder holder();
 
 	/**
-	 * Return when the key was granted to its exclusive owner, by the clock of Redis.
-	 * @return the time; {@code null} if no instance holds it exclusively, or if the store
-	 * has no clock, as the one in memory
+	 * Return the time of the grant to the exclusive owner, by the clock of Redis.
+	 * @return the time; {@code null} if no instance holds the key exclusively, or if the
+	 * store, as the one in memory, has no clock
 	 */
 	default @Nullable Instant since() {
 		boolean held = owner() == Owner.THIS_INSTANCE || owner() == Owner.OTHER_INSTANCE;
-		// A fencing token is the time of its grant in microseconds, by a clock since
-		// 2020.
+		// A fencing token of Redis is the time of its grant, in microseconds since 1970.
+		// Smaller
+		// numbers than those of 2020 are tokens of a store without a clock.
 		return (held && fencingToken() >= 1_577_836_800_000_000L)
 				? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(fencingToken())) : null;
 	}
 
 	/**
-	 * Return the thread that acquired the key exclusively. Its instance is asked by the
-	 * first call, which blocks for a second at most.
+	 * Return the thread that acquired the key exclusively. The first call asks the
+	 * holder's instance, and blocks for a second at most.
 	 * @return the name of the thread; {@code null} if the key was acquired
-	 * asynchronously, has another owner by now, or if its instance does not answer
+	 * asynchronously, if it has another owner by now, or if the holder's instance does
+	 * not answer
 	 * @throws LeaseStoreException if Redis fails
 	 */
 	@Nullable String thread();
 
 	/**
 	 * Return the {@linkplain LeaseRequest#note(String) note} of the exclusive owner's
-	 * request. Its instance is asked by the first call, which blocks for a second at
+	 * request. The first call asks the holder's instance, and blocks for a second at
 	 * most.
 	 * @return the note; {@code null} if there is none, if the key has another owner by
-	 * now, or if its instance does not answer
+	 * now, or if the holder's instance does not answer
 	 * @throws LeaseStoreException if Redis fails
 	 */
 	@Nullable String note();
 
 	/**
 	 * Return whether the key has an owner.
-	 * @return whether it is locked
+	 * @return whether the key is locked
 	 */
 	default boolean isLocked() {
 		return owner() != Owner.NONE;
 	}
 
 	/**
-	 * The kind of owner that a key has.
+	 * Kind of a key's owner.
 	 */
 	enum Owner {
 
 		/** No owner: the key is free. */
 		NONE,
 
-		/** The service that was asked, exclusively. */
+		/** An exclusive holder in this instance. */
 		THIS_INSTANCE,
 
-		/** Another instance of Holdfast, exclusively. */
+		/** An exclusive holder in another instance of Holdfast. */
 		OTHER_INSTANCE,
 
-		/** Readers of any instance of Holdfast. */
+		/** Readers in any instance of Holdfast. */
 		READERS,
 
 		/** A client other than Holdfast. */

@@ -13,17 +13,18 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * Every method that locks may throw {@link LeaseStoreException} if the store failed, and
- * {@link LeaseLostException} if this thread holds the key but has lost its lease. The
- * default wait time does not apply: {@link #lock()} and {@link #lockInterruptibly()} wait
- * for as long as the {@linkplain LockService#asLock(LockRequest) request} of this view
- * says, or without limit if it says nothing; {@link #tryLock()} tries once.
+ * {@link LeaseLostException} if this thread has a lost lease of the key. {@link #lock()}
+ * and {@link #lockInterruptibly()} wait for the wait time of the view's
+ * {@linkplain LockService#asLock(LockRequest) request}, or without limit if the request
+ * has none. The service's default wait time does not apply. {@link #tryLock()} tries
+ * once.
  *
  * @since 0.1.0
  */
 public interface LockView extends Lock {
 
 	/**
-	 * Lock. Interrupts do not end the wait; the thread's interrupt flag is kept.
+	 * Lock the key. Interrupts do not end the wait; the thread's interrupt flag is kept.
 	 * @throws LockNotAcquiredException if this instance is shutting down, or the wait
 	 * time of the request is over
 	 */
@@ -31,7 +32,7 @@ public interface LockView extends Lock {
 	void lock();
 
 	/**
-	 * Lock, waiting until interrupted.
+	 * Lock the key. An interrupt ends the wait.
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
 	 * @throws LockNotAcquiredException if this instance is shutting down, or the wait
 	 * time of the request is over
@@ -40,17 +41,17 @@ public interface LockView extends Lock {
 	void lockInterruptibly() throws InterruptedException;
 
 	/**
-	 * Try once to lock, without waiting for others. Interrupts do not matter; the
-	 * thread's interrupt flag is kept.
-	 * @return whether this thread holds the key now; {@code false} also if this thread
-	 * itself is in the way, as it only reads and asks to write
+	 * Try once to lock the key, without waiting for another owner. Ignores interrupts;
+	 * the thread's interrupt flag is kept.
+	 * @return whether this thread holds the key now; {@code false} also for a write lock
+	 * if this thread holds the read lock
 	 */
 	@Override
 	boolean tryLock();
 
 	/**
-	 * Try to lock for a time.
-	 * @param time the longest wait; zero or less tries once
+	 * Try to lock the key within a time.
+	 * @param time the maximum wait; zero or less tries once
 	 * @param unit the unit of the time
 	 * @return whether this thread holds the key now
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
@@ -59,10 +60,10 @@ public interface LockView extends Lock {
 	boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
 
 	/**
-	 * Undo one lock of this thread. Trouble with the store is logged, not thrown: the key
-	 * then expires at the latest at the end of its lease.
+	 * Release one hold of this thread. A failure of the store is logged, not thrown: the
+	 * key then expires at the end of its lease time at the latest.
 	 * @throws IllegalMonitorStateException if this thread does not hold the key by a
-	 * view, or its lease was lost; in that case the lock is undone all the same
+	 * view, or if its lease was lost. After a loss, the hold is released all the same
 	 */
 	@Override
 	void unlock();
@@ -75,38 +76,40 @@ public interface LockView extends Lock {
 	Condition newCondition();
 
 	/**
-	 * Return whether the key is held. Asks the store, and blocks until it answers.
-	 * @return whether it is locked, by any owner
+	 * Return whether the key is locked in the store by any owner. Blocks until the store
+	 * answers.
+	 * @return whether the key is locked
 	 * @throws LeaseStoreException if the store failed
 	 */
 	boolean isLocked();
 
 	/**
-	 * Return whether this thread holds the key by a view, by a lease that is not lost.
-	 * @return whether it does
+	 * Return whether this thread holds the key by a view, with a lease that is not lost.
+	 * Does not block.
+	 * @return whether this thread holds the key
 	 */
 	boolean isHeldByCurrentThread();
 
 	/**
-	 * Return how many locks by a view this thread has yet to undo.
-	 * @return the number of holds
+	 * Return the number of holds of this thread by views of this key and mode.
+	 * @return the number of holds, 0 if this thread does not hold the key
 	 */
 	int getHoldCount();
 
 	/**
-	 * Return the lease of this thread's innermost lock by a view of this key and mode,
-	 * with its {@linkplain LockLease#fencingToken() fencing token}. It ends by
-	 * {@link #unlock()}: do not release it. Does not ask the store.
+	 * Return the lease of this thread's innermost hold by a view of this key and mode,
+	 * for example for its {@linkplain LockLease#fencingToken() fencing token}. Do not
+	 * release the lease: {@link #unlock()} does. Does not block.
 	 * @return the lease, which may be lost
 	 * @throws IllegalMonitorStateException if this thread does not hold the key by a view
 	 */
 	LockLease lease();
 
 	/**
-	 * Return how long the key lives if it is not renewed. Asks the store, and blocks
-	 * until it answers.
-	 * @return the time left, zero if it is free, {@code null} if a foreign owner gave it
-	 * no end
+	 * Return the time until the key expires in the store without renewal. Blocks until
+	 * the store answers.
+	 * @return the time left, zero if the key is free, {@code null} if a client other than
+	 * Holdfast holds the key without an expiry
 	 * @throws LeaseStoreException if the store failed
 	 */
 	@Nullable Duration remaining();

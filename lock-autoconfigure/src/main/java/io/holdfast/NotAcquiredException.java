@@ -5,7 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a lock or permits were not acquired, for a reason other than trouble with
+ * Thrown when a lock or permits were not acquired, for a reason other than a failure of
  * the store.
  *
  * @since 0.1.0
@@ -22,8 +22,8 @@ public abstract class NotAcquiredException extends HoldfastException {
 	 * Create the exception, for subclasses.
 	 * @param key the key as its user named it
 	 * @param message the message
-	 * @param reason why it was not acquired
-	 * @param waited how long the caller waited
+	 * @param reason the reason of the failure
+	 * @param waited the time that the caller waited
 	 * @param cause the interrupt of the wait, or {@code null}
 	 */
 	protected NotAcquiredException(String key, String message, Reason reason, Duration waited,
@@ -38,7 +38,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	/**
-	 * Return why it was not acquired.
+	 * Return the reason of the failure.
 	 * @return the reason
 	 */
 	public Reason getReason() {
@@ -46,7 +46,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	/**
-	 * Return how long the caller waited.
+	 * Return the time that the caller waited.
 	 * @return the time from the call to its failure
 	 */
 	public Duration getWaited() {
@@ -54,11 +54,11 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	/**
-	 * The reason why something was not acquired.
+	 * Reason why a lock or permits were not acquired.
 	 */
 	public enum Reason {
 
-		/** Others held it until the wait time was over. */
+		/** Other owners held the lock or permits until the end of the wait time. */
 		TIMED_OUT,
 
 		/** The waiting thread was interrupted; its interrupt flag is set again. */
@@ -68,15 +68,15 @@ public abstract class NotAcquiredException extends HoldfastException {
 		SHUTDOWN,
 
 		/**
-		 * The thread would wait for itself: it reads the key and asks for it exclusively,
-		 * or its own lease is in the way of a request without re-entry.
+		 * The thread would wait for itself: it holds the key for reading and requests it
+		 * exclusively, or it holds the key and its request is not re-entrant.
 		 */
 		SELF_BLOCKED,
 
-		/** More permits were asked for than the semaphore has in all. */
+		/** The request is for more permits than the semaphore's limit. */
 		EXCEEDS_LIMIT,
 
-		/** As many requests as may wait in this instance do so already. */
+		/** The maximum number of requests already waits in this instance. */
 		TOO_MANY_WAITERS
 
 	}

@@ -5,11 +5,11 @@ import java.lang.reflect.Method;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answer to calls of annotated methods that did not get their lock or permits, for the
- * whole application: a bean of this type is asked where the annotation has neither
- * {@code onTimeout} nor {@code fallback}. A bean with a scope is that of the call, also
- * for futures and chains. Without such a bean, or outside of its scope, the caller gets
- * the exception.
+ * Application-wide handling of calls of annotated methods whose lock or permits were not
+ * acquired. A bean of this type applies to annotations with neither {@code onTimeout} nor
+ * {@code fallback}. A scoped bean is resolved in the scope of the call, also for futures
+ * and reactive chains. Without a bean, or outside the bean's scope, the caller gets the
+ * exception.
  *
  * @since 0.1.0
  */
@@ -17,16 +17,16 @@ import org.jspecify.annotations.Nullable;
 public interface NotAcquiredStrategy {
 
 	/**
-	 * Give a result in place of the method, or throw an exception of the application's
-	 * own. Not asked for an interrupted wait, nor for a thread that would block itself.
-	 * Runs on the thread of the call, or for futures and chains on one of Holdfast's, and
-	 * must be thread-safe.
-	 * @param method the method that was called, and has not run
-	 * @param ex why it was not acquired, with key and reason
-	 * @return the result: of the method's return type, so a future or chain for methods
-	 * that return one, and for a suspending function of Kotlin the result itself;
-	 * {@code null} only where that is allowed
-	 * @throws Throwable for the caller
+	 * Return a result in place of the method's result, or throw an exception. Not called
+	 * after an interrupted wait, nor for a thread that would wait for itself. Runs on the
+	 * calling thread, or on a Holdfast thread for futures and reactive chains. Must be
+	 * thread-safe.
+	 * @param method the annotated method, which has not run
+	 * @param ex the exception, with the key and the reason
+	 * @return the result, of the method's return type: a future or a reactive type for
+	 * methods that return one, but the plain result for a suspending function of Kotlin.
+	 * {@code null} only where the method may return {@code null}
+	 * @throws Throwable an exception for the caller
 	 */
 	@Nullable Object answer(Method method, NotAcquiredException ex) throws Throwable;
 

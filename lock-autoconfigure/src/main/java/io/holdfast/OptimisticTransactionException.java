@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An optimistic transaction was given up, and wrote nothing: others changed a watched key
- * in each of its attempts, or its thread was interrupted between them.
+ * Thrown when an optimistic transaction was given up and wrote nothing: a watched key was
+ * changed during each attempt, or the thread was interrupted between two attempts.
  *
  * @since 0.1.0
  */
@@ -26,8 +26,9 @@ public class OptimisticTransactionException extends HoldfastException {
 	 * Create the exception.
 	 * @param keys the watched keys
 	 * @param attempts the number of attempts
-	 * @param elapsed the duration of the attempts, with the pauses between them
-	 * @param cause the interrupt, or {@code null} if it ran out of attempts or time
+	 * @param elapsed the duration of all attempts and of the pauses between them
+	 * @param cause the interrupt, or {@code null} if the transaction ran out of attempts
+	 * or time
 	 */
 	public OptimisticTransactionException(Collection<String> keys, int attempts, Duration elapsed,
 			@Nullable InterruptedException cause) {
@@ -48,8 +49,8 @@ public class OptimisticTransactionException extends HoldfastException {
 	}
 
 	/**
-	 * Return the keys that were watched.
-	 * @return the keys, each once
+	 * Return the watched keys.
+	 * @return the keys, without duplicates
 	 */
 	public List<String> getKeys() {
 		return List.of(this.keys);
@@ -57,14 +58,15 @@ public class OptimisticTransactionException extends HoldfastException {
 
 	/**
 	 * Return the number of attempts.
-	 * @return the count, 0 if the thread was interrupted before the first
+	 * @return the number of attempts, 0 if the thread was interrupted before the first
+	 * attempt
 	 */
 	public int getAttempts() {
 		return this.attempts;
 	}
 
 	/**
-	 * Return the duration of the attempts, with the pauses between them.
+	 * Return the duration of all attempts and of the pauses between them.
 	 * @return the time from the call to its failure
 	 */
 	public Duration getElapsed() {

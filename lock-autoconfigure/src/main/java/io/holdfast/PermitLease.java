@@ -1,26 +1,27 @@
 package io.holdfast;
 
 /**
- * The {@link Lease} of permits of a semaphore: all of them are renewed or lost together.
+ * The {@link Lease} of one or more permits of a semaphore, which are renewed, lost and
+ * released together.
  *
  * @since 0.1.0
  */
 public interface PermitLease extends Lease {
 
 	/**
-	 * The innermost permits of the annotated method, or of the code
-	 * {@linkplain SemaphoreService#withPermits(SemaphoreRequest, LeasedCall) with
-	 * permits}, that the current thread runs. Reactive chains have theirs in their
-	 * {@link LeaseContext}.
+	 * Return the innermost permit lease of the annotated method, or of the
+	 * {@linkplain SemaphoreService#withPermits(SemaphoreRequest, LeasedCall) code with
+	 * permits}, that the current thread runs. In a reactive chain, use the chain's
+	 * {@link LeaseContext} instead.
 	 * @return the lease
-	 * @throws IllegalStateException if this thread does not run such code
+	 * @throws IllegalStateException if this thread runs no code with permits
 	 */
 	static PermitLease current() {
 		return LeaseContext.current().permits();
 	}
 
 	/**
-	 * Return how many permits this lease is for.
+	 * Return the number of permits of this lease.
 	 * @return the number of permits, at least 1
 	 */
 	int permits();

@@ -5,9 +5,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Permits were not acquired, for a reason other than trouble with the store: others held
- * them for the whole wait, the waiting thread was interrupted, this instance is shutting
- * down, or the semaphore has not that many.
+ * Thrown when permits were not acquired, for a reason other than a failure of the store.
+ * Not enough permits were free for the whole wait time, the waiting thread was
+ * interrupted, the request is for more permits than the limit, too many requests wait
+ * already, or this instance is shutting down.
  *
  * @since 0.1.0
  */
@@ -15,17 +16,17 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 
 	private static final long serialVersionUID = 1L;
 
-	/** How many were asked for. */
+	/** Number of requested permits. */
 	private final int permits;
 
 	/**
 	 * Create the exception.
 	 * @param key the semaphore's key as its user named it
-	 * @param permits how many permits were asked for
-	 * @param limit how many permits the semaphore has in all, as far as is known; -1 if
-	 * the request leaves that to an operator, and it is not known
-	 * @param reason why they were not acquired
-	 * @param waited how long the caller waited
+	 * @param permits the number of requested permits
+	 * @param limit the limit of the semaphore, or -1 if the request has no limit and the
+	 * operator's limit is unknown
+	 * @param reason the reason of the failure
+	 * @param waited the time that the caller waited
 	 * @param cause the interrupt of the wait, or {@code null}
 	 */
 	public PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
@@ -36,10 +37,10 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	/**
 	 * Create the exception for a wait that timed out.
 	 * @param key the semaphore's key as its user named it
-	 * @param permits how many permits were asked for
-	 * @param limit how many permits the semaphore has in all
-	 * @param used how many of them were in use
-	 * @param waited how long the caller waited
+	 * @param permits the number of requested permits
+	 * @param limit the limit of the semaphore
+	 * @param used the number of permits in use
+	 * @param waited the time that the caller waited
 	 */
 	public PermitNotAcquiredException(String key, int permits, int limit, int used, Duration waited) {
 		this(key, permits, limit, Reason.TIMED_OUT, waited, null,
@@ -72,7 +73,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	}
 
 	/**
-	 * Return how many permits were asked for.
+	 * Return the number of requested permits.
 	 * @return the number of permits
 	 */
 	public int getPermits() {

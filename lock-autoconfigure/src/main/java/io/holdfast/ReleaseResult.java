@@ -8,18 +8,18 @@ package io.holdfast;
 public enum ReleaseResult {
 
 	/**
-	 * The lease was held until now, as far as is known: the store was not asked, or a
-	 * copy of the command may have been answered, as after a reconnect.
+	 * The lease was held until the release, as far as is known. Less certain if the store
+	 * was not asked, or if the driver repeated the command after a reconnect.
 	 */
 	RELEASED,
 
 	/**
-	 * The lease had been lost before, which may not have been known until the store
-	 * answered to the release. The next owner, if any, was left alone.
+	 * The lease had been lost before the release. The loss may have become known only by
+	 * the release. The release did not affect the next owner.
 	 */
 	LOST,
 
-	/** The lease had been released before. */
+	/** The lease had already been released. */
 	ALREADY_RELEASED
 
 }

@@ -1,33 +1,33 @@
 package io.holdfast;
 
 /**
- * Administrators' calls on semaphores, of a {@link SemaphoreService#admin()
- * SemaphoreService}: limits for the whole fleet, and a release that breaks promises of
- * the service to its users. Thread-safe.
+ * Administrative operations on the semaphores of a {@link SemaphoreService#admin()
+ * SemaphoreService}: limits for all instances, and a forced release, which breaks
+ * guarantees that the service gives to its users. Thread-safe.
  *
  * @since 0.1.0
  */
 public interface SemaphoreAdmin {
 
 	/**
-	 * Set a limit that comes before those of all requests, in the whole fleet, until it
-	 * is {@linkplain #clearLimit cleared}; it outlives restarts. Waiters that fit into a
-	 * raised limit are granted at once. A lowered one revokes nothing: Redis grants
-	 * nothing until enough permits came back, and instances pass none on when
-	 * {@code holdfast.semaphore.local-hand-over.max-time} is over, 5 ms by default;
-	 * waiters for more than it are refused. Blocks until the store answers.
-	 * @param key which semaphore
-	 * @param limit how many permits there are from now on, from 0, which stops all, to
-	 * 1,000,000,000
+	 * Set the limit of a semaphore for all instances, in place of the limits of requests.
+	 * The limit stays until it is {@linkplain #clearLimit cleared}, also across restarts.
+	 * After a raise, waiters are granted at once as far as the new limit allows. Lowering
+	 * the limit revokes no permits: Redis grants no permits until enough have come back.
+	 * Instances may still hand permits over locally for
+	 * {@code holdfast.semaphore.local-hand-over.max-time}, 5 ms by default. Waiters for
+	 * more permits than the new limit are refused. Blocks until the store answers.
+	 * @param key the key of the semaphore
+	 * @param limit the new limit, from 0, which stops all requests, to 1,000,000,000
 	 * @throws IllegalArgumentException if the key or the limit is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */
 	void setLimit(String key, int limit);
 
 	/**
-	 * Remove a limit that was set, so that each request's own counts again. Blocks until
-	 * the store answers.
-	 * @param key which semaphore
+	 * Remove the operator's limit, so that the limits of requests apply again. Blocks
+	 * until the store answers.
+	 * @param key the key of the semaphore
 	 * @return whether a limit was set
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
@@ -35,12 +35,12 @@ public interface SemaphoreAdmin {
 	boolean clearLimit(String key);
 
 	/**
-	 * Release all permits of a semaphore in their holders' names; waiters get them as
-	 * they fit. For administrators: there are more holders than the limit until the
-	 * instances of the former ones are told, which is soon; at their next renewals if
-	 * that message is lost. Logged as a warning. Blocks until the store answers. If it
-	 * does not, holders in this instance have lost their leases all the same.
-	 * @param key which semaphore
+	 * Release all permits of a semaphore by force, and grant them to waiters. More
+	 * holders than the limit may run until the instances of the former holders are
+	 * notified: for a short time, or until the former holders' next renewals if the
+	 * notification is lost. Logged as a warning. Blocks until the store answers. If the
+	 * store does not answer, holders in this instance lose their leases all the same.
+	 * @param key the key of the semaphore
 	 * @return whether there was a holder
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed

@@ -7,8 +7,8 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to a {@link SemaphoreService}. Immutable; each method returns a new request.
- * The service's defaults fill the gaps.
+ * A request to a {@link SemaphoreService}. Immutable: each setter returns a new request.
+ * The service's defaults apply to options that are not set.
  *
  * @since 0.1.0
  */
@@ -35,9 +35,9 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * A request for one permit, with the service's defaults.
-	 * @param key which semaphore; not blank, without control characters
-	 * @param limit how many permits it has in all, from 1 to 1,000,000,000, unless an
+	 * Return a request for one permit, with the service's defaults.
+	 * @param key the key of the semaphore; not blank, without control characters
+	 * @param limit the limit of the semaphore, from 1 to 1,000,000,000, unless an
 	 * operator has set another limit
 	 * @return the request
 	 * @throws IllegalArgumentException if the key or the limit is not allowed
@@ -50,10 +50,10 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 
 	/**
 	 * Return a request for one permit of a semaphore whose limit an operator
-	 * {@linkplain SemaphoreAdmin#setLimit has set}, with the service's defaults. While
-	 * none is set, it is refused at once as
+	 * {@linkplain SemaphoreAdmin#setLimit has set}, with the service's defaults. Without
+	 * an operator's limit, the request is refused at once with the reason
 	 * {@link NotAcquiredException.Reason#EXCEEDS_LIMIT EXCEEDS_LIMIT}.
-	 * @param key which semaphore; not blank, without control characters
+	 * @param key the key of the semaphore; not blank, without control characters
 	 * @return the request
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -75,11 +75,12 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * Set how many permits to acquire, all at once.
-	 * @param permits from 1 to 1,000,000,000. More than there are in all are refused when
-	 * they are asked for, since an operator may have raised the limit
+	 * Set the number of permits to acquire. All permits or none are acquired.
+	 * @param permits the number of permits, from 1 to 1,000,000,000. A number above the
+	 * limit is refused only by the acquisition, because an operator may have raised the
+	 * limit
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
+	 * @throws IllegalArgumentException if the number is out of these bounds
 	 */
 	public SemaphoreRequest permits(int permits) {
 		checkBounds("permits" + of(), permits, 1, MAX_LIMIT);
@@ -87,13 +88,13 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * Set how long the permits are kept back at least, even if the lease is released
-	 * sooner: with it a semaphore bounds how often something is done, not only how much
-	 * of it at once. No caller waits for that time to pass; the release only takes effect
-	 * when it is over, however the code with the permits ends.
-	 * @param minHold the shortest time, from 0 (the default) to 365 days
+	 * Set the minimum time for which the permits are taken, even if the lease is released
+	 * sooner. It makes the semaphore a rate limit as well as a limit on concurrency. No
+	 * caller waits for this time: the release returns at once, and takes effect when the
+	 * time is over. Applies to code that fails, too.
+	 * @param minHold the minimum time, from 0 (the default) to 365 days
 	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
+	 * @throws IllegalArgumentException if the time is out of these bounds
 	 */
 	@Override
 	public SemaphoreRequest minHold(Duration minHold) {
@@ -101,12 +102,12 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * Set whether requests are served in their order.
-	 * @param fair {@code true} (the default) to be granted permits only when no other
-	 * request waits before, where instances may take turns; {@code false} to pass all
-	 * requests that wait if enough permits are free for this request. Requests for many
-	 * permits can starve while others pass them. Local hand-over passes nothing on to an
-	 * unfair request
+	 * Set whether requests are served in order of arrival.
+	 * @param fair {@code true} (the default) to get permits only when no earlier request
+	 * waits; between instances, the order is approximate, because instances take turns.
+	 * {@code false} to overtake all waiting requests if enough permits are free for this
+	 * request. A waiting request for many permits can then starve. An unfair request
+	 * never gets permits by local hand-over
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
@@ -132,15 +133,15 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * Return how many permits it has in all, unless an operator has set another limit.
-	 * @return the limit; 0 if only an operator's counts
+	 * Return the limit of the semaphore, unless an operator has set another limit.
+	 * @return the limit; 0 if only an operator's limit applies
 	 */
 	public int limit() {
 		return this.limit;
 	}
 
 	/**
-	 * Return how many permits to acquire.
+	 * Return the number of permits to acquire.
 	 * @return the number of permits
 	 */
 	public int permits() {
@@ -148,8 +149,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * Return whether requests are served in their order.
-	 * @return whether it is fair, or {@code null} for the service's default
+	 * Return whether requests are served in order of arrival.
+	 * @return whether the request is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
 		return this.fair;

@@ -8,28 +8,29 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Grants leased permits of counting semaphores, over all instances that share a store: at
- * no moment more than a semaphore's limit. Thread-safe.
+ * Grants leases of permits of counting semaphores to all instances that share a store.
+ * The permits of all instances together never exceed the semaphore's limit. Thread-safe.
  *
  * <p>
- * A semaphore is there as soon as it is used, and gone when it is used no more. Its limit
- * comes with each request; one that an operator {@linkplain SemaphoreAdmin#setLimit sets}
- * comes before it. Of requests with different limits (while a new version is rolled out)
- * each is judged by its own.
+ * A semaphore exists in the store only while it is in use. Each request carries the
+ * limit. A limit that an operator {@linkplain SemaphoreAdmin#setLimit sets} replaces the
+ * limits of all requests. If requests have different limits, for example while a new
+ * version is rolled out, each request is granted or refused by its own limit.
  *
  * <p>
- * {@code acquire} throws if the permits were not acquired; {@code tryAcquire} returns an
- * empty {@link Optional} if not enough of them were free until the wait time was over.
- * Waiting is <em>not</em> the default: see {@link SemaphoreRequest#waitTime}. Trouble
- * with the store is a {@link LeaseStoreException} in both. No call blocks past its wait
- * time, also when the store does not answer; a call that does not wait, or for less than
- * 250 ms, allows the store a bounded time for its first answer.
+ * {@code acquire} throws an exception if the permits were not acquired.
+ * {@code tryAcquire} returns an empty {@link Optional} if not enough permits were free
+ * within the wait time. By default, requests do <em>not</em> wait: see
+ * {@link SemaphoreRequest#waitTime}. A failure of the store is always a
+ * {@link LeaseStoreException}. No call blocks longer than its wait time, even if the
+ * store does not answer. Exception: a call with a wait time below 250 ms gives the store
+ * a bounded time for its first answer.
  *
  * <p>
- * Permits are not re-entrant: a caller that asks twice holds twice. A thread that is
- * interrupted while it waits gets a {@link PermitNotAcquiredException} of reason
- * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag is set
- * again, and nothing stays in the store.
+ * Permits are not re-entrant: each request acquires further permits. A thread that is
+ * interrupted while it waits gets a {@link PermitNotAcquiredException} with the reason
+ * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}. Its interrupt flag is set
+ * again, and its request is removed from the store.
  *
  * @since 0.1.0
  */
@@ -37,61 +38,67 @@ public interface SemaphoreService {
 
 	/**
 	 * Acquire permits. Blocks for the request's wait time at most.
-	 * @param request which, how many, and how
-	 * @return the lease of all of them
-	 * @throws PermitNotAcquiredException if they were not acquired
+	 * @param request the semaphore, the number of permits and options
+	 * @return the lease of all requested permits
+	 * @throws PermitNotAcquiredException if the permits were not acquired
 	 * @throws LeaseStoreException if the store failed
 	 */
 	PermitLease acquire(SemaphoreRequest request);
 
 	/**
-	 * Try to acquire permits. Blocks for the request's wait time at most; if that has
-	 * none, tries once; the default wait time does not count.
-	 * @param request which, how many, and how
-	 * @return the lease of all of them, or empty if not enough were free until the wait
-	 * time was over
+	 * Try to acquire permits. Blocks for the request's wait time at most. Tries once if
+	 * the request has no wait time; the default wait time does not apply.
+	 * @param request the semaphore, the number of permits and options
+	 * @return the lease of all requested permits, or empty if not enough permits were
+	 * free within the wait time
 	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
-	 * shutting down, or more permits were asked for than there are
+	 * shutting down, or the request is for more permits than the limit
 	 * @throws LeaseStoreException if the store failed
 	 */
 	Optional<PermitLease> tryAcquire(SemaphoreRequest request);
 
 	/**
-	 * Acquire permits without blocking. Cancelling the future, or completing it
-	 * otherwise, ends the wait; permits that are granted nevertheless are released. When
-	 * the future has its lease, that is the caller's to release, and cancelling does
-	 * nothing.
-	 * @param request which, how many, and how
-	 * @return the lease to come; fails as {@link #acquire(SemaphoreRequest)} throws.
-	 * Continuations run on a thread of Holdfast's that may block
+	 * Acquire permits without blocking. Cancelling the future, or completing it in
+	 * another way, ends the wait. Permits that are granted all the same are released.
+	 * Once the future is completed with a lease, cancelling has no effect, and the caller
+	 * must release the lease.
+	 * @param request the semaphore, the number of permits and options
+	 * @return a future of the lease, which fails with the exceptions of
+	 * {@link #acquire(SemaphoreRequest)}. Continuations run on a Holdfast thread and may
+	 * block
 	 */
 	CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request);
 
 	/**
-	 * Try to acquire permits without blocking; once, if the request has no wait time.
-	 * @param request which, how many, and how
-	 * @return the lease to come, or empty if not enough permits were free until the wait
-	 * time was over; otherwise as {@link #acquireAsync(SemaphoreRequest)}
+	 * Try to acquire permits without blocking. Tries once if the request has no wait
+	 * time. Cancellation and continuations are as in
+	 * {@link #acquireAsync(SemaphoreRequest)}.
+	 * @param request the semaphore, the number of permits and options
+	 * @return a future of the lease, empty if not enough permits were free within the
+	 * wait time. The future fails with the exceptions of
+	 * {@link #tryAcquire(SemaphoreRequest)}
 	 */
 	CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request);
 
 	/**
-	 * Run code with permits: acquire them, run the code on this thread, and release them,
-	 * however the code ends, also inside of a transaction. Blocks for the request's wait
-	 * time at most, and for the code.
+	 * Run code with permits: acquire the permits, run the code on this thread, and
+	 * release the permits, also if the code fails. Within a transaction, the permits are
+	 * released after the code, not after the transaction. Blocks for the request's wait
+	 * time at most, and while the code runs.
 	 * <p>
-	 * While the code runs, {@link PermitLease#current()} is its lease. If that is lost, a
-	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
-	 * value is the caller's. To notice it, call {@link PermitLease#ensureHeld()}. The
-	 * permits are released as by {@link PermitLease#close()}, which does not wait for the
-	 * store.
+	 * While the code runs, {@link PermitLease#current()} returns its lease. If the lease
+	 * is lost, a warning is logged and a {@link LeaseLostEvent} is published. The code
+	 * goes on, and its value is returned. Code that must stop on a loss calls
+	 * {@link PermitLease#ensureHeld()}. The permits are released by
+	 * {@link PermitLease#close()}, without waiting for the store.
 	 * @param <T> the type of the code's value
 	 * @param <E> the type of the code's exceptions
-	 * @param request which, how many, and how
+	 * @param request the semaphore, the number of permits and options
 	 * @param call the code
 	 * @return the code's value
 	 * @throws E of the code
-	 * @throws PermitNotAcquiredException if they were not acquired; the code has not run
+	 * @throws PermitNotAcquiredException if the permits were not acquired; the code has
+	 * not run
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
 	default <T extends @Nullable Object, E extends Throwable> T withPermits(SemaphoreRequest request,
@@ -103,7 +110,7 @@ public interface SemaphoreService {
 	 * Run code that returns nothing with permits. Otherwise as
 	 * {@link #withPermits(SemaphoreRequest, LeasedCall)}.
 	 * @param <E> the type of the code's exceptions
-	 * @param request which, how many, and how
+	 * @param request the semaphore, the number of permits and options
 	 * @param action the code
 	 * @throws E of the code
 	 */
@@ -112,17 +119,19 @@ public interface SemaphoreService {
 	}
 
 	/**
-	 * Run code with permits if they can be acquired as
-	 * {@link #tryAcquire(SemaphoreRequest)} does. Otherwise as
-	 * {@link #withPermits(SemaphoreRequest, LeasedCall)}.
+	 * Run code with permits if {@link #tryAcquire(SemaphoreRequest)} acquires the
+	 * permits. Runs and releases as {@link #withPermits(SemaphoreRequest, LeasedCall)}
+	 * does.
 	 * @param <T> the type of the code's value
 	 * @param <E> the type of the code's exceptions
-	 * @param request which, how many, and how
+	 * @param request the semaphore, the number of permits and options
 	 * @param call the code
-	 * @return the code's value, or that it has not run because not enough were free
+	 * @return the code's value, or {@link LeasedResult#notAcquired()} if not enough
+	 * permits were free
 	 * @throws E of the code
 	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
-	 * shutting down, or more permits were asked for than there are; the code has not run
+	 * shutting down, or the request is for more permits than the limit; the code has not
+	 * run
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithPermits(SemaphoreRequest request,
@@ -131,10 +140,10 @@ public interface SemaphoreService {
 	}
 
 	/**
-	 * Run code that returns nothing with permits if they can be acquired. Otherwise as
-	 * {@link #tryWithPermits(SemaphoreRequest, LeasedCall)}.
+	 * Run code that returns nothing with permits if the permits can be acquired.
+	 * Otherwise as {@link #tryWithPermits(SemaphoreRequest, LeasedCall)}.
 	 * @param <E> the type of the code's exceptions
-	 * @param request which, how many, and how
+	 * @param request the semaphore, the number of permits and options
 	 * @param action the code
 	 * @return whether the code has run
 	 * @throws E of the code
@@ -144,17 +153,17 @@ public interface SemaphoreService {
 	}
 
 	/**
-	 * Run asynchronous code with permits, which are held until the code's stage is
-	 * completed. Does not block. The code is called on a thread of Holdfast's that may
-	 * block, within the caller's {@link LeaseContext} and the lease. Cancelling the
-	 * future, or completing it otherwise, ends the wait. Code that has begun goes on, and
-	 * keeps the permits.
+	 * Run asynchronous code with permits. The permits are held until the code's stage is
+	 * completed. Does not block. The code is called on a Holdfast thread and may block.
+	 * It runs within the caller's {@link LeaseContext} with the new lease added.
+	 * Cancelling the future, or completing it in another way, ends the wait for the
+	 * permits. Code that has begun goes on, and keeps the permits.
 	 * @param <T> the type of the code's value
-	 * @param request which, how many, and how
+	 * @param request the semaphore, the number of permits and options
 	 * @param code the code
-	 * @return the code's value to come, when the release was sent, as by
-	 * {@link PermitLease#close()}; fails as the code does, or as
-	 * {@link #acquire(SemaphoreRequest)} throws
+	 * @return a future of the code's value, completed after the release was sent as by
+	 * {@link PermitLease#close()}. The future fails with the code's exception, or with
+	 * those of {@link #acquire(SemaphoreRequest)}
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withPermitsAsync(SemaphoreRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
@@ -162,14 +171,14 @@ public interface SemaphoreService {
 	}
 
 	/**
-	 * Run asynchronous code with permits if they can be acquired as
-	 * {@link #tryAcquire(SemaphoreRequest)} does. Otherwise as
+	 * Run asynchronous code with permits if {@link #tryAcquireAsync(SemaphoreRequest)}
+	 * acquires the permits. Otherwise as
 	 * {@link #withPermitsAsync(SemaphoreRequest, Supplier)}.
 	 * @param <T> the type of the code's value
-	 * @param request which, how many, and how
+	 * @param request the semaphore, the number of permits and options
 	 * @param code the code
-	 * @return the code's value to come, or that it has not run because not enough permits
-	 * were free
+	 * @return a future of the code's value, or of {@link LeasedResult#notAcquired()} if
+	 * not enough permits were free
 	 */
 	default <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> tryWithPermitsAsync(
 			SemaphoreRequest request, Supplier<? extends CompletionStage<T>> code) {
@@ -178,16 +187,16 @@ public interface SemaphoreService {
 
 	/**
 	 * Return the status of a semaphore in the store now. Blocks until the store answers.
-	 * @param key which semaphore
-	 * @return its status
+	 * @param key the key of the semaphore
+	 * @return the status
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */
 	SemaphoreStatus status(String key);
 
 	/**
-	 * Return the administrators' calls on semaphores of this service.
-	 * @return the administrators' calls
+	 * Return the administrative operations on this service's semaphores.
+	 * @return the administrative operations
 	 */
 	SemaphoreAdmin admin();
 

@@ -16,8 +16,8 @@ public interface SemaphoreStatus {
 	String key();
 
 	/**
-	 * Return how many permits there are in all: the operator's limit if there is one,
-	 * else that of the last request.
+	 * Return the limit: the operator's limit if one is set, otherwise the limit of the
+	 * last request.
 	 * @return the limit; {@code null} if the semaphore is not used and no operator has
 	 * set a limit
 	 */
@@ -25,38 +25,38 @@ public interface SemaphoreStatus {
 
 	/**
 	 * Return whether an operator has set the limit.
-	 * @return whether it is the operator's
+	 * @return whether the limit is an operator's
 	 */
 	boolean limitSet();
 
 	/**
-	 * Return how many permits are held.
-	 * @return the number of permits; more than the limit if that was lowered
+	 * Return the number of permits that are held.
+	 * @return the number of permits, greater than the limit after the limit was lowered
 	 */
 	int used();
 
 	/**
-	 * Return how many leases hold permits.
+	 * Return the number of leases that hold permits.
 	 * @return the number of leases
 	 */
 	int holders();
 
 	/**
-	 * Return how many requests stand in the queue of the semaphore. Waiters inside an
-	 * instance, whose turn to stand there is to come, are not among them.
+	 * Return the number of requests in the semaphore's queue in the store. Does not count
+	 * requests that still wait in a queue of their instance.
 	 * @return the number of requests
 	 */
 	int waiting();
 
 	/**
-	 * Return how many requests of the service that was asked wait for permits, whether
-	 * they stand in the store's queue or behind others of their instance.
+	 * Return the number of requests of this service's instance that wait for permits, in
+	 * the store's queue or in the instance's queue.
 	 * @return the number of requests
 	 */
 	int waitingInThisInstance();
 
 	/**
-	 * Return how many permits are free.
+	 * Return the number of free permits.
 	 * @return the number of permits, never negative; 0 if there is no limit
 	 */
 	default int free() {

@@ -5,38 +5,39 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kind of transactions in which leases can be held. Found by
- * {@link java.util.ServiceLoader}. Holdfast has one for Spring's transactions;
- * applications need not implement it. Thread-safe.
+ * Binding of leases to one kind of transactions, found by
+ * {@link java.util.ServiceLoader}. Holdfast has a binding for Spring's transactions, so
+ * that applications need not implement this interface. Thread-safe.
  */
 public interface TransactionBinding {
 
 	/**
 	 * Join the transaction of the current thread.
-	 * @return the part that calls take in the transaction, or {@code null} if there is no
-	 * transaction
+	 * @return the participation in the transaction, or {@code null} if the thread is in
+	 * no transaction
 	 */
 	@Nullable Participation join();
 
 	/**
-	 * The part that calls take in a transaction.
+	 * Participation of calls in a transaction, which can keep their leases.
 	 */
 	interface Participation {
 
 		/**
-		 * Return leases of a lock that calls of the transaction have left: the next call
-		 * runs under them, or it would wait for the transaction, which waits for it.
+		 * Return the leases of a lock that the transaction keeps. A later call in the
+		 * transaction must be nested in them: otherwise the call would wait for the
+		 * transaction, and the transaction for the call.
 		 * @param key the key of the lock, with its namespace
-		 * @return a lease for each grant of the store, none of which is released
+		 * @return one unreleased lease for each grant of the store
 		 */
 		List<Lease> leases(String key);
 
 		/**
-		 * Leave a lease whose code has ended to the transaction, which then releases it
-		 * when it is completed.
+		 * Hand a lease whose code has ended over to the transaction, which releases the
+		 * lease when it is completed.
 		 * @param lease the lease
-		 * @return {@code false} if the caller is to release it now, as the transaction is
-		 * completed or the lease not held any more
+		 * @return {@code false} if the caller must release the lease now, because the
+		 * transaction is already completed or the lease is no longer held
 		 */
 		boolean tryLeave(Lease lease);
 

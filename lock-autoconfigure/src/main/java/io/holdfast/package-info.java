@@ -1,6 +1,6 @@
 /**
- * The API of applications: services that grant leases on keys, the leases, and the few
- * errors.
+ * API for applications: services that grant leases on keys, the leases, and their
+ * exceptions.
  */
 @NullMarked
 package io.holdfast;
