@@ -1,7 +1,7 @@
 package io.holdfast.annotation;
 
 /**
- * The order in which requests for permits are served.
+ * Order in which requests for permits are served.
  *
  * @since 0.1.0
  */
@@ -16,7 +16,7 @@ public enum Fairness {
 	/** First come, first served. */
 	FAIR,
 
-	/** A call passes waiters that came before, if enough permits are free for it. */
+	/** A call overtakes earlier waiters if enough permits are free for the call. */
 	UNFAIR
 
 }

@@ -1,9 +1,9 @@
 package io.holdfast.annotation;
 
 /**
- * The outcome of a call whose lock or permits cannot be asked for, because the store
- * (Redis) fails or does not answer. Not that of a store which is in trouble while the
- * method runs: see {@link OnLoss}.
+ * Outcome of a call whose lock or permits cannot be requested, because the store (Redis)
+ * fails or does not answer. For a store that fails while the method runs, see
+ * {@link OnLoss}.
  *
  * @since 0.1.0
  */
@@ -20,18 +20,18 @@ public enum OnStoreFailure {
 	THROW,
 
 	/**
-	 * The fallback of the annotation is called, as if others held the lock or permits.
-	 * Its last parameter, if it has one more than the method, takes a
-	 * {@link io.holdfast.HoldfastException} or a supertype of it. As the default of the
-	 * application it concerns the methods that have such a fallback; the others throw.
+	 * The annotation's fallback is called, as after a timeout. An additional last
+	 * parameter of the fallback must be of type {@link io.holdfast.HoldfastException} or
+	 * a supertype. As the application's default, applies only to methods that have such a
+	 * fallback; for other methods, the exception is thrown.
 	 */
 	FALLBACK,
 
 	/**
-	 * The method runs without permits: more calls than the limit may run at once until
-	 * the store answers again. A warning is logged once for each outage. The lease of
-	 * such a call ({@link io.holdfast.PermitLease#current()}) is not held. Only for
-	 * {@link Semaphore @Semaphore}: a method never runs without its lock.
+	 * The method runs without permits, so that more calls than the limit may run at once
+	 * until the store answers again. A warning is logged once per outage.
+	 * {@link io.holdfast.PermitLease#current()} then returns a lease that is not held.
+	 * Only for {@link Semaphore @Semaphore}: a method never runs without its lock.
 	 */
 	PROCEED
 

@@ -1,7 +1,7 @@
 package io.holdfast.annotation;
 
 /**
- * The outcome of a call whose lock or permits are not to be had in time.
+ * Outcome of a call whose lock or permits are not acquired in time.
  *
  * @since 0.1.0
  */
@@ -11,10 +11,10 @@ public enum OnTimeout {
 	THROW,
 
 	/**
-	 * The method is not run, and the caller gets an empty result: {@code null}, an empty
-	 * {@code Optional}, an empty reactive stream, or a future completed with {@code null}
-	 * or an empty {@code Optional}. A message or event whose listener is skipped counts
-	 * as handled, and is lost.
+	 * The method does not run, and the caller gets an empty result: {@code null}, an
+	 * empty {@code Optional}, an empty reactive stream, or a future completed with
+	 * {@code null} or an empty {@code Optional}. Beware of listeners: a message or event
+	 * whose listener is skipped counts as handled, and is lost.
 	 */
 	SKIP
 

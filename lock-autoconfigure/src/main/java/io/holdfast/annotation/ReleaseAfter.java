@@ -1,23 +1,28 @@
 package io.holdfast.annotation;
 
 /**
- * The moment when a lock is released.
+ * Moment of the release of a lock.
  *
  * @since 0.1.0
  */
 public enum ReleaseAfter {
 
-	/** Release when the method has ended, also within a transaction. */
+	/**
+	 * Release the lock when the method has ended, even within a transaction of the
+	 * caller.
+	 */
 	METHOD,
 
 	/**
-	 * Release when the method has ended and the transaction that was active when the lock
-	 * was taken is completed, by commit or rollback: until then, others would not see the
-	 * writes under the lock. Without such a transaction like {@link #METHOD}.
+	 * Release the lock when the method has ended and the transaction of the caller, if
+	 * one was active when the lock was acquired, is committed or rolled back. The next
+	 * owner of the lock then sees the writes of the transaction. Without such a
+	 * transaction, as {@link #METHOD}.
 	 * <p>
 	 * For a method that returns a reactive type or a {@code Flow}, and for a suspending
-	 * function of Kotlin, this is a reactive transaction. One of the calling thread does
-	 * not keep their lock: annotate the blocking method that begins it.
+	 * function of Kotlin, only a reactive transaction keeps the lock. To have a
+	 * transaction of the calling thread keep the lock, annotate the blocking method that
+	 * begins the transaction.
 	 */
 	TRANSACTION
 

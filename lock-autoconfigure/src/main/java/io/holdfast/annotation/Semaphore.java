@@ -10,9 +10,10 @@ import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;
 
 /**
- * Runs a method with permits of a semaphore that all instances of an application share,
- * so that it runs only so many times at once in all of them together: the permits are
- * acquired before the method and come back after it, however it ends.
+ * Runs a method with permits of a semaphore that all instances of an application share.
+ * The semaphore limits the number of calls that run at once in all instances together.
+ * The permits are acquired before the method and released after the method, also if the
+ * method fails.
  *
  * <pre class="code">
  * &#064;Semaphore(name = "geocoder", limit = 10, waitTime = "2s")
@@ -20,64 +21,73 @@ import org.springframework.core.annotation.AliasFor;
  * </pre>
  *
  * <p>
- * If the permits are not acquired within the {@link #waitTime() wait time}, which is
- * <em>none</em> unless it is declared or configured, the method is not run and its caller
- * gets a {@link io.holdfast.PermitNotAcquiredException}, unless {@link #onTimeout()} or
- * {@link #fallback()} says otherwise. If the lease is lost while the method runs, a
- * warning is logged at once, and {@link #onLoss()} may do more. While it runs,
- * {@link io.holdfast.PermitLease#current()} is its lease.
+ * If the permits are not acquired within the {@link #waitTime() wait time}, the method
+ * does not run. Its caller then gets a {@link io.holdfast.PermitNotAcquiredException},
+ * unless {@link #onTimeout()} or {@link #fallback()} is set. By default, calls do
+ * <em>not</em> wait. If the lease is lost while the method runs, a warning is logged at
+ * once, and {@link #onLoss()} applies. While the method runs,
+ * {@link io.holdfast.PermitLease#current()} returns its lease.
  *
  * <p>
- * Permits are not re-entrant: a call from within such a method to one of the same
- * semaphore takes permits of its own, and waits for itself if there are no more.
+ * Permits are not re-entrant: a nested call with the same semaphore acquires further
+ * permits. If no permits are left, the nested call waits for its own caller, until its
+ * wait time is over.
  *
  * <h2>Which semaphore</h2>
  * <p>
- * {@link #key()} alone: its value. {@link #name()} alone: the name. Both:
- * {@code name:value}. Neither: the bean's class and the method's name, as
+ * The key of the semaphore is the value of {@link #key()} if only {@code key} is set, the
+ * {@link #name()} if only {@code name} is set, and {@code name:value} if both are set. If
+ * neither is set, the key is the bean's class and the method's name, such as
  * {@code com.acme.Places.locate}, also behind proxies; overloaded methods then share a
- * semaphore. So do all methods with the same key, wherever they are; they should declare
- * the same limit, since each is judged by its own. A limit that an operator
- * {@linkplain io.holdfast.SemaphoreAdmin#setLimit sets} comes before those declared.
- * Locks are apart: one of the same key has nothing to do with a semaphore.
+ * semaphore. All methods with the same key share a semaphore, also in different classes
+ * and applications. They should declare the same limit, because each call is granted or
+ * refused by its own limit. A limit that an operator
+ * {@linkplain io.holdfast.SemaphoreAdmin#setLimit sets} replaces the declared limits. A
+ * lock and a semaphore with the same key are independent of each other.
  *
  * <h2>Where it is declared</h2>
  * <p>
- * On a method, or on a type for all its public methods (of an interface: those of each
- * class that implements it), inherited ones included, but not those of {@code Object}.
- * Each then has a semaphore of its own unless {@code name} or {@code key} says otherwise.
- * On a class, on an interface that it implements, or as a meta-annotation whose
- * attributes may be set with {@link org.springframework.core.annotation.AliasFor
- * &#064;AliasFor}. A declaration on a method comes before one on a type, and a class
- * before its interfaces.
+ * The annotation stands on a method, or on a type for all public methods of the type,
+ * including inherited methods, but not those of {@code Object}. On an interface, it
+ * applies to all public methods of each implementing class. Each method of an annotated
+ * type has a semaphore of its own unless {@code name} or {@code key} is set. The type may
+ * be a class or an interface that the class implements. The annotation may be a
+ * meta-annotation whose attributes are set with
+ * {@link org.springframework.core.annotation.AliasFor &#064;AliasFor}. A method's
+ * annotation overrides that of its type, and a class's annotation overrides those of its
+ * interfaces.
  *
  * <p>
- * The permits are taken by the bean's proxy: a method that calls another one of <em>its
- * own object</em> passes no proxy, and takes none. Private, static and (with class-based
- * proxies) final methods never pass one; there the annotation is refused at start-up, as
- * are limits, numbers of permits, expressions and durations that make no sense.
+ * The bean's proxy acquires the permits: a method that calls another method of <em>its
+ * own object</em> bypasses the proxy, and acquires no permits. Calls of private, static
+ * and (with class-based proxies) final methods always bypass the proxy: the annotation is
+ * refused on such methods at startup, as are invalid limits, numbers of permits,
+ * expressions and durations.
  *
  * <p>
- * A method that returns a {@code CompletionStage}, a {@code CompletableFuture} or a
- * reactive type, such as {@code Mono} and {@code Flux}, has its permits until that is
- * completed or fails, or a subscription is cancelled. A caller that cancels a future ends
- * its wait, but not the method's own future. No thread is blocked by the wait; the method
- * is then called on a thread of Holdfast's that may block, for a reactive type by each
- * subscription anew. It is refused on methods that return another {@code Future}, or a
- * type that cannot be made from these.
+ * If the method returns a {@code CompletionStage}, a {@code CompletableFuture} or a
+ * reactive type, such as {@code Mono} and {@code Flux}, the permits are held until this
+ * result is completed or fails, or its subscription is cancelled. The wait blocks no
+ * thread. The method is then called on a Holdfast thread and may block. For a reactive
+ * type, each subscription acquires permits and calls the method again. A caller that
+ * cancels its future ends the wait for permits, but does not cancel the method's own
+ * future. The annotation is refused on methods that return another {@code Future}, or a
+ * type that cannot be created from the supported types.
  *
  * <p>
  * With {@link DistributedLock @DistributedLock} on the same method, the permits are
- * awaited first and the lock then, each for its own wait time; they are released in the
- * reverse order. So no call holds the lock while it waits for permits. Both are outside
- * of transactions, caches and aspects of the method: released after the commit. In a
- * transaction of the caller, permits come back when the method has ended. They are inside
- * of {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each
- * attempt), {@code @ConcurrencyLimit}, which limits a method in one instance only, and
- * the annotations of Resilience4j and Spring Retry.
+ * acquired before the lock, each within its own wait time, and released after the lock.
+ * No call therefore holds the lock while it waits for permits. Permits and lock are
+ * outside the method's transaction, cache and aspects, and are therefore released after
+ * the commit. A transaction of the caller does not keep permits: they are released when
+ * the method has ended. Permits are inside {@code @Async} (acquired on the asynchronous
+ * thread), {@code @Retryable} (acquired by each attempt), {@code @ConcurrencyLimit},
+ * which limits a method in one instance only, and the annotations of Resilience4j and
+ * Spring Retry.
  *
  * <p>
- * All texts may hold <code>${&hellip;}</code> placeholders.
+ * All attributes of type {@code String} may contain <code>${&hellip;}</code>
+ * placeholders.
  *
  * @see io.holdfast.SemaphoreService
  * @since 0.1.0
@@ -89,45 +99,46 @@ import org.springframework.core.annotation.AliasFor;
 public @interface Semaphore {
 
 	/**
-	 * The number of permits that there are in all, unless an operator has set another
-	 * limit: from 1 to 1,000,000,000. Either this or {@link #limitString()} must be
-	 * given.
-	 * @return the limit, or -1 if it is given as text
+	 * The limit of the semaphore, from 1 to 1,000,000,000, unless an operator has set
+	 * another limit. Either {@code limit} or {@link #limitString()} must be set.
+	 * @return the limit, or -1 if {@link #limitString()} is set
 	 */
 	int limit() default -1;
 
 	/**
 	 * The {@link #limit()} as text, such as <code>${geocoder.limit:10}</code>.
 	 * Expressions (<code>#{&hellip;}</code>) are not evaluated.
-	 * @return the limit, or empty if it is given as number
+	 * @return the limit, or empty if {@link #limit()} is set
 	 */
 	String limitString() default "";
 
 	/**
-	 * The number of permits that a call needs, all at once: from 1 to the declared limit.
+	 * The number of permits that a call needs, from 1 to the declared limit. All permits
+	 * or none are acquired.
 	 * @return the number of permits
 	 */
 	int permits() default 1;
 
 	/**
-	 * The {@link #key()}.
+	 * Alias of {@link #key()}.
 	 * @return the expression, or empty for the semaphore of the {@link #name()}
 	 */
 	@AliasFor("key")
 	String value() default "";
 
 	/**
-	 * The key of the semaphore, as an expression of the Spring Expression Language, to
-	 * have one for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may
-	 * use and yield the same as {@link DistributedLock#key()}, but not several values.
+	 * The key of the semaphore, as an expression of the Spring Expression Language. Each
+	 * value has its own semaphore: {@code #tenant}, {@code 'mail:' + #account.server}.
+	 * The same variables and values are allowed as for {@link DistributedLock#key()},
+	 * except collections and arrays.
 	 * @return the expression, or empty for the semaphore of the {@link #name()}
 	 */
 	@AliasFor("value")
 	String key() default "";
 
 	/**
-	 * The key of the semaphore, as plain text without parameters; in front of the value
-	 * of {@link #key()} if there is one.
+	 * The key of the semaphore, as plain text without parameters. If {@link #key()} is
+	 * set, the name is put in front of its value.
 	 * @return the name, or empty for none
 	 */
 	String name() default "";
@@ -135,15 +146,15 @@ public @interface Semaphore {
 	/**
 	 * The time to wait for the permits: {@code 10s}, {@code 500ms}, {@code 1m30s},
 	 * {@code PT10S}; {@code 0} tries once, {@code -1} waits without limit.
-	 * @return the longest wait, or empty for the default of the semaphore service,
-	 * {@code holdfast.semaphore.wait-time}, which tries once unless it is set
+	 * @return the maximum wait, or empty for the default of the semaphore service,
+	 * {@code holdfast.semaphore.wait-time}, which is 0 unless it is set
 	 */
 	String waitTime() default "";
 
 	/**
-	 * The time that the lease lasts when it is not renewed, after which the permits come
-	 * back if their holder dies: from {@code 100ms} to {@code 365d}, written like
-	 * {@link #waitTime()}.
+	 * The duration of the lease without renewal, from {@code 100ms} to {@code 365d},
+	 * written like {@link #waitTime()}. If the holder dies, the permits come back after
+	 * this time.
 	 * @return the lease time, or empty for the default of the semaphore service
 	 */
 	String leaseTime() default "";
@@ -156,89 +167,91 @@ public @interface Semaphore {
 	boolean autoRenew() default true;
 
 	/**
-	 * Set whether calls are served in their order. {@link Fairness#FAIR}: permits are
-	 * granted only when no other call waits before, where instances may take turns.
-	 * {@link Fairness#UNFAIR}: the call passes all that wait if enough permits are free
-	 * for it. Calls that need many permits can starve while others pass them.
+	 * The order in which calls are served. With {@link Fairness#FAIR}, a call gets
+	 * permits only when no earlier call waits; between instances, the order is
+	 * approximate, because instances take turns. With {@link Fairness#UNFAIR}, a call
+	 * overtakes all waiting calls if enough permits are free for the call; a waiting call
+	 * that needs many permits can then starve.
 	 * @return the order
 	 */
 	Fairness fairness() default Fairness.DEFAULT;
 
 	/**
-	 * The longest time that a renewed lease may be held in all: after that its renewal
-	 * stops, and the lease ends with the rest of its lease time; a longer default lease
-	 * time is shortened to it. A guard against methods that hang. Written like
-	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code autoRenew = false},
-	 * where there is nothing to stop.
-	 * @return the longest time, or empty for no limit
+	 * The maximum time of a renewed lease, as a guard against methods that hang. After
+	 * this time the lease is not renewed any more, and ends with the rest of its lease
+	 * time. A longer default lease time is shortened to {@code maxHold}. Written like
+	 * {@link #waitTime()}, at least {@code 100ms}. Not allowed with
+	 * {@code autoRenew = false}.
+	 * @return the maximum time, or empty for no limit
 	 */
 	String maxHold() default "";
 
 	/**
-	 * The shortest time that the permits are kept back, even if the method ends sooner,
-	 * up to {@code 365d}. That bounds how often the method runs, not only how many calls
-	 * run at once. No caller waits for that time to pass: the method returns when it is
-	 * done, and the release takes effect later. It counts for runs that fail, too. A
-	 * retry by advice of the method that finds no permit for this reason fails as the
-	 * first run did, also with {@code SKIP} or a {@link #fallback()}. It cannot be longer
-	 * than {@link #maxHold()}, nor than a lease that is not renewed. Written like
-	 * {@link #waitTime()}.
-	 * @return the shortest time, or empty for none
+	 * The minimum time for which the permits are taken, even if the method ends sooner,
+	 * up to {@code 365d}. It makes the semaphore a rate limit as well as a limit on
+	 * concurrency. No caller waits for this time: the method returns when it is done, and
+	 * the release takes effect when the time is over. The time applies to runs that fail,
+	 * too. If a retry, by an annotation on the same method, finds no permit because of
+	 * this time, it fails with the exception of the first run, even with {@code SKIP} or
+	 * a {@link #fallback()}. The time must not exceed {@link #maxHold()}, nor the lease
+	 * time of a lease without renewal. Written like {@link #waitTime()}.
+	 * @return the minimum time, or empty for none
 	 */
 	String minHold() default "";
 
 	/**
-	 * The outcome of a call when the permits are not to be had within the
-	 * {@link #waitTime() wait time}, or because the application is shutting down, or
-	 * because an operator has set a limit below the permits of the call. Trouble with the
-	 * store is a matter of {@link #onStoreFailure()}. Exceptions of the method itself are
-	 * the caller's, also those of a lock inside of it.
-	 * @return the outcome; not {@link OnTimeout#SKIP SKIP} for methods whose result is
-	 * never null and has no empty value: primitive, or not nullable in Kotlin or by
+	 * The outcome of a call whose permits are not acquired within the {@link #waitTime()
+	 * wait time}, because the application is shutting down, or because an operator's
+	 * limit is below the permits of the call. For failures of the store, see
+	 * {@link #onStoreFailure()}. Exceptions of the method itself are passed to the
+	 * caller, including those of other locks and permits that the method requests.
+	 * @return the outcome. {@link OnTimeout#SKIP SKIP} is not allowed for methods without
+	 * an empty result: the return type is primitive, or not nullable in Kotlin or by
 	 * JSpecify
 	 */
 	OnTimeout onTimeout() default OnTimeout.THROW;
 
 	/**
-	 * The name of a method of the same class that is called instead of this one in the
-	 * cases of {@link #onTimeout()}, and of {@link #onStoreFailure()} if that says so. It
-	 * has the same parameters, or one more at the end for the
-	 * {@link io.holdfast.PermitNotAcquiredException} or a supertype of it, and a return
-	 * type that fits. It may be private, static or inherited; it is called on the object
-	 * itself, past the bean's proxy. Its exceptions are the caller's.
+	 * The name of a method of the same class that is called instead of this method in the
+	 * cases of {@link #onTimeout()}, and in those of {@link #onStoreFailure()} if it is
+	 * {@link OnStoreFailure#FALLBACK FALLBACK}. The fallback has the same parameters, or
+	 * one more at the end of type {@link io.holdfast.PermitNotAcquiredException} or a
+	 * supertype, and a compatible return type. It may be private, static or inherited. It
+	 * is called on the object itself, not on the bean's proxy. Its exceptions are passed
+	 * to the caller.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";
 
 	/**
-	 * The outcome of a call when the permits cannot be asked for, because the store fails
-	 * or does not answer within {@code holdfast.redis.outage-patience} and the
-	 * {@link #waitTime() wait time}. A guard of a downstream service may be
-	 * {@linkplain OnStoreFailure#PROCEED open} then.
+	 * The outcome of a call whose permits cannot be requested, because the store fails or
+	 * does not answer within {@code holdfast.redis.outage-patience} and the
+	 * {@link #waitTime() wait time}. A semaphore that only protects another service may
+	 * let calls {@linkplain OnStoreFailure#PROCEED proceed}.
 	 * @return the outcome
 	 */
 	OnStoreFailure onStoreFailure() default OnStoreFailure.DEFAULT;
 
 	/**
-	 * The outcome of a call when the lease is lost while the method runs.
+	 * The outcome of a call whose lease is lost while the method runs.
 	 * @return the outcome
 	 */
 	OnLoss onLoss() default OnLoss.NOTIFY;
 
 	/**
-	 * The condition under which the permits are needed, as an expression of the Spring
-	 * Expression Language that yields true or false: {@code #count > 0}. Calls for which
-	 * it is false run without. It may use the same variables as
+	 * The condition under which the permits are needed, as a boolean expression of the
+	 * Spring Expression Language: {@code #count > 0}. A call for which the condition is
+	 * false runs without permits. The expression may use the same variables as
 	 * {@link DistributedLock#key()}.
 	 * @return the condition, or empty for always
 	 */
 	String condition() default "";
 
 	/**
-	 * The name of the bean that grants the permits: a
-	 * {@link io.holdfast.SemaphoreService}, where an application has more than one
-	 * because it uses more than one Redis. It is looked up at the first call.
-	 * @return the bean's name, or empty for the only or primary one
+	 * The name of the {@link io.holdfast.SemaphoreService} bean that grants the permits,
+	 * for applications with several because they use several Redis servers. The bean is
+	 * looked up at the first call.
+	 * @return the bean's name, or empty for the only or primary bean
 	 */
 	String service() default "";
 

@@ -1,5 +1,5 @@
 /**
- * Annotations that put a method under a lock.
+ * Annotations that run a method under a lock or with permits.
  */
 @NullMarked
 package io.holdfast.annotation;
