@@ -26,15 +26,17 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The blocking and the asynchronous way to a lease, the same for locks and permits.
- * Thread-safe.
+ * Acquires leases of locks or permits, blocking or asynchronously. Thread-safe.
  *
  * @param <R> the type of the requests
- * @param <L> the type of the leases, as their users know them
+ * @param <L> the type of the leases in the API
  */
 class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
-	/** How much later than its deadline a blocked call looks after itself. */
+	/**
+	 * Time after its deadline at which a blocked call ends its wait itself, in
+	 * nanoseconds.
+	 */
 	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
 
 	private final EngineContext context;
@@ -43,7 +45,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private final Function<R, List<ResolvedRequest>> resolver;
 
-	/** Tells under which leases a request asks, or {@code null} if it does not say. */
+	/** Returns the context of a request, or {@code null} if the request has none. */
 	private final Function<R, @Nullable LeaseContext> contexts;
 
 	private final Class<L> type;
@@ -57,7 +59,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		this.type = type;
 	}
 
-	/** Create an acquirer that acquires as another one does, to be extended. */
+	/** Create a copy of an acquirer, for subclasses. */
 	BlockingAcquirer(BlockingAcquirer<R, L> other) {
 		this(other.queues, other.resolver, other.contexts, other.type);
 	}
@@ -76,7 +78,10 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 				(request) -> null, PermitLease.class);
 	}
 
-	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
+	/**
+	 * Acquire a lease for the current thread. An interrupt ends the wait with a
+	 * {@link NotAcquiredException}.
+	 */
 	L acquire(R request) {
 		if (Thread.currentThread().isInterrupted()) {
 			throw EngineExceptions.notAcquired(this.resolver.apply(request).get(0), Reason.INTERRUPTED, 0,
@@ -89,14 +94,14 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		catch (InterruptedException ex) {
 			acquisition.interrupt(ex);
 			Thread.currentThread().interrupt();
-			// It may have been granted just before.
+			// The lease may have been granted just before the interrupt.
 			return outcome(acquisition);
 		}
 	}
 
 	/**
-	 * Acquire as {@link #acquire} does, without waiting by default; empty if others held
-	 * it for too long.
+	 * Acquire as {@link #acquire} does, but without waiting by default. Returns empty on
+	 * a timeout.
 	 */
 	Optional<L> tryAcquire(R request) {
 		try {
@@ -110,7 +115,10 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 	}
 
-	/** Acquire as {@link #acquire} does, with an interrupt as an exception of its own. */
+	/**
+	 * Acquire as {@link #acquire} does, but throw an {@link InterruptedException} on an
+	 * interrupt.
+	 */
 	protected L await(R request) throws InterruptedException {
 		try {
 			return acquire(request);
@@ -124,7 +132,8 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/**
-	 * Acquire for the current thread, interrupted or not; its interrupt flag is kept.
+	 * Acquire a lease for the current thread, ignoring interrupts. The thread's interrupt
+	 * flag is kept.
 	 */
 	L awaitUninterruptibly(R request) {
 		boolean interrupted = Thread.interrupted();
@@ -157,7 +166,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			awaitEnd(acquisition);
 		}
 		catch (InterruptedException ex) {
-			// The caller decides whether to go on.
+			// The caller decides whether to go on waiting.
 			throw ex;
 		}
 		catch (Throwable ex) {
@@ -172,22 +181,25 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			this.context.scheduler.waitUntil(acquisition.result(), acquisition.endsAt() + SLACK);
 		}
 		catch (ExecutionException ex) {
-			// The outcome tells.
+			// The caller gets the failure from the acquisition's result.
 		}
 		catch (TimeoutException ex) {
-			// The engine's own timer is late: this thread is not.
+			// The engine's timer is late: this thread ends the wait itself.
 			acquisition.endOverdue();
 		}
 	}
 
-	/** End the wait of a thread that cannot take the lease, and release the lease. */
+	/**
+	 * End the wait of a thread that has failed, and release a lease that is granted all
+	 * the same.
+	 */
 	private static void giveUp(PendingAcquisition acquisition) {
 		acquisition.interrupt(null);
 		acquisition.result().thenAccept(Lease::discardAsync);
 		tellObservers(acquisition, true);
 	}
 
-	/** Return the lease of a wait that has ended, or throw why there is none. */
+	/** Return the lease of an ended wait, or throw the exception of the failure. */
 	private L outcome(PendingAcquisition acquisition) {
 		try {
 			return this.type.cast(BlockingWait.join(acquisition.result()));
@@ -200,7 +212,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 	}
 
-	/** Tell the outcome, before the user goes on with it. */
+	/** Notify the observers of the outcome, before the user continues. */
 	private static void tellObservers(PendingAcquisition acquisition, boolean blocking) {
 		RequestObservation observing = acquisition.observation();
 		if (observing != null) {
@@ -209,7 +221,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/**
-	 * Return the engine's exception, with the stack of the thread that it is thrown in.
+	 * Return the engine's exception, with the stack trace of the calling thread.
 	 */
 	private static RuntimeException rethrown(Exception ex) {
 		if (ex.getCause() instanceof RuntimeException cause) {
@@ -219,7 +231,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		return new IllegalStateException(ex);
 	}
 
-	/** Acquire without blocking; cancelling the future ends the wait. */
+	/** Acquire a lease without blocking. Cancelling the future ends the wait. */
 	CompletableFuture<L> acquireAsync(R request) {
 		return startAsync(request, this.type::cast, (error) -> null);
 	}
@@ -231,24 +243,24 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 						? Optional.empty() : null);
 	}
 
-	/** Return a request that does not wait for the default wait time. */
+	/** Return the request with a wait time of zero if it has no wait time. */
 	private R onceByDefault(R request) {
 		Duration wait = request.waitTime();
 		return (wait == null || wait.isZero()) ? once(request) : request;
 	}
 
-	/** Return a request that does not wait, whose caller goes on without the lease. */
+	/** Return the request with a wait time of zero, and optional. */
 	static <R extends LeaseRequest<R>> R once(R request) {
 		return request.waitTime(Duration.ZERO).optional();
 	}
 
 	/**
-	 * Start an acquisition for no thread.
-	 * @param success turns the lease into the user's result
-	 * @param fallback returns the user's result for an error, or {@code null} if the
-	 * error is the result
-	 * @return the user's future: if its user completes or cancels it, the wait ends, and
-	 * a lease that comes too late is released
+	 * Start an acquisition that belongs to no thread.
+	 * @param success converts the lease into the user's result
+	 * @param fallback converts an error into the user's result, or returns {@code null}
+	 * to fail the user's future with the error
+	 * @return the user's future. If the user completes or cancels it, the wait ends, and
+	 * a lease that is granted later is released
 	 */
 	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success,
 			Function<Throwable, @Nullable T> fallback) {
@@ -258,9 +270,9 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::executeCode);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
 			tellObservers(acquisition, false);
-			T instead = (error != null) ? fallback.apply(error) : null;
-			if (instead != null) {
-				userFuture.complete(instead);
+			T fallbackResult = (error != null) ? fallback.apply(error) : null;
+			if (fallbackResult != null) {
+				userFuture.complete(fallbackResult);
 			}
 			else if (error != null) {
 				userFuture.completeExceptionally(error);

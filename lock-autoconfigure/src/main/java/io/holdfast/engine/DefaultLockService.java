@@ -26,8 +26,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The {@link LockService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
- * applications can put aspects around it.
+ * {@link LockService} on top of a {@link LeaseEngine}. Thread-safe. Not final, so that
+ * applications can proxy it with aspects.
  *
  * @since 0.1.0
  */
@@ -63,8 +63,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	/**
-	 * Have all keys in a namespace.
-	 * @param namespace the namespace of keys without one
+	 * Set the namespace of requests that have none.
+	 * @param namespace the namespace
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
 		this.namespace = namespace;
@@ -85,7 +85,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return this.acquirer.acquire(named(request));
 		}
 		checkFence(request, request.isForCode());
-		return raised(request, this.acquirer.acquire(named(request)));
+		return withRaisedToken(request, this.acquirer.acquire(named(request)));
 	}
 
 	@Override
@@ -94,7 +94,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return this.acquirer.tryAcquire(named(request));
 		}
 		checkFence(request, request.isForCode());
-		return this.acquirer.tryAcquire(named(request)).map((lease) -> raised(request, lease));
+		return this.acquirer.tryAcquire(named(request)).map((lease) -> withRaisedToken(request, lease));
 	}
 
 	@Override
@@ -109,7 +109,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return this.acquirer.tryAcquireAsync(named(request));
 	}
 
-	/** Refuse a fenced request whose code is not known, or leaves the thread. */
+	/** Refuse a fenced request whose code does not run on the calling thread. */
 	private void checkFence(LockRequest request, boolean codeOfThread) {
 		if (!request.isFenced()) {
 			return;
@@ -126,8 +126,11 @@ public class DefaultLockService implements LockService, LockAdmin {
 		}
 	}
 
-	/** Raise the token of a lease that was requested fenced, before its caller has it. */
-	private LockLease raised(LockRequest request, LockLease lease) {
+	/**
+	 * Raise the token of a fenced lease in the databases, before the caller gets the
+	 * lease.
+	 */
+	private LockLease withRaisedToken(LockRequest request, LockLease lease) {
 		BiConsumer<LockLease, LockRequest> fence = this.engine.fence();
 		if (fence != null) {
 			try {
@@ -202,11 +205,12 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	/**
-	 * Release a key as {@link #forceRelease(String)} does, but only if it is still
-	 * granted as it was when it was seen.
+	 * Release a key as {@link #forceRelease(String)} does, but only if the grant is still
+	 * the one that the caller has seen.
 	 * @param key the key to release
-	 * @param fencingToken the fencing token that was seen, or {@code null} for any
-	 * @return the finding, and whether that was released
+	 * @param fencingToken the fencing token of the seen grant, or {@code null} to release
+	 * any grant
+	 * @return the state of the key before the release, and whether it was released
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws io.holdfast.LeaseStoreException if the store failed
 	 */
@@ -225,11 +229,11 @@ public class DefaultLockService implements LockService, LockAdmin {
 	private ForcedResult find(KeyState state) {
 		String owner = state.owner();
 		if (owner == null) {
-			boolean read = state.readerCount() > 0;
-			return new ForcedResult(read, false, read ? state.fence() : 0, null, null);
+			boolean heldByReaders = state.readerCount() > 0;
+			return new ForcedResult(heldByReaders, false, heldByReaders ? state.fence() : 0, null, null);
 		}
 		if (!Tokens.isToken(owner)) {
-			// The fence is of a holder before the foreign owner.
+			// The fence belongs to a holder before the foreign owner.
 			return new ForcedResult(true, false, 0, null, null);
 		}
 		Hold own = this.engine.queues.renewer.find(owner);
@@ -249,12 +253,12 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	private boolean releaseReaders(Resource lock) {
-		int all = this.forced.releaseAll(lock);
-		if (all > 0) {
+		int count = this.forced.releaseAll(lock);
+		if (count > 0) {
 			logger.warn("Lock '" + SingleLine.of(lock.key()) + "' was released by force in the names of its readers: "
-					+ all);
+					+ count);
 		}
-		return all > 0;
+		return count > 0;
 	}
 
 	private boolean releaseExclusive(Resource lock, String owner, ForcedResult found) {
@@ -266,7 +270,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return released;
 	}
 
-	/** The locks of the readers and writers of a key. */
+	/** Read lock and write lock of a key. */
 	private record LockPair(String key, LockView readLock, LockView writeLock) implements ReadWriteLockView {
 
 		@Override

@@ -18,8 +18,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The {@link SemaphoreService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
- * applications can put aspects around it.
+ * {@link SemaphoreService} on top of a {@link LeaseEngine}. Thread-safe. Not final, so
+ * that applications can proxy it with aspects.
  *
  * @since 0.1.0
  */
@@ -49,8 +49,8 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	}
 
 	/**
-	 * Have all keys in a namespace.
-	 * @param namespace the namespace of keys without one
+	 * Set the namespace of requests that have none.
+	 * @param namespace the namespace
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
 		this.namespace = namespace;
@@ -91,10 +91,10 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		Resource semaphore = semaphore(name);
 		PermitState state = this.context.awaitAnswer(this.engine.queues.releases.firstAnswers(semaphore)
 			.thenCompose((released) -> this.engine.inspectPermits(name)), semaphore, "The inspection");
-		Integer set = state.limit();
-		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
-		return new StoredSemaphoreStatus(name, (set != null) ? set : asked, set != null, state.used(),
-				state.holderCount(), state.waiting(),
+		Integer operatorLimit = state.limit();
+		Integer requestedLimit = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
+		return new StoredSemaphoreStatus(name, (operatorLimit != null) ? operatorLimit : requestedLimit,
+				operatorLimit != null, state.used(), state.holderCount(), state.waiting(),
 				this.context.awaitAnswer(this.engine.queues.waiting(semaphore), semaphore, "The inspection"));
 	}
 
@@ -131,12 +131,12 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	@Override
 	public boolean forceRelease(String key) {
 		String name = named(key);
-		int all = this.forced.releaseAll(semaphore(name));
-		if (all > 0) {
+		int count = this.forced.releaseAll(semaphore(name));
+		if (count > 0) {
 			logger.warn("The permits of semaphore '" + SingleLine.of(name)
-					+ "' were released by force in the names of their holders: " + all);
+					+ "' were released by force in the names of their holders: " + count);
 		}
-		return all > 0;
+		return count > 0;
 	}
 
 	private boolean limit(String key, @Nullable Integer limit) {
@@ -144,7 +144,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		return this.context.awaitAnswerToChange(this.context.limit(semaphore, limit), semaphore, "Setting the limit");
 	}
 
-	/** The state of a semaphore, as the store told it. */
+	/** State of a semaphore in the store. */
 	private record StoredSemaphoreStatus(String key, @Nullable Integer limit, boolean limitSet, int used, int holders,
 			int waiting, int waitingInThisInstance) implements SemaphoreStatus {
 	}

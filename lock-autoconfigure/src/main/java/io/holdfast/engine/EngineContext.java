@@ -33,23 +33,24 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The surroundings that all parts of one engine share: the store and how commands are
- * sent to it, the clock, the threads for callbacks, settings, observers, jitter, and the
- * identity of the instance. Each part takes this instead of the engine. Thread-safe.
+ * Context that all parts of an engine share: store, clock, threads for callbacks,
+ * settings, observers, random jitter, and the identity of the instance. Sends commands to
+ * the store. Parts depend on this class instead of the engine. Thread-safe.
  */
 public final class EngineContext {
 
 	private static final Log logger = LogFactory.getLog(EngineContext.class);
 
 	/**
-	 * The time that the store has for its first answer, also if the wait is shorter.
+	 * Minimum time for the store's first answer, in nanoseconds, even if the wait time is
+	 * shorter.
 	 */
 	public static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-	/** Beginning of the key of an engine's own request at its start. */
+	/** Prefix of the key of an engine's warm-up request. */
 	static final String WARM_UP_KEY = "holdfast-start-";
 
-	/** The number of threads on which users are told of losses. */
+	/** Maximum number of threads for users' callbacks on losses. */
 	private static final int LOSS_THREADS = 64;
 
 	public final LeaseStore store;
@@ -62,18 +63,18 @@ public final class EngineContext {
 
 	public final EngineSettings settings;
 
-	/** How long an answer may take. */
+	/** Timeout of a command, in nanoseconds. */
 	final long commandTimeoutNanos;
 
-	/** How long requests wait while the store fails. */
+	/** Time for which a request goes on while the store fails, in nanoseconds. */
 	final long outagePatienceNanos;
 
 	final EngineObservers observers;
 
-	/** Runs actions of leases that were lost and, behind them, listeners. */
+	/** Runs users' actions on losses first, and listeners after them. */
 	private final BoundedExecutor lossActions = new BoundedExecutor(this::execute, LOSS_THREADS);
 
-	/** Runs actions on losses that are over at once. */
+	/** Runs actions on losses that never block. */
 	private final BoundedExecutor promptActions = new BoundedExecutor(this::execute, 1);
 
 	private final AtomicBoolean warnedOfLossActions = new AtomicBoolean();
@@ -84,35 +85,38 @@ public final class EngineContext {
 
 	private final Runnable start;
 
-	/** Without it leases may be asked for. */
+	/** Membership in the fleet. {@code null} if requests need no admission. */
 	private volatile @Nullable Membership membership;
 
-	/** End of the admission to the fleet; {@code null} without one. */
+	/**
+	 * End of the admission to the fleet, by the monotonic clock. {@code null} if not
+	 * admitted.
+	 */
 	private volatile @Nullable Long admittedUntil;
 
 	private volatile @Nullable InstanceDirectory directory;
 
-	/** Drawn at each start; {@code null} before the first one. */
+	/** Random id, new at each start. {@code null} before the first start. */
 	private volatile @Nullable String instanceId;
 
-	/** Whether nothing new is granted. */
+	/** Whether requests are refused because of a shutdown. */
 	private volatile boolean closed;
 
-	/** Beginning of the names of keys in fence tables. */
+	/** Prefix of the names of keys in fence tables. */
 	private volatile String fencePrefix = "";
 
 	private final Refusals refusals = new Refusals();
 
 	/**
 	 * Create a context.
-	 * @param store where the leases are kept
-	 * @param settings defaults and times
+	 * @param store the store of the leases
+	 * @param settings the defaults and timeouts
 	 * @param scheduler the clock
 	 * @param callbacks runs listeners, and work of the engine that may block
 	 * @param code runs continuations of users
-	 * @param random gives numbers from 0 to 1, for jitter
-	 * @param instanceIds gives ids that no other instance has
-	 * @param start starts the engine, which then has an identity
+	 * @param random supplies numbers from 0 to 1, for jitter
+	 * @param instanceIds supplies globally unique ids
+	 * @param start starts the engine, which sets the identity
 	 */
 	public EngineContext(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
 			Executor code, DoubleSupplier random, Supplier<String> instanceIds, Runnable start) {
@@ -131,13 +135,13 @@ public final class EngineContext {
 
 	// Identity
 
-	/** Return the id of this instance, which has been started. */
+	/** Return the id of this instance, which must have been started. */
 	public String instanceId() {
 		return Objects.requireNonNull(this.instanceId, "not started");
 	}
 
 	/**
-	 * Start the instance, unless that was done.
+	 * Start the instance if it is not started yet.
 	 * @return its id
 	 */
 	public String ensureStarted() {
@@ -150,9 +154,9 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Become another instance, by a new id: the process may be a copy of another one.
-	 * @param listener told by the store, from now on, of actions of others for this
-	 * instance and of their requests; {@code null} to be told nothing
+	 * Set a new id, as this process may be a copy of another process.
+	 * @param listener receives the store's notifications for the new id; {@code null} to
+	 * receive none
 	 */
 	void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
@@ -168,34 +172,34 @@ public final class EngineContext {
 		return this.instanceId != null;
 	}
 
-	/** Return the name of a key of a lock in fence tables. */
+	/** Return the name of a lock's key in fence tables. */
 	String fenceName(String key) {
 		return this.fencePrefix + key;
 	}
 
-	/** Set the beginning of the names of keys in fence tables. */
+	/** Set the prefix of the names of keys in fence tables. */
 	void setFencePrefix(String fencePrefix) {
 		this.fencePrefix = fencePrefix;
 	}
 
-	/** Return whether a token is of this instance, as it is called now. */
+	/** Return whether a token has the current id of this instance. */
 	boolean isOwn(String token) {
 		return isStarted() && Tokens.isOf(token, instanceId());
 	}
 
-	/** Return whether nothing new is granted, as the instance shuts down or has. */
+	/** Return whether requests are refused because of a shutdown. */
 	public boolean isClosed() {
 		return this.closed;
 	}
 
-	/** Grant nothing new any more, or grant again. */
+	/** Refuse new requests, or accept them again. */
 	void setClosed(boolean closed) {
 		this.closed = closed;
 	}
 
 	/**
-	 * Return the name of an instance.
-	 * @return the instance; {@code null} if the register does not have it
+	 * Return the registration of an instance.
+	 * @return the instance, or {@code null} if it is not registered
 	 */
 	@Nullable LockHolder holder(String instanceId) {
 		Membership current = this.membership;
@@ -203,7 +207,7 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Return the exception for a wait that timed out.
+	 * Return the exception for a timeout.
 	 * @param owns whether this instance holds the lock exclusively
 	 * @param busy the last answer of the store, or {@code null}
 	 */
@@ -220,13 +224,19 @@ public final class EngineContext {
 		return EngineExceptions.timedOut(request, waitedNanos, own ? heldBy + " (this instance)" : heldBy, holder);
 	}
 
-	/** Set the membership, which admits requests for leases and names holders. */
+	/**
+	 * Set the membership in the fleet, which admits requests for leases and names
+	 * holders.
+	 */
 	public void setMembership(Membership membership) {
 		this.admittedUntil = null;
 		this.membership = membership;
 	}
 
-	/** Return the membership; {@code null} if this instance shows itself to no others. */
+	/**
+	 * Return the membership, or {@code null} if this instance is not registered in the
+	 * fleet.
+	 */
 	@Nullable Membership membership() {
 		return this.membership;
 	}
@@ -243,14 +253,14 @@ public final class EngineContext {
 
 	/**
 	 * Set the end of the admission to the fleet.
-	 * @param until the time from which leases may not be asked for without another one;
-	 * {@code null} for at once
+	 * @param until the end of the admission, by the monotonic clock; {@code null} to end
+	 * it at once
 	 */
 	public void setAdmittedUntil(@Nullable Long until) {
 		this.admittedUntil = until;
 	}
 
-	/** Return whether the instance is admitted to the fleet, as far as is known. */
+	/** Return whether the instance is admitted to the fleet, or needs no admission. */
 	public boolean isAdmitted() {
 		return isAdmitted(this.scheduler.nanoTime());
 	}
@@ -261,9 +271,9 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Request the admission to the fleet, unless the instance has it.
+	 * Request admission to the fleet if the instance needs it.
 	 * @param now the time
-	 * @return the answer; {@code null} if leases may be asked for
+	 * @return a future of the admission, or {@code null} if none is needed
 	 */
 	public @Nullable CompletableFuture<@Nullable Void> requestAdmission(long now) {
 		Membership current = this.membership;
@@ -288,9 +298,9 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Return why no leases are granted, as far as is known.
-	 * @return the words of the store, or the other instances that do not fit;
-	 * {@code null} if nothing is known
+	 * Return the known reason why no leases are granted.
+	 * @return the store's message, or the incompatible instances; {@code null} if no
+	 * reason is known
 	 */
 	@Nullable String refusal() {
 		Membership current = this.membership;
@@ -301,9 +311,9 @@ public final class EngineContext {
 	// Commands
 
 	/**
-	 * Find out whether the store writes. Observers are not told: without rights to locks
-	 * it fails where nothing is wrong.
-	 * @return completed when that is known, or without an answer in time
+	 * Check whether the store accepts writes, and note the result. Observers are not
+	 * notified: the check fails for users without rights to locks, which is no error.
+	 * @return completed after the check, successful or not
 	 */
 	CompletableFuture<@Nullable Void> tryWrite() {
 		long sentAt = this.scheduler.nanoTime();
@@ -318,7 +328,7 @@ public final class EngineContext {
 		});
 	}
 
-	/** Set a limit in the store, once the instance is admitted. */
+	/** Set a limit in the store, after the admission of the instance. */
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		ensureStarted();
 		CompletableFuture<@Nullable Void> admission = requestAdmission(this.scheduler.nanoTime());
@@ -327,36 +337,37 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Send a command. A store throws nothing, but the stack may end or memory be full on
-	 * the way to it; the sender must learn of that as of any other failure.
+	 * Send a command. Errors thrown on the way to the store, such as a stack overflow or
+	 * a lack of memory, fail the future like any failure of the store.
 	 */
-	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
+	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> sender) {
 		ensureStarted();
-		return this.observers.follow(command, sendUnobserved(way));
+		return this.observers.follow(command, sendUnobserved(sender));
 	}
 
 	/**
-	 * Send a command that is given up if it is not answered within the command timeout.
-	 * It may be executed all the same, but is not sent any more.
+	 * Send a command, and give it up if it has no answer within the command timeout. A
+	 * command that was not sent by then is not sent any more; a command that was sent may
+	 * still be executed.
 	 */
-	public <T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
-		return this.observers.follow(command, sendInTime(way));
+	public <T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> sender) {
+		return this.observers.follow(command, sendInTime(sender));
 	}
 
-	private <T> CompletableFuture<T> sendInTime(Supplier<CompletableFuture<T>> way) {
+	private <T> CompletableFuture<T> sendInTime(Supplier<CompletableFuture<T>> sender) {
 		ensureStarted();
-		CompletableFuture<T> sent = sendUnobserved(way);
+		CompletableFuture<T> sent = sendUnobserved(sender);
 		if (sent.isDone()) {
 			return sent;
 		}
 		CompletableFuture<T> answer = new CompletableFuture<>();
-		Future<?> silence = this.scheduler.schedule(() -> {
+		Future<?> timeout = this.scheduler.schedule(() -> {
 			answer.completeExceptionally(
 					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
 			sent.cancel(true);
 		}, this.commandTimeoutNanos);
 		sent.whenComplete((reply, error) -> {
-			silence.cancel(false);
+			timeout.cancel(false);
 			if (error != null) {
 				answer.completeExceptionally(error);
 			}
@@ -367,10 +378,10 @@ public final class EngineContext {
 		return answer;
 	}
 
-	/** Send a command of which the sender tells the observers itself. */
-	public static <T> CompletableFuture<T> sendUnobserved(Supplier<CompletableFuture<T>> way) {
+	/** Send a command without notifying the observers: the caller does so. */
+	public static <T> CompletableFuture<T> sendUnobserved(Supplier<CompletableFuture<T>> sender) {
 		try {
-			return way.get();
+			return sender.get();
 		}
 		catch (RuntimeException | Error ex) {
 			return CompletableFuture.failedFuture(ex);
@@ -378,11 +389,12 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Wait for an answer, for work that must not be given up half done: interrupts do not
-	 * end the wait; the thread's flag is kept.
+	 * Wait for an answer, ignoring interrupts, for work that must not stop halfway. The
+	 * thread's interrupt flag is kept.
 	 * @param answer the answer
-	 * @param patience the longest wait
-	 * @param trouble makes the exception to throw if it fails or does not come
+	 * @param patience the maximum wait
+	 * @param trouble creates the exception to throw if the answer is a failure or does
+	 * not arrive in time
 	 * @return the answer
 	 */
 	public <T> T await(CompletableFuture<T> answer, Duration patience, Function<Throwable, RuntimeException> trouble) {
@@ -411,21 +423,22 @@ public final class EngineContext {
 		}
 	}
 
-	/** Wait for the answer to a command that a user asked for. */
+	/** Wait for the answer to a user's command that reads the store. */
 	<T> T awaitAnswer(CompletableFuture<T> command, Resource resource, String what) {
 		return await(command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
-	/** Wait for the answer to a command of a user that changes the store. */
+	/** Wait for the answer to a user's command that changes the store. */
 	<T> T awaitAnswerToChange(CompletableFuture<T> command, Resource resource, String what) {
 		return await(command, this.settings.commandTimeout(),
 				(error) -> EngineExceptions.changeTrouble(resource, what, error));
 	}
 
 	/**
-	 * Wait until a release was sent. Mostly that is done; else another thread sends it.
-	 * @param sent completed once the caller may go on
+	 * Wait until a release is sent. Usually the release is already sent; otherwise
+	 * another thread sends it.
+	 * @param sent completed when the caller may continue
 	 */
 	void awaitSent(CompletableFuture<?> sent, Resource resource) {
 		if (!sent.isDone()) {
@@ -438,7 +451,7 @@ public final class EngineContext {
 		}
 	}
 
-	/** Return whether commands leave at once, as far as the store knows. */
+	/** Return whether the store is connected, so that commands are sent at once. */
 	boolean isReached() {
 		return this.store.unreachedNanos() == 0;
 	}
@@ -446,14 +459,18 @@ public final class EngineContext {
 	// Callbacks
 
 	/**
-	 * Run an action on a thread that may block, or on this one if the executor rejects
-	 * it: a lease that waits for the action would be renewed for ever.
+	 * Run an action on a thread that may block. If the executor rejects the action, it
+	 * runs on this thread: a lease that waits for a dropped action would be renewed for
+	 * ever.
 	 */
 	void execute(Runnable action) {
 		execute(this.callbacks, action);
 	}
 
-	/** Do the same with the continuation of a user, for which nothing else waits. */
+	/**
+	 * Run a user's continuation on a thread that may block. Falls back to this thread as
+	 * {@link #execute} does.
+	 */
 	void executeCode(Runnable action) {
 		execute(this.code, action);
 	}
@@ -482,7 +499,7 @@ public final class EngineContext {
 		warnOfLossActions();
 	}
 
-	/** Tell the listener of the user of the loss of a lease. */
+	/** Run the user's listener of losses. */
 	void callListener(Runnable event) {
 		this.lossActions.execute(() -> run(event));
 		warnOfLossActions();
@@ -506,19 +523,19 @@ public final class EngineContext {
 
 	// Time
 
-	/** Return a time shortened at random by up to a fifth. */
+	/** Return a time, randomly shortened by up to a fifth. */
 	public long shortenRandomly(long nanos) {
 		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
 	}
 
-	/** Return how long to wait before a failed command is sent again, in nanoseconds. */
+	/** Return the delay before a failed command is repeated, in nanoseconds. */
 	long retryDelay() {
 		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
 	}
 
 	/**
-	 * Return how long to wait for a release, which answers for itself within the command
-	 * timeout: a backstop.
+	 * Return the maximum wait for a release. A backstop: a release ends by itself within
+	 * the command timeout.
 	 */
 	Duration releasePatience() {
 		return this.settings.commandTimeout().plusSeconds(1);

@@ -17,22 +17,22 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Creates the exceptions of requests and releases that fail.
+ * Creates the exceptions of failed requests and releases.
  */
 public final class EngineExceptions {
 
 	private EngineExceptions() {
 	}
 
-	/** Return the exception for a wait that ends without a lease. */
+	/** Return the exception for a request that ends without a lease. */
 	static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
 		return notAcquired(request, (request.limit() > 0) ? request.limit() : -1, reason, waitedNanos, cause);
 	}
 
 	/**
-	 * Return the exception for a wait that timed out.
-	 * @param heldBy the exclusive holder of the lock for the message
+	 * Return the exception for a timeout of a lock.
+	 * @param heldBy the exclusive holder, as text for the message
 	 * @param holder the exclusive holder, or {@code null} if it is not known
 	 */
 	static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, String heldBy,
@@ -42,7 +42,7 @@ public final class EngineExceptions {
 	}
 
 	/**
-	 * Return the exception for a wait that timed out, without an exclusive holder.
+	 * Return the exception for a timeout without a known exclusive holder.
 	 * @param busy the last answer of the store, or {@code null}
 	 */
 	static NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, @Nullable Busy busy) {
@@ -62,7 +62,7 @@ public final class EngineExceptions {
 				+ (request.reads() ? ", and others came first" : "");
 	}
 
-	/** Return the exception for a request for more permits than there are. */
+	/** Return the exception for a request for more permits than the limit. */
 	static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
 		boolean unknown = limit == 0 && request.limit() == 0;
 		return notAcquired(request, unknown ? -1 : limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
@@ -77,19 +77,25 @@ public final class EngineExceptions {
 				: new LockNotAcquiredException(key, reason, waited, cause);
 	}
 
-	/** Return the exception for a request under a lease that is lost. */
+	/**
+	 * Return the exception for a request of a thread that has a lost lease of the
+	 * resource.
+	 */
 	static LeaseLostException lostBefore(Resource resource) {
 		return new LeaseLostException(resource.key(), upper(resource)
 				+ " was not acquired again: this thread has a lease of it that was lost; release that lease first");
 	}
 
-	/** Return the exception for a part that was lost while others were waited for. */
+	/**
+	 * Return the exception for a key that was lost during the wait for other keys of the
+	 * request.
+	 */
 	static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
 		return new LeaseLostException(resource.key(), "The lease of " + description
 				+ " was lost while other keys of the same request were waited for, because " + why);
 	}
 
-	/** Return the exception for a wait that the store has ended. */
+	/** Return the exception for a request that ends because of a failure of the store. */
 	static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
 		Throwable cause = (error != null) ? CallResult.cause(error) : null;
 		return new LeaseStoreException(resource.key(),
@@ -98,7 +104,7 @@ public final class EngineExceptions {
 				cause);
 	}
 
-	/** Return the exception for a release without an answer. */
+	/** Return the exception for an unconfirmed release. */
 	static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
@@ -108,7 +114,7 @@ public final class EngineExceptions {
 	}
 
 	/**
-	 * Return the exception for a release whose least time the store has not confirmed.
+	 * Return the exception for a release whose minHold is unconfirmed.
 	 */
 	static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
 		Throwable cause = CallResult.cause(error);
@@ -118,14 +124,15 @@ public final class EngineExceptions {
 				cause);
 	}
 
-	/** Return the exception for a command on a resource that failed. */
+	/** Return the exception for a failed command on a resource. */
 	static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
 	}
 
 	/**
-	 * Return the exception for a command that failed, and may have changed a resource.
+	 * Return the exception for a failed command that may have changed the resource all
+	 * the same.
 	 */
 	static LeaseStoreException changeTrouble(Resource resource, String what, Throwable error) {
 		LeaseStoreException trouble = storeTrouble(resource, what, error);
@@ -133,28 +140,33 @@ public final class EngineExceptions {
 				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
 	}
 
-	/** Return the exception for a failure without a key. */
+	/** Return the exception for a failed command without a key. */
 	public static LeaseStoreException storeTrouble(String what, Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
 	}
 
-	/** Return whether the same command may succeed later by itself. */
+	/** Return whether a repetition of the command may succeed. */
 	public static boolean isTemporary(Throwable error) {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isTemporary();
 	}
 
-	/** Return whether there was no answer in time, which may come yet. */
+	/**
+	 * Return whether the error is a timeout of a command, whose answer may still arrive.
+	 */
 	public static boolean isSilence(Throwable error) {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isSilence();
 	}
 
-	/** Return whether the store will be able to serve the same command by itself. */
+	/**
+	 * Return whether the store is expected to recover by itself, so that waiting makes
+	 * sense.
+	 */
 	static boolean isWorthWaiting(Throwable error) {
 		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
 
-	/** Return an error in words. */
+	/** Return the message of an error's cause. */
 	public static String text(Throwable error) {
 		Throwable cause = CallResult.cause(error);
 		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();

@@ -14,26 +14,29 @@ import io.holdfast.async.LeaseInternals;
 import io.holdfast.engine.store.Resource;
 
 /**
- * A lease of this engine as its user has it: of one hold, or of several together.
+ * A lease for a user, on one hold or on several holds together.
  */
 interface EngineLease extends Lease, LeaseInternals {
 
-	/** The shortest lease time of a renewal by hand. */
+	/** Minimum lease time of an extension by the user. */
 	Duration MIN_RENEWAL = Duration.ofMillis(1);
 
-	/** The longest one. */
+	/** Maximum lease time of an extension by the user. */
 	Duration MAX_RENEWAL = Duration.ofDays(365);
 
-	/** Return the shared parts of its engine. */
+	/** Return the engine's context. */
 	EngineContext context();
 
-	/** Return its holds, one for each key. */
+	/** Return the holds of this lease, one for each key. */
 	List<Hold> holds();
 
-	/** Return its resource or, of several, one that names all of them in messages. */
+	/**
+	 * Return the resource of this lease. For several keys, return a resource whose key
+	 * lists the keys, for messages.
+	 */
 	Resource resource();
 
-	/** Return its holds, one for each key: none once it is released. */
+	/** Return the holds of this lease, one for each key; none after its release. */
 	default List<Hold> openHolds() {
 		return isReleased() ? List.of() : holds();
 	}
@@ -43,7 +46,7 @@ interface EngineLease extends Lease, LeaseInternals {
 		return openHolds().stream().collect(Collectors.toMap((hold) -> hold.resource().key(), Function.identity()));
 	}
 
-	/** Return the fence of each of its holds. */
+	/** Return the fencing tokens of the holds. */
 	default List<Long> fences() {
 		return openHolds().stream().map((hold) -> hold.fence).toList();
 	}
@@ -64,31 +67,34 @@ interface EngineLease extends Lease, LeaseInternals {
 		ensureHeld();
 	}
 
-	/** Renew it by hand, those holds together that the store keeps together. */
+	/**
+	 * Extend this lease on behalf of the user. Holds that the store keeps together are
+	 * renewed by one command.
+	 */
 	default CompletableFuture<Void> renewAsync(long millis) {
 		List<Hold> holds = holds();
 		return holds.get(0).queue.renewer().renewNow(holds, millis);
 	}
 
-	// Its release
+	// Release
 
 	/**
-	 * Begin to release it. Does not block.
-	 * @param used whether it reached its user
-	 * @param blocking whether the current thread may block, and tells the observers
-	 * @return completed by the result, on the thread that has it: dependents must not
-	 * block
+	 * Start the release of this lease. Does not block.
+	 * @param used whether the lease reached its user
+	 * @param blocking whether the current thread may block, and notifies the observers
+	 * @return a future of the result. It may be completed on a thread of the driver:
+	 * dependents must not block
 	 */
 	CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking);
 
 	/**
-	 * Begin to release it for a caller that goes on without the answer.
-	 * @param blocking whether the current thread may block, and tells the observers
-	 * @return completed once the caller may go on; dependents must not block
+	 * Start the release of this lease for a caller that does not wait for the answer.
+	 * @param blocking whether the current thread may block, and notifies the observers
+	 * @return completed when the caller may continue; dependents must not block
 	 */
 	CompletableFuture<?> startUnawaitedRelease(boolean blocking);
 
-	/** Tell the observers of their events on the current thread, which may block. */
+	/** Notify the observers of pending events on the current thread, which may block. */
 	void tellObservers();
 
 	@Override

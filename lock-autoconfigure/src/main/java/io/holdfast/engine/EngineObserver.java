@@ -6,21 +6,22 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observes requests, renewals and losses in engines, of which it may observe several. A
- * blocking call notifies of its own request on its own thread. All other events come a
- * little later, on up to 64 threads of each engine: never on the timer, an event loop, or
- * a thread that renews. So the methods have to be thread-safe. While one takes its time,
- * its request waits; renewals and other requests do not. If very many events wait,
- * further ones are left out, and a warning says so. The methods must not use the engine.
- * Their exceptions are logged, the first time as a warning, and change nothing.
+ * Observer of requests, renewals and losses in one or several engines. A blocking call
+ * notifies the observer of its own request on its own thread. All other events follow a
+ * little later, on up to 64 threads of each engine, but never on the timer, an event
+ * loop, or a thread that renews leases. The methods must therefore be thread-safe. A slow
+ * method delays its own request, but neither renewals nor other requests. If too many
+ * events are pending, further events are dropped with a warning. The methods must not use
+ * the engine. Their exceptions are logged, the first time as a warning, and have no other
+ * effect.
  *
  * @since 0.1.0
  */
 public interface EngineObserver {
 
 	/**
-	 * A request is about to be made. The only method that is always called on the thread
-	 * that asks, which may be an event loop: note the state of the thread, and leave all
+	 * Called before a request starts. Always called on the requesting thread, which may
+	 * be an event loop: only capture the state of the thread here, and leave everything
 	 * else to {@link RequestObserver#began()}.
 	 * @param request the request
 	 * @return the observer of the request, or {@code null} for none
@@ -30,16 +31,16 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * A lease was lost, or the work took longer than it lasted: once for each
+	 * Called after a lease was lost, or has ended before its work: once for each
 	 * {@link io.holdfast.LeaseLostEvent}.
 	 * @param kind the kind of resource
-	 * @param name the name that the request gave, or {@code null}
+	 * @param name the name of the request, or {@code null}
 	 */
 	default void lost(Kind kind, @Nullable String name) {
 	}
 
 	/**
-	 * A renewal was answered, or failed.
+	 * Called after a renewal was answered or has failed.
 	 * @param kind the kind of resource
 	 * @param outcome its outcome
 	 */
@@ -47,57 +48,58 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * A command to the store failed, or was not answered in time.
-	 * @param command which
+	 * Called after a command to the store failed, or was not answered in time.
+	 * @param command the kind of command
 	 */
 	default void failed(Command command) {
 	}
 
 	/**
-	 * Observes one request and its lease. The methods are called one after the other, in
-	 * the order of the events.
+	 * Observer of one request and its lease. The methods are called one at a time, in the
+	 * order of the events.
 	 */
 	interface RequestObserver {
 
 		/**
-		 * The request has begun. Requests for nested leases do not begin: they have their
-		 * lock already, and nothing follows.
+		 * Called after the request has started. Not called for a request that gets a
+		 * nested lease; no other method is called for it either.
 		 */
 		default void began() {
 		}
 
 		/**
-		 * The waiter is about to be granted the lock or permits of others.
-		 * @param way the way in which it learned of that
+		 * Called before the waiter is granted a lock or permits that another owner held.
+		 * @param way the way in which the waiter learned of the hand-over
 		 */
 		default void handedOver(HandOver way) {
 		}
 
 		/**
-		 * Note that the lease is held from now on. Called before its user has it, unless
-		 * 64 observers of asynchronous requests take their time.
+		 * Called when the lease is granted, before the user gets the lease. For
+		 * asynchronous requests it may come later, if 64 other observers are slow.
 		 * @param fences the fencing tokens, in the order of the keys
 		 */
 		default void granted(List<Long> fences) {
 		}
 
 		/**
-		 * It is not granted. Called before its user is told, as {@link #granted} is.
-		 * @param why the exception for its user
+		 * Called when the request has failed, before the user gets the exception, as
+		 * {@link #granted} is.
+		 * @param why the exception for the user
 		 */
 		default void failed(RuntimeException why) {
 		}
 
 		/**
-		 * The caller of asynchronous code under it has gone, and the code goes on. Called
-		 * once for each of its keys.
+		 * Called when the caller of asynchronous code under the lease has gone, while the
+		 * code goes on. Called once for each key.
 		 */
 		default void callerGone() {
 		}
 
 		/**
-		 * It is not held any more.
-		 * @param end how that came
+		 * Called when the lease has ended.
+		 * @param end the kind of end
 		 */
 		default void ended(HoldEnd end) {
 		}
@@ -105,83 +107,90 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * The outcome of a renewal.
+	 * Outcome of a renewal.
 	 */
 	enum RenewalOutcome {
 
-		/** The lease lasts longer now. */
+		/** The lease was extended. */
 		RENEWED,
 
-		/** The store says that the lease is gone, or said too late that it is not. */
+		/**
+		 * The store does not have the lease any more, or confirmed the renewal too late.
+		 */
 		LOST,
 
-		/** The store failed; it is tried again. */
+		/** The store failed. The renewal is repeated. */
 		FAILED
 
 	}
 
 	/**
-	 * The way in which a waiter learns of its grant.
+	 * Way in which a waiter learns of its grant.
 	 */
 	enum HandOver {
 
-		/** Without any command, within this instance. */
+		/** Handed over within this instance, without a command. */
 		LOCAL,
 
-		/** One and the same command gave it back and took it, within this instance. */
+		/**
+		 * Handed over within this instance, by one command that releases and acquires.
+		 */
 		PASSED_ON,
 
 		/**
-		 * By a grant notification: another command, mostly another instance's, granted
-		 * it.
+		 * Granted by another command, usually another instance's, and learned by a
+		 * notification.
 		 */
 		WOKEN_UP,
 
-		/** By asking again: a lease had ended by itself, or a wake-up did not arrive. */
+		/**
+		 * Granted when the waiter asked again, after a lease expired or a notification
+		 * was lost.
+		 */
 		ASKED_AGAIN
 
 	}
 
 	/**
-	 * The end of a hold.
+	 * Kind of end of a hold.
 	 */
 	enum HoldEnd {
 
-		/** Its user released it. */
+		/** The user released the lease. */
 		RELEASED,
 
-		/** It was lost. */
+		/** The lease was lost. */
 		LOST,
 
-		/** It was not to be renewed, and its time was over. */
+		/** The lease had no renewal, and its time was over. */
 		EXPIRED
 
 	}
 
 	/**
-	 * The kinds of commands to the store.
+	 * Kind of a command to the store.
 	 */
 	enum Command {
 
-		/** To ask for something. */
+		/** Acquire a lock or permits. */
 		ACQUIRE,
 
-		/** To give it back, or to wait no more. */
+		/** Release a lock or permits, or stop waiting. */
 		RELEASE,
 
-		/** To lengthen leases. */
+		/** Renew leases. */
 		RENEW,
 
-		/** To keep others out for a while yet. */
+		/** Keep a released key until its minHold is over. */
 		RETAIN,
 
-		/** To look. */
+		/** Read the state of a key. */
 		INSPECT,
 
-		/** To set a limit. */
+		/** Set the limit of a semaphore. */
 		LIMIT,
 
-		/** To know of other instances, and be known to them. */
+		/** Read or write the register of instances. */
 		FLEET
 
 	}

@@ -21,51 +21,53 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The observers of one engine, in their order. Nothing is made for them while there are
- * none. Where they are slow, they keep a limited number of threads, and get fewer events.
- * Their exceptions are kept from the engine. Thread-safe.
+ * Observers of one engine, in the order of their registration. Without observers, no
+ * objects are allocated. Slow observers occupy a limited number of threads, and miss
+ * events. Exceptions of observers do not reach the engine. Thread-safe.
  */
 final class EngineObservers {
 
 	private static final Log logger = LogFactory.getLog(EngineObserver.class);
 
-	/** The number of threads for observers. */
+	/** Maximum number of threads for observers. */
 	private static final int THREADS = 64;
 
-	/** The number of waiting events from which on more are left out. */
+	/** Number of pending events from which further events are dropped. */
 	private static final int BACKLOG = 10_000;
 
-	/** Guard of the engine against observers, and against a lack of threads for them. */
+	/**
+	 * Guard of the engine against exceptions of observers, and against a lack of threads.
+	 */
 	final Guard guard = new Guard(logger, "An observer of leases failed", "the leases are not affected");
 
 	private final List<EngineObserver> observers = new CopyOnWriteArrayList<>();
 
-	/** The threads for observers, which may keep them. */
+	/** Threads for observers, which may block them. */
 	final BoundedExecutor threads;
 
-	/** Runs the events that belong to no request, on one of the threads at a time. */
+	/** Runs the events that belong to no request, one at a time. */
 	private final BoundedExecutor events;
 
 	private final AtomicBoolean warnedOfBacklog = new AtomicBoolean();
 
 	/**
 	 * Create the observers of an engine.
-	 * @param threads threads that may block
+	 * @param threads runs tasks that may block
 	 */
 	EngineObservers(Executor threads) {
 		this.threads = new BoundedExecutor(threads, THREADS);
 		this.events = new BoundedExecutor(this.threads, 1);
 	}
 
-	/** Add an observer of all that begins from now on. */
+	/** Add an observer of all events from now on. */
 	void add(EngineObserver observer) {
 		this.observers.add(observer);
 	}
 
 	/**
-	 * Observe a request that is about to be made, on the thread that asks.
-	 * @return the observation, or {@code null} if there is no observer, or they are too
-	 * slow
+	 * Start the observation of a request, on the requesting thread.
+	 * @return the observation, or {@code null} if there are no observers or too many
+	 * events are pending
 	 */
 	@Nullable RequestObservation observe(LeaseEngine engine, List<ResolvedRequest> requests) {
 		if (this.observers.isEmpty() || leaveOut(this.threads.waiting())) {
@@ -82,7 +84,7 @@ final class EngineObservers {
 		return requestObservers.isEmpty() ? null : new RequestObservation(this, requestObservers);
 	}
 
-	/** Return whether to leave an event out, as too many wait. */
+	/** Return whether to drop an event because too many events are pending. */
 	private boolean leaveOut(int backlog) {
 		if (backlog < BACKLOG) {
 			return false;
@@ -94,17 +96,17 @@ final class EngineObservers {
 		return true;
 	}
 
-	/** Notify of a lease that was lost. */
+	/** Notify the observers of a lost lease. */
 	void lost(Resource resource, @Nullable String name) {
 		tell((observer) -> observer.lost(resource.kind(), name));
 	}
 
-	/** Notify of a renewal. */
+	/** Notify the observers of a renewal. */
 	void renewed(Resource resource, RenewalOutcome outcome) {
 		tell((observer) -> observer.renewed(resource.kind(), outcome));
 	}
 
-	/** Notify of a command that failed, or was not answered in time. */
+	/** Notify the observers of a command that failed, or was not answered in time. */
 	void failed(Command command) {
 		tell((observer) -> observer.failed(command));
 	}
@@ -117,15 +119,15 @@ final class EngineObservers {
 
 	/**
 	 * Wait until the observers are notified of all events.
-	 * @param patience the longest wait
+	 * @param patience the maximum wait
 	 */
 	void awaitIdle(Duration patience) {
 		this.threads.awaitIdle(patience);
 	}
 
 	/**
-	 * Notify if a command fails by itself.
-	 * @return the command's own answer, which can be cancelled
+	 * Notify the observers if a command fails, except by cancellation.
+	 * @return the given future, which can be cancelled
 	 */
 	<T> CompletableFuture<T> follow(Command command, CompletableFuture<T> answer) {
 		if (!this.observers.isEmpty() && (!answer.isDone() || answer.isCompletedExceptionally())) {
@@ -138,7 +140,7 @@ final class EngineObservers {
 		return answer;
 	}
 
-	/** Call observers, each of which may throw. */
+	/** Call each observer. An exception of one observer does not affect the others. */
 	<T> void forEach(List<T> observers, Consumer<T> event) {
 		for (T observer : observers) {
 			this.guard.run(() -> event.accept(observer));

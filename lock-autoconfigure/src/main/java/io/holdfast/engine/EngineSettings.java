@@ -6,29 +6,28 @@ import io.holdfast.engine.store.HandOverLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The defaults of requests, and the times of an engine.
+ * Defaults of requests, and timeouts and limits of an engine.
  *
- * @param waitTime how long a request for a lock waits; negative for without limit
- * @param leaseTime how long the lease of a lock lasts when it is not renewed
- * @param maxHold how long the lease of a lock is renewed in all, or {@code null} for no
- * limit
- * @param lossMargin how long before others may have a lock its holder counts as lost; 0,
- * not before
- * @param semaphoreWaitTime how long a request for permits waits; negative for without
- * limit
- * @param semaphoreLeaseTime how long a lease of permits lasts when it is not renewed
- * @param semaphoreFair whether requests for permits are served in their order
- * @param handoffTimeout how long a hand-off is granted at first; half of it is the
- * longest time after which a waiter asks again
- * @param retryInterval how often a waiter asks again for a key whose owner does not hand
- * it over, while wake-ups are not received, or while the store fails
- * @param commandTimeout how long a command may stay unanswered that no wait time bounds
- * @param outagePatience for how long a request that waits goes on asking while the store
- * fails, before it ends with that failure; 0, not at all
- * @param maxWaiters how many requests may wait at the same time
- * @param maxWaitersPerKey how many of them for one key
- * @param lockHandOver how long a lock stays within this instance
- * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
+ * @param waitTime the wait time of requests for locks; negative to wait without limit
+ * @param leaseTime the duration of a lock's lease without renewal
+ * @param maxHold the maximum time of a lock's renewed lease, or {@code null} for no limit
+ * @param lossMargin the time between the loss of a lock for its holder and the earliest
+ * grant to another owner; 0 for none
+ * @param semaphoreWaitTime the wait time of requests for permits; negative to wait
+ * without limit
+ * @param semaphoreLeaseTime the duration of a lease of permits without renewal
+ * @param semaphoreFair whether requests for permits are served in order of arrival
+ * @param handoffTimeout the initial lease of a grant to a waiter, which the waiter must
+ * claim; half of it is the maximum time between two attempts of a waiter
+ * @param retryInterval the time between two attempts of a waiter if the owner does not
+ * notify waiters, if notifications do not arrive, or if the store fails
+ * @param commandTimeout the timeout of commands outside of waits
+ * @param outagePatience the time for which a waiting request goes on while the store
+ * fails; 0 to fail at once
+ * @param maxWaiters the maximum number of waiting requests
+ * @param maxWaitersPerKey the maximum number of waiting requests for one key
+ * @param lockHandOver the limits of hand-overs of a lock within this instance
+ * @param semaphoreHandOver the limits of hand-overs of permits within this instance
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, Duration lossMargin,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
@@ -36,10 +35,12 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 		HandOverLimits lockHandOver, HandOverLimits semaphoreHandOver) {
 
 	/**
-	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold, no
-	 * loss margin, permits in order; hand-off timeout 5 s, retry interval 200 ms, command
-	 * timeout 1 s, outage patience 3 s; 100,000 requests may wait, 10,000 of them for one
-	 * key; locks and permits are handed over locally, 63 times and for 5 ms at most.
+	 * Return the default settings. Requests for locks wait for 10 s, requests for permits
+	 * do not wait. Leases last 30 s, without maxHold and loss margin. Permits are granted
+	 * in order of arrival. The hand-off timeout is 5 s, the retry interval 200 ms, the
+	 * command timeout 1 s, and the outage patience 3 s. At most 100,000 requests may
+	 * wait, and 10,000 for one key. Locks and permits are handed over locally at most 63
+	 * times and for 5 ms.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {

@@ -11,15 +11,17 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * Releases leases of any instance, in its name. Blocks until the store answers.
- * Thread-safe.
+ * Releases leases of any instance by force. Blocks until the store answers. Thread-safe.
  */
 final class ForcedRelease {
 
-	/** The reason of the loss, in words. */
+	/** Reason of the loss, for messages. */
 	static final String FORCED = "it was released by force";
 
-	/** So that one script does not keep the store from serving others for long. */
+	/**
+	 * Maximum number of leases per command, so that one script does not block the store
+	 * for long.
+	 */
 	private static final int BATCH = 1000;
 
 	private final EngineContext context;
@@ -28,7 +30,7 @@ final class ForcedRelease {
 
 	private final TokenReleases releases;
 
-	/** Create the forced releases of an instance. */
+	/** Create the forced release of an instance. */
 	ForcedRelease(ResourceQueues queues) {
 		this.context = queues.context;
 		this.renewer = queues.renewer;
@@ -36,35 +38,35 @@ final class ForcedRelease {
 	}
 
 	/**
-	 * Release the holders of a semaphore, or the readers of a lock. Waiters that are let
-	 * in are not released.
-	 * @return how many were released
+	 * Release all holders of a semaphore, or all readers of a lock. Does not release
+	 * waiters that are granted during the release.
+	 * @return the number of released holders
 	 */
 	int releaseAll(Resource resource) {
-		// All before the first is released: each release lets others in.
+		// Read all holders before the first release, as each release admits waiters.
 		List<String> tokens = this.context.awaitAnswer(holders(resource), resource, "The inspection")
 			.stream()
 			.map(PermitHolder::token)
 			.toList();
-		int all = 0;
+		int count = 0;
 		for (int from = 0; from < tokens.size(); from += BATCH) {
-			all += release(resource, tokens.subList(from, Math.min(from + BATCH, tokens.size())));
+			count += release(resource, tokens.subList(from, Math.min(from + BATCH, tokens.size())));
 		}
-		return all;
+		return count;
 	}
 
 	private CompletableFuture<List<PermitHolder>> holders(Resource resource) {
-		int all = Integer.MAX_VALUE;
+		int unlimited = Integer.MAX_VALUE;
 		return (resource.kind() == Kind.LOCK)
-				? this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspect(resource, all))
+				? this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspect(resource, unlimited))
 					.thenApply(KeyState::readers)
-				: this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(resource, all))
+				: this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(resource, unlimited))
 					.thenApply(PermitState::holders);
 	}
 
 	/**
 	 * Release an exclusive lock.
-	 * @return whether the token held it
+	 * @return whether the token held the lock
 	 */
 	boolean release(Resource resource, String token) {
 		return release(resource, List.of(token)) == 1;
@@ -73,13 +75,15 @@ final class ForcedRelease {
 	private int release(Resource resource, List<String> tokens) {
 		CompletableFuture<List<Boolean>> answer = new CompletableFuture<>();
 		this.releases.beginEnding(tokens);
-		// Others may have the leases as soon as the command runs.
+		// End the holds first: other owners may get the leases as soon as the command
+		// runs.
 		this.renewer.loseBefore(tokens, FORCED, () -> send(resource, tokens, answer));
 		List<Boolean> released = this.context.awaitAnswerToChange(answer, resource, "The forced release");
 		int count = 0;
 		for (int i = 0; i < tokens.size(); i++) {
 			if (released.get(i)) {
-				// Granted to a waiter here, which had not learnt of it before.
+				// The token may belong to a waiter of this instance that was granted the
+				// lease during the release.
 				this.renewer.onTokenLost(tokens.get(i), FORCED);
 				count++;
 			}

@@ -6,24 +6,24 @@ import io.holdfast.engine.store.HandOverLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of a forced release of a lock.
+ * Outcome of a forced release of a lock.
  *
- * @param held whether it had an owner or readers
- * @param released whether it was released
- * @param fence its fencing token, 0 if none is remembered or its owner is foreign
- * @param owner the instance that had it exclusively, or {@code null}
- * @param thread the name of the thread whose lease it was, if it was one of this
- * instance, or {@code null}
+ * @param held whether the lock had an owner or readers
+ * @param released whether the lock was released
+ * @param fence the lock's fencing token, 0 if the store has none or the owner is foreign
+ * @param owner the exclusive holder, or {@code null}
+ * @param thread the name of the holder's thread, or {@code null} if it was not a thread
+ * of this instance
  */
 public record ForcedResult(boolean held, boolean released, long fence, @Nullable TokenState owner,
 		@Nullable String thread) {
 
 	/**
-	 * Return whether a fencing token is of this grant. An instance counts up when it
-	 * passes an exclusive lock on, which the store does not learn.
-	 * @param fencingToken the fencing token that was seen
-	 * @return whether it is that of the owner, of one before within the same instance, or
-	 * of the last reader
+	 * Return whether a fencing token belongs to this grant. An instance increments the
+	 * token at each local hand-over of an exclusive lock, without telling the store.
+	 * @param fencingToken the fencing token that the caller has seen
+	 * @return whether the token is that of the owner, of an earlier holder in the same
+	 * chain of local hand-overs, or of the last reader
 	 */
 	public boolean isGrantOf(long fencingToken) {
 		long passedOn = (this.owner != null) ? HandOverLimits.STRIDE - 1 : 0;
@@ -31,8 +31,8 @@ public record ForcedResult(boolean held, boolean released, long fence, @Nullable
 	}
 
 	/**
-	 * Return the same with its end.
-	 * @param released whether it was released
+	 * Return this outcome with another value of {@code released}.
+	 * @param released whether the lock was released
 	 * @return the outcome
 	 */
 	public ForcedResult released(boolean released) {
@@ -40,10 +40,12 @@ public record ForcedResult(boolean held, boolean released, long fence, @Nullable
 	}
 
 	/**
-	 * Return whose it was, to be put behind other text.
-	 * @param process which process the instance is, with a space before, or nothing
-	 * @param reported the name of the thread that the instance told, or {@code null}
-	 * @return the words, which begin with a comma, or nothing
+	 * Return a description of the holder, for the end of a message.
+	 * @param process a description of the instance's process with a leading space, or an
+	 * empty text
+	 * @param reported the name of the holder's thread as reported by its instance, or
+	 * {@code null}
+	 * @return the description with a leading comma, or an empty text
 	 */
 	public String describe(String process, @Nullable String reported) {
 		String whose = (this.thread != null) ? this.thread : reported;

@@ -15,18 +15,19 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A grant of the store, as its holder sees it: held, then released or lost. One of the
+ * A grant of the store from the holder's view: held, then released or lost. One of the
  * seven concepts of the engine.
  *
  * <p>
- * It owns its validity, by the monotonic clock and counted from before the request was
- * sent; the leases that are open on it, of which nested ones share it; and the actions on
- * its loss. The queue of the resource opens, closes and releases it in its events, the
- * {@link LeaseRenewer} extends it and finds it lost. Its questions are thread-safe.
+ * A hold owns its validity, the open leases on it, and the actions on its loss. Validity
+ * is measured by the monotonic clock, from before the request was sent. A lease and the
+ * leases nested in it are open on the same hold. Only the resource's queue opens and
+ * closes leases and releases the hold, in its events. The {@link LeaseRenewer} extends
+ * the hold and detects its loss. Queries are thread-safe.
  */
 final class Hold {
 
-	/** All commands that named the token are answered. */
+	/** Value of {@link #doubtSince} if all commands with the token are answered. */
 	static final long NO_DOUBT = -1;
 
 	final ResourceQueue queue;
@@ -35,102 +36,114 @@ final class Hold {
 
 	final long fence;
 
-	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
+	/** Thread of the request, for re-entry. {@code null} for asynchronous requests. */
 	final @Nullable Thread thread;
 
 	final ResolvedRequest request;
 
-	/** Observes the request that it was granted to, or {@code null}. */
+	/** Observation of the granted request, or {@code null}. */
 	final @Nullable RequestObservation observation;
 
 	/**
-	 * Since which reconnect a command that named the token may run late, or
-	 * {@link #NO_DOUBT}.
+	 * Number of the reconnect since which an unanswered command with the token may still
+	 * run late, or {@link #NO_DOUBT}.
 	 */
 	final long doubtSince;
 
 	final OpenLeases leases = new OpenLeases();
 
-	/** When the store made the grant. */
+	/** Time of the grant by the store. Local hand-overs do not change it. */
 	final long grantedByStoreAt;
 
-	/** Number of hand-overs since then, from hold to hold within this instance. */
+	/** Number of local hand-overs since the grant by the store. */
 	final int handOvers;
 
-	/** Number of leases that were opened on it. Confined to the queue. */
+	/** Number of leases opened so far. Confined to the queue. */
 	long opened;
 
-	/** Whether a lease on it reached its user. Changed by the queue only. */
+	/** Whether a lease has reached its user. Changed by the queue only. */
 	private volatile boolean used;
 
-	/** Whether a shut-down has ended it, so that its user's release sends nothing. */
+	/**
+	 * Whether a shutdown has ended this hold. The user's release then sends no command.
+	 */
 	private volatile boolean endedByShutDown;
 
-	/** Number of extensions by hand beyond the lease time that have no answer. */
+	/** Number of unanswered extensions by the user to more than the lease time. */
 	private volatile int extensions;
 
-	/** When it was granted or, of several together, when the last of them was. */
+	/** Time of the grant or, for a request for several keys, of the last key's grant. */
 	private volatile long grantedAt;
 
 	/**
-	 * Whether other keys of its request are still waited for. Until then it is renewed,
-	 * also without renewal in its terms.
+	 * Whether other keys of the request are still waited for. A partial hold is always
+	 * renewed.
 	 */
 	private volatile boolean partial;
 
-	/** Whether its work has failed, and others are not to be kept out. */
+	/** Whether the minHold does not apply, because the work has failed. */
 	private volatile boolean minHoldWaived;
 
 	private volatile boolean released;
 
-	/** Until when the store keeps it for sure. */
+	/** Time until which the store certainly keeps the lease. */
 	private volatile long grantedUntil;
 
-	/** How long before that it counts as lost. Only grows, by nested leases. */
+	/**
+	 * Time before {@link #grantedUntil} at which the hold counts as lost, in nanoseconds.
+	 * Nested leases may increase it; it never decreases.
+	 */
 	private volatile long lossMargin;
 
-	/** The longest loss margin of its leases. Guarded by this. */
+	/** Longest loss margin of the leases, in nanoseconds. Guarded by this. */
 	private long wantedMargin;
 
-	/** When it is to be renewed. */
+	/** Time of the next renewal. */
 	private volatile long renewAt;
 
-	/** Whether its next renewal also covers its leases without renewal. */
+	/** Whether the next renewal must also cover the leases without renewal. */
 	private volatile boolean claimed;
 
-	/** Whether a renewal was sent that has no answer yet. */
+	/** Whether a renewal is unanswered. */
 	private volatile boolean renewalUnanswered;
 
-	/** Reason why the last renewal failed; {@code null} if it did not. */
+	/** Reason of the last renewal's failure, or {@code null} if it did not fail. */
 	private volatile @Nullable String renewalTrouble;
 
-	/** Why it was lost, in words; {@code null} if it is not known to be. */
+	/**
+	 * Reason of the loss, for messages. {@code null} unless the hold is known to be lost.
+	 */
 	private volatile @Nullable String loss;
 
 	private boolean lossReported;
 
 	/**
-	 * Create a hold that the store has granted.
-	 * @param requester the request that it is granted to
-	 * @param token by which the store knows it
-	 * @param doubtSince since which reconnect a command that named the token may run
-	 * late, or {@link #NO_DOUBT}
+	 * Create a hold for a grant of the store.
+	 * @param requester the waiter that gets the grant
+	 * @param token the token of the grant
+	 * @param doubtSince the value of {@link #doubtSince}
 	 * @param granted the store's answer
-	 * @param sentAt when the command was sent
-	 * @param now the time
+	 * @param sentAt the time before the command was sent
+	 * @param now the current time
 	 */
 	Hold(Waiter requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
 		this(requester, token, granted.fence(), doubtSince, now, now, 0);
 		this.grantedUntil = sentAt + validity(granted.ttlMillis());
 		this.claimed = granted.ttlMillis() < this.request.leaseMillis();
-		// Spread: holds granted together would be renewed together each time.
+		// Random: holds that are granted together should not be renewed together each
+		// time.
 		long third = sentAt + (TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) - this.lossMargin) / 3;
 		this.renewAt = now + this.queue.context().shortenRandomly(third - now);
 	}
 
-	/** Continue a hold that was released here, without telling the store. */
+	/**
+	 * Create the hold of the next waiter after a local hand-over, without a command to
+	 * the store.
+	 */
 	Hold(Waiter requester, Hold before, long now) {
-		// Fences of permits have no stride, and reach no user.
+		// Only fences of locks leave numbers for local hand-overs. Fences of permits
+		// reach no
+		// user.
 		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
 				before.doubtSince, now, before.grantedByStoreAt, before.handOvers + 1);
 		this.grantedUntil = before.grantedUntil;
@@ -155,14 +168,15 @@ final class Hold {
 	}
 
 	/**
-	 * Return how long the store keeps a lease for sure: less 1 % + 2 ms, for clocks that
-	 * run at different speeds and are read in milliseconds.
+	 * Return the time for which the store certainly keeps a lease, in nanoseconds.
+	 * Subtracts 1 % for clocks of different speed, and 2 ms because Redis counts whole
+	 * milliseconds.
 	 */
 	static long validity(long ttlMillis) {
 		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
 	}
 
-	// Its grant
+	// Grant
 
 	/** Return the resource of the grant. */
 	Resource resource() {
@@ -174,17 +188,23 @@ final class Hold {
 		return this.request.permits();
 	}
 
-	/** Return when it was granted or, of several together, when the last of them was. */
+	/**
+	 * Return the time of the grant or, for a request for several keys, of the last key's
+	 * grant.
+	 */
 	long grantedAt() {
 		return this.grantedAt;
 	}
 
-	/** Return how long it was held, by the time when that is asked. */
+	/**
+	 * Return the time for which the lease was held until now, or until the end of its
+	 * validity.
+	 */
 	Duration heldFor(long now) {
 		return Duration.ofNanos(Math.min(0, validUntil() - now) + now - this.grantedAt);
 	}
 
-	/** Note that no other keys are waited for any more: the time of its user begins. */
+	/** Note that all keys of the request are granted: the user's time begins. */
 	void endWaitForOthers(long now) {
 		if (this.partial) {
 			this.grantedAt = now;
@@ -192,7 +212,7 @@ final class Hold {
 		}
 	}
 
-	/** Return whether other parts are still waited for. */
+	/** Return whether other keys of the request are still waited for. */
 	boolean isPartial() {
 		return this.partial;
 	}
@@ -204,14 +224,18 @@ final class Hold {
 				: resource() + " (fence " + this.fence + ")";
 	}
 
-	/** Return its purpose, as a part of messages: an annotated method has a name. */
+	/**
+	 * Return the name of the request as a part of messages, or an empty text if there is
+	 * none.
+	 */
 	String purpose() {
 		return (this.request.name() != null) ? ", for " + SingleLine.of(this.request.name()) + "," : "";
 	}
 
 	/**
-	 * Return its token and terms for the store, with its longest lease: that may have
-	 * been renewed by hand for longer than its lease time.
+	 * Return the token and terms of this hold for the store. The lease time covers the
+	 * remaining grant, which an extension by the user may have made longer than the
+	 * request's lease time.
 	 */
 	AcquireCommand toCommand(long now) {
 		long millis = Math.max(this.request.leaseMillis(),
@@ -220,17 +244,16 @@ final class Hold {
 				this.request.claimMillis());
 	}
 
-	// Its leases
+	// Leases
 
-	/** Return whether any of its leases is to be renewed, or was until its maxHold. */
+	/** Return whether any open lease has renewal, even if its maxHold is over. */
 	boolean isRenewed() {
 		return this.leases.isRenewed();
 	}
 
 	/**
-	 * Open a lease on it, which reaches its user later. If the grant is shorter than this
-	 * lease is to last, or has less time left than its loss margin, the hold is renewed
-	 * at once.
+	 * Open a lease on this hold. Renews the hold at once if the grant ends before the new
+	 * lease should end, or if it is too short for the new lease's loss margin.
 	 */
 	synchronized void open(LeaseHandle lease, long now) {
 		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
@@ -244,7 +267,8 @@ final class Hold {
 	}
 
 	/**
-	 * Close a lease. The time for other ones may have been renewed by its terms only.
+	 * Close a lease. Renews the hold at once if a remaining lease relied on the renewals
+	 * of the closed lease.
 	 */
 	synchronized void close(LeaseHandle lease, boolean used, long now) {
 		this.leases.remove(lease);
@@ -254,56 +278,60 @@ final class Hold {
 		}
 	}
 
-	/** Return whether a thread has a lease of its own on it, for re-entry. */
+	/** Return whether a thread has an open lease on this hold, for re-entry. */
 	boolean isOf(@Nullable Thread thread) {
 		return thread != null && this.thread == thread && this.leases.isAnyOwn();
 	}
 
 	/**
-	 * Return whether its thread, which still counts on it, must be told of its loss when
-	 * it asks for the key again. Not if it was to end by itself: perhaps no release comes
-	 * then.
+	 * Return whether the hold's thread must get an exception for the loss when it
+	 * requests the key again. Not for a lease without renewal, which may end by itself
+	 * without a release.
 	 */
 	boolean mustTellThread() {
 		return this.leases.isAnyOwn() && isRenewed();
 	}
 
-	/** Return whether a lease on it reached its user. */
+	/** Return whether a lease has reached its user. */
 	boolean isUsed() {
 		return this.used;
 	}
 
-	/** Return whether code runs under one of its leases. */
+	/** Return whether code runs under an open lease. */
 	boolean isForCode() {
 		return this.leases.isAnyForCode();
 	}
 
-	// Its validity
+	// Validity
 
-	/** Return whether it may be relied on at a time. */
+	/** Return whether the lease is held at a time. */
 	boolean isHeld(long now) {
 		return !hasEnded() && validUntil() - now > 0;
 	}
 
-	/** Return until when it may be relied on. */
+	/** Return the end of validity: the end of the grant less the loss margin. */
 	long validUntil() {
 		return this.grantedUntil - this.lossMargin;
 	}
 
-	/** Return until when the store keeps it for sure. */
+	/** Return the time until which the store certainly keeps the lease. */
 	long grantedUntil() {
 		return this.grantedUntil;
 	}
 
-	/** Return how long it is kept in the store after the end of its validity. */
+	/**
+	 * Return the loss margin: the time between the end of validity and the end of the
+	 * grant, in nanoseconds.
+	 */
 	long lossMargin() {
 		return this.lossMargin;
 	}
 
 	/**
-	 * Have the loss margin of a nested lease, if it is the longer one. Not yet if there
-	 * is less than twice that time left, or a renewal might come too late.
-	 * @return {@code false} if it is to be had from the next renewal on
+	 * Apply the loss margin of a nested lease if it is longer. If less than twice the
+	 * margin is left, it is applied only after the next renewal, as that renewal would
+	 * otherwise come too late.
+	 * @return whether the margin applies now
 	 */
 	private synchronized boolean widenMargin(long margin, long now) {
 		this.wantedMargin = Math.max(this.wantedMargin, margin);
@@ -314,8 +342,8 @@ final class Hold {
 	}
 
 	/**
-	 * Note that the store lengthened the lease. Validity only grows, and an end is final:
-	 * a user may have seen it.
+	 * Note that the store has extended the lease. Never shortens validity, and never
+	 * revives an ended hold: a user may have seen its end.
 	 * @return whether the lease is still held
 	 */
 	synchronized boolean extend(long until, long now) {
@@ -330,30 +358,31 @@ final class Hold {
 	}
 
 	/**
-	 * Return whether its time is over as that of a lease without renewal may be meant to
-	 * be, even if a loss had ended it before.
+	 * Return whether a lease without renewal has run out of time. Users may intend this,
+	 * so that it is no loss.
 	 */
 	boolean hasRunOut(long now) {
 		return !isRenewed() && validUntil() - now <= 0;
 	}
 
 	/**
-	 * Return how long it is to keep others out without renewals, in nanoseconds: for a
-	 * whole lease time if it is a claim, and until its minHold is over.
+	 * Return the time for which other owners must be kept out without further renewals,
+	 * in nanoseconds: at least until the minHold is over, and for a full lease time if
+	 * the grant was only a claim.
 	 */
 	long lastsNanos(long now) {
 		long claimed = this.claimed ? TimeUnit.MILLISECONDS.toNanos(renewalMillis(now)) : 0;
 		return Math.max(Math.max(claimed, minHoldLeft(now)), this.grantedUntil - now);
 	}
 
-	/** Have its release take effect at once. */
+	/** Have the release take effect at once, even within the minHold. */
 	void waiveMinHold() {
 		this.minHoldWaived = true;
 	}
 
 	/**
-	 * Have a minHold again, as its work is repeated.
-	 * @return whether it had been waived
+	 * Apply the minHold again, because the work is repeated.
+	 * @return whether the minHold was waived before
 	 */
 	boolean restoreMinHold() {
 		boolean waived = this.minHoldWaived;
@@ -362,18 +391,19 @@ final class Hold {
 	}
 
 	/**
-	 * Return how much of its minHold is left, in nanoseconds: negative if it is over, 0
-	 * if it was waived, or other parts are still waited for.
+	 * Return the rest of the minHold, in nanoseconds. Negative if it is over; 0 if it was
+	 * waived, or if other keys of the request are still waited for.
 	 */
 	long minHoldLeft(long now) {
 		return (this.partial || this.minHoldWaived) ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 
 	/**
-	 * Return whether the next waiter of this instance may go on with it without the
-	 * store: the limits of a turn leave a fencing token and time, and it lasts for long
-	 * enough. Nor for longer than its lease time, as after a renewal by hand: others
-	 * would wait that long if the next holder died.
+	 * Return whether this hold may be handed over to a waiter of this instance without
+	 * the store. Number and time of local hand-overs are limited, and enough of the lease
+	 * must be left. After an extension by the user, the lease may be longer than the
+	 * lease time; it is then not handed over, because others would wait too long if the
+	 * next holder died.
 	 */
 	boolean mayBeHandedOver(HandOverLimits limits, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(this.grantedUntil - now);
@@ -383,54 +413,63 @@ final class Hold {
 				&& left > (this.request.claimMillis() + margin) / 2 && left <= this.request.leaseMillis();
 	}
 
-	// Its renewal
+	// Renewal
 
-	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
+	/**
+	 * Return the lease time of the next renewal, in milliseconds. 0 if the hold is not
+	 * renewed any more.
+	 */
 	long renewalMillis(long now) {
 		long renewed = longestRenewed(now);
 		return this.claimed ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
 	}
 
-	/** Return the lease time that the rate of renewals depends on. */
+	/** Return the lease time that determines the rate of renewals, in milliseconds. */
 	long periodMillis(long now) {
 		long longest = longestRenewed(now);
 		return (longest > 0) ? longest : this.request.leaseMillis();
 	}
 
-	/** Return the longest lease time, but at least three loss margins; 0 without any. */
+	/**
+	 * Return the longest lease time of renewed leases, at least three loss margins, in
+	 * milliseconds. 0 without renewed leases.
+	 */
 	private long longestRenewed(long now) {
 		long longest = this.leases.longestRenewed(now);
 		return (longest > 0) ? Math.max(longest, TimeUnit.NANOSECONDS.toMillis(3 * this.lossMargin)) : 0;
 	}
 
-	/** Return when it is to be renewed, or is over if it is not. */
+	/**
+	 * Return the time of the next renewal, or the end of validity if the hold is not
+	 * renewed.
+	 */
 	long dueAt(long now) {
 		return (renewalMillis(now) > 0) ? renewAtOrBeforeEnd() : validUntil();
 	}
 
-	/** Return the renewal that lengthens it. */
+	/** Return the command that renews this hold. */
 	Renewal renewalCommand(long millis) {
 		return new Renewal(resource(), this.token, permits(), millis);
 	}
 
-	/** Return when it is to be renewed, on the monotonic clock. */
+	/** Return the time of the next renewal, by the monotonic clock. */
 	long renewAt() {
 		return this.renewAt;
 	}
 
-	/** Return when it is to be renewed, or its end if that comes first. */
+	/** Return the time of the next renewal or the end of validity, whichever is first. */
 	long renewAtOrBeforeEnd() {
 		return ResourceQueue.earlier(this.renewAt, validUntil());
 	}
 
-	/** Renew it at a time, on the monotonic clock. */
-	void renewAt(long at) {
-		this.renewAt = at;
+	/** Set the time of the next renewal, by the monotonic clock. */
+	void renewAt(long time) {
+		this.renewAt = time;
 	}
 
 	/**
-	 * Renew it at once, for the longest of its leases.
-	 * @param claimed whether one of them is not to be renewed after that
+	 * Renew this hold at once, for its longest lease.
+	 * @param claimed whether the renewal must also cover leases without renewal
 	 */
 	private void renewInFull(boolean claimed, long now) {
 		this.claimed |= claimed;
@@ -439,7 +478,7 @@ final class Hold {
 
 	/**
 	 * Note that a renewal is sent.
-	 * @return whether the one before was not answered, and so has failed
+	 * @return whether the previous renewal was not answered, and has therefore failed
 	 */
 	boolean onRenewalSent() {
 		boolean silent = this.renewalUnanswered;
@@ -453,7 +492,7 @@ final class Hold {
 	/** Note that a renewal was answered. */
 	void onRenewalAnswered() {
 		this.renewalUnanswered = false;
-		// Not written without need: a volatile write costs more than the look before it.
+		// A volatile write costs more than a read.
 		if (this.renewalTrouble != null) {
 			this.renewalTrouble = null;
 		}
@@ -466,9 +505,9 @@ final class Hold {
 	}
 
 	/**
-	 * Note that the store lengthened it. Only a renewal for the longest of its leases
-	 * puts the next one off; not a shorter one by hand, nor one from before the opening
-	 * of a longer lease.
+	 * Schedule the next renewal after an answer. Only a renewal that covers the longest
+	 * lease postpones the next renewal: not a short extension by the user, nor a renewal
+	 * sent before a longer lease was opened.
 	 */
 	synchronized void onRenewed(long millis, long sentAt, long nextAt) {
 		if (millis >= renewalMillis(sentAt)) {
@@ -477,15 +516,19 @@ final class Hold {
 		}
 	}
 
-	/** Return whether the last renewal failed, or was not answered before the next. */
+	/**
+	 * Return whether the last renewal failed, or was not answered before the next
+	 * renewal.
+	 */
 	boolean isRenewalFailing() {
 		return this.renewalTrouble != null;
 	}
 
 	/**
-	 * Note that an extension by hand is about to be sent. Until one beyond the lease time
-	 * is answered, the next holder would get a token that lasts for so long.
-	 * @return whether the lease is held, so that the extension may be sent
+	 * Note that an extension by the user is about to be sent. Until an extension to more
+	 * than the lease time is answered, the hold is not handed over locally, as the next
+	 * holder would inherit the long lease.
+	 * @return whether the lease is held and the extension may be sent
 	 */
 	synchronized boolean beginExtension(long millis, long now) {
 		boolean held = isHeld(now);
@@ -495,23 +538,23 @@ final class Hold {
 		return held;
 	}
 
-	/** Note that an extension by hand is answered. */
+	/** Note that an extension by the user is answered. */
 	synchronized void endExtension(long millis) {
 		if (millis > this.request.leaseMillis()) {
 			this.extensions--;
 		}
 	}
 
-	// Its end
+	// End
 
-	/** Return whether it was released or lost. */
+	/** Return whether this hold was released or lost. */
 	boolean hasEnded() {
 		return this.released || isLost();
 	}
 
 	/**
-	 * End by release, or by loss if validity is over.
-	 * @return whether it was held until now
+	 * End this hold by release, unless its validity is over.
+	 * @return whether the lease was held until now
 	 */
 	synchronized boolean markReleased(long now) {
 		if (!isHeld(now)) {
@@ -522,18 +565,19 @@ final class Hold {
 	}
 
 	/**
-	 * End by loss.
-	 * @param why in words
-	 * @return the actions of users to run, or {@code null} if it had ended before
+	 * End this hold by loss.
+	 * @param why the reason, for messages
+	 * @return the users' actions to run, or {@code null} if the hold had already ended
 	 */
 	synchronized @Nullable List<Runnable> lose(String why) {
 		return hasEnded() ? null : markLost(why);
 	}
 
 	/**
-	 * End by loss, also if it was released: the store did not have it any more.
-	 * @param why in words
-	 * @return the actions of users to run
+	 * End this hold by loss even if it was released: the store did not have the lease any
+	 * more.
+	 * @param why the reason, for messages
+	 * @return the users' actions to run
 	 */
 	synchronized List<Runnable> markLost(String why) {
 		this.loss = why;
@@ -541,13 +585,13 @@ final class Hold {
 	}
 
 	/**
-	 * Return why its validity has ended, in words.
+	 * Return the reason of the end of validity, for messages.
 	 */
 	String whyExpired() {
 		if (!isRenewed()) {
 			return "its lease time was over";
 		}
-		// Not of now: it may be noticed late.
+		// Not now: the end may be noticed late.
 		if (!this.leases.isAnyRenewed(validUntil())) {
 			return "it was held for longer than its maxHold";
 		}
@@ -556,22 +600,23 @@ final class Hold {
 	}
 
 	/**
-	 * Return why it is not held although it was not released, in words. It may be over
-	 * before anything has noticed that.
+	 * Return the reason why an unreleased lease is not held, for messages. Its validity
+	 * may be over without anything having noticed it.
 	 */
 	String whyNotHeld() {
 		String known = this.loss;
 		return (known != null) ? known : whyExpired();
 	}
 
-	/** Return whether it is known that the store does not have it any more. */
+	/** Return whether this hold is known to be lost. */
 	boolean isLost() {
 		return this.loss != null;
 	}
 
 	/**
-	 * Note an action to run on loss, unless the lease is released before.
-	 * @return {@code false} if it is lost already, so that the caller has to run it
+	 * Add an action to run on a loss, unless the lease is already released.
+	 * @return {@code false} if the hold is already lost, so that the caller must run the
+	 * action
 	 */
 	synchronized boolean onLost(LeaseHandle lease, Runnable action) {
 		if (isLost()) {
@@ -583,7 +628,7 @@ final class Hold {
 		return true;
 	}
 
-	/** Tell the observers of its end. */
+	/** Notify the observers of the end. */
 	void tellEnded(HoldEnd end) {
 		RequestObservation observing = this.observation;
 		if (observing != null) {
@@ -592,8 +637,8 @@ final class Hold {
 	}
 
 	/**
-	 * Note that its loss is reported.
-	 * @return whether it was not before
+	 * Note that the loss is reported.
+	 * @return whether it was not reported before
 	 */
 	synchronized boolean markLossReported() {
 		boolean first = !this.lossReported;
@@ -601,12 +646,12 @@ final class Hold {
 		return first;
 	}
 
-	/** Note that a shut-down has lost it, and has seen to its end in the store. */
+	/** Note that a shutdown has ended this hold, here and in the store. */
 	void endByShutDown() {
 		this.endedByShutDown = true;
 	}
 
-	/** Return whether a shut-down has lost it, and no release is to be sent. */
+	/** Return whether a shutdown has ended this hold, so that no release is sent. */
 	boolean isEndedByShutDown() {
 		return this.endedByShutDown;
 	}

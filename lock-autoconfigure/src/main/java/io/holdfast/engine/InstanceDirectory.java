@@ -6,27 +6,28 @@ import io.holdfast.engine.store.FleetStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Directory of the instances that share the store of this one. Its questions block until
+ * Directory of the instances that share the store of this instance. Queries block until
  * the store or the instances have answered, and throw
  * {@link io.holdfast.LeaseStoreException} if the store fails. Thread-safe.
  */
 public interface InstanceDirectory {
 
-	/** Have the question of another instance answered, in the background. */
+	/** Answer the query of another instance, in the background. */
 	void answer(String question);
 
 	/**
-	 * Look an instance up in the register.
+	 * Find an instance in the register.
 	 * @param instance the name of the instance, 8 hexadecimal digits
 	 * @return the instance, or {@code null} if it is not registered
 	 */
 	@Nullable LockHolder holder(String instance);
 
 	/**
-	 * Ask all instances for a holder.
-	 * @param key the key that is held
+	 * Ask all instances for details of a holder.
+	 * @param key the held key
 	 * @param holder the holder in the store
-	 * @return the report of its instance, or {@code null} if that is silent
+	 * @return the report of the holder's instance, or {@code null} if the instance does
+	 * not answer
 	 */
 	@Nullable Entry find(String key, TokenState holder);
 

@@ -11,36 +11,36 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Report of the holds and waits of one instance, as it knows itself: by name and thread.
+ * Report of an instance on its holds and waits, with the names of requests and threads.
  *
  * @param instance the public id of the instance
- * @param holds its holds: first those of the key asked for, if any, and then the oldest
- * @param waits the waits of its callers, in the same order
- * @param cut whether there was more than a report may have
+ * @param holds the holds: those of the queried keys first, then the oldest first
+ * @param waits the waiting requests, in the same order
+ * @param cut whether entries are missing because of the report's maximum size
  */
 public record InstanceReport(String instance, List<Entry> holds, List<Entry> waits, boolean cut) {
 
-	/** How many holds, and how many waits, a report has at most. */
+	/** Maximum number of holds, and of waits, in a report. */
 	public static final int MOST = 1000;
 
-	/** Characters of a name or note. */
+	/** Maximum length of a name or note, in characters. */
 	private static final int MAX_LENGTH = 200;
 
 	/**
-	 * A hold, or a wait. Users choose names and notes: each is one line of limited
-	 * length.
+	 * A hold or a wait. Names and notes come from users: each is shortened to one line of
+	 * limited length.
 	 *
-	 * @param instance the name of its instance
-	 * @param number which of its instance's requests it is
+	 * @param instance the name of the instance
+	 * @param number the number of the request within its instance
 	 * @param resource the lock or semaphore
-	 * @param permits how many permits
+	 * @param permits the number of permits
 	 * @param name the request's name, or {@code null}
-	 * @param thread the name of the thread that asked, {@code null} if it was asked for
-	 * asynchronously; with a note if the caller of the code under it has gone
-	 * @param threadId which thread, 0 if there is none
-	 * @param millis for how long by now
-	 * @param ttlMillis how long it is held from now if it is not renewed, as its holder
-	 * sees it; 0 for a wait
+	 * @param thread the name of the requesting thread, {@code null} for an asynchronous
+	 * request. Has a remark if the caller of the code under the lease has gone
+	 * @param threadId the id of the thread, 0 if there is none
+	 * @param millis the duration of the hold or wait until now, in milliseconds
+	 * @param ttlMillis the time left without renewal from the holder's view, in
+	 * milliseconds; 0 for a wait
 	 * @param fence the fencing token of a hold, 0 for a wait
 	 * @param note the request's note, or {@code null}
 	 */
@@ -58,21 +58,21 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 		}
 
 		/**
-		 * Return how a lock is asked for.
+		 * Return the mode of the request.
 		 * @return the mode, or {@code null} for a semaphore
 		 */
 		public @Nullable LockMode mode() {
 			return InstanceReport.mode(this.resource.kind(), this.permits);
 		}
 
-		/** Return whether this is the report of a holder or a place in the store. */
+		/** Return whether this entry describes a holder or waiter in the store. */
 		public boolean isOf(TokenState token) {
 			return this.number == token.number() && this.instance.equals(token.instance());
 		}
 
 	}
 
-	/** Return the report of a holder or a place in the store, or {@code null}. */
+	/** Return the entry of a holder or waiter in the store, or {@code null}. */
 	public @Nullable Entry find(TokenState token) {
 		return Stream.concat(this.holds.stream(), this.waits.stream())
 			.filter((entry) -> entry.isOf(token))
@@ -81,9 +81,9 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	}
 
 	/**
-	 * Return how a lock is asked for.
-	 * @param kind its kind
-	 * @param permits how many of them
+	 * Return the mode of a request.
+	 * @param kind the kind of resource
+	 * @param permits the number of permits
 	 * @return the mode, or {@code null} for a semaphore
 	 */
 	public static @Nullable LockMode mode(Kind kind, int permits) {

@@ -16,14 +16,15 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Warns of each lease that is held for longer than a time, and names the place where it
- * was acquired: a lease that is never closed is renewed until the shut-down. Thread-safe.
+ * Logs a warning for each lease that is held for longer than a threshold, with the place
+ * of its acquisition. A leaked lease would otherwise be renewed until the shutdown.
+ * Thread-safe.
  */
 public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(LeakDetector.class);
 
-	/** The code between a user and the engine. */
+	/** Classes between the user's code and the engine in a stack trace. */
 	private static final Pattern BETWEEN = Pattern
 		.compile("(java|jdk|javax|kotlin|kotlinx|reactor|io\\.reactivex|io\\.smallrye\\.mutiny|org\\.springframework"
 				+ "|org\\.aopalliance)\\..*|.*\\$\\$.*"
@@ -40,8 +41,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 	/**
 	 * Create the detector.
-	 * @param threshold for how long a lease may be held without a warning; zero for no
-	 * warnings
+	 * @param threshold the time for which a lease may be held without a warning; zero for
+	 * no warnings
 	 */
 	public LeakDetector(Duration threshold) {
 		this.threshold = threshold;
@@ -50,8 +51,9 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 	}
 
 	/**
-	 * Set the context class loader of the thread of this detector.
-	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 * Set the context class loader of this detector's thread.
+	 * @param classLoader the application's class loader; {@code null}, the default, for
+	 * the class loader of Holdfast's classes
 	 */
 	public void setClassLoader(@Nullable ClassLoader classLoader) {
 		this.threads.setClassLoader(classLoader);
@@ -109,7 +111,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 			boolean known = this.callerGone;
 			this.callerGone = true;
 			if (!known && this.warned && !LeakDetector.this.timer.isShutdown()) {
-				// The caller may be an event loop, which logging would block.
+				// Not on this thread: it may be an event loop, which logging would block.
 				LeakDetector.this.timer.execute(() -> logger.warn(describe() + " is held for longer than "
 						+ LeakDetector.this.threshold.toMillis() + " ms" + CALLER_GONE));
 			}
@@ -135,7 +137,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 	}
 
-	/** The place of an acquire, as a stack trace. */
+	/** Place of an acquisition, as a stack trace. */
 	private static final class AcquirePlace extends Exception {
 
 		private static final long serialVersionUID = 1L;
@@ -147,7 +149,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 		}
 
 		/**
-		 * Return the innermost call that is neither Holdfast's nor of the code around it.
+		 * Return the innermost frame of the user's code.
 		 */
 		String user() {
 			return Stream.of(getStackTrace())

@@ -34,11 +34,10 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One <em>instance</em> in the sense of the protocol, with an id of its own: its context,
- * its queues, and its life: the start; the graceful shut-down, from the moment when it
- * grants nothing new until its store has stopped; and the way back.
- * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
- * Asynchronous throughout; thread-safe.
+ * Engine of leases: one <em>instance</em> of the protocol, with its own id, context and
+ * queues. Implements the life cycle: start, graceful shutdown, and resumption.
+ * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its services.
+ * Asynchronous and thread-safe.
  *
  * @since 0.1.0
  */
@@ -56,19 +55,19 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final DaemonThreads threads;
 
-	/** Held while the store is started or stopped. */
+	/** Lock of starts and stops of the store. */
 	private final Object storeLock = new Object();
 
-	/** How often it was resumed: a shut-down goes no further after that. */
+	/** Number of resumptions. A shutdown stops when it sees a new resumption. */
 	private volatile int resumptions;
 
 	private volatile @Nullable BiConsumer<LockLease, LockRequest> fence;
 
 	/**
-	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
-	 * by its first use; before that, it uses neither its store nor a thread.
-	 * @param store where the leases are kept; closed with this engine
-	 * @param settings defaults and times
+	 * Create an engine with its own scheduler. The engine starts with {@link #resume()}
+	 * or its first use. Before, it uses neither the store nor threads.
+	 * @param store the store of the leases; closed with this engine
+	 * @param settings the defaults and timeouts
 	 */
 	public LeaseEngine(LeaseStore store, EngineSettings settings) {
 		this(store, settings, new DaemonThreads());
@@ -84,14 +83,14 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Create an engine that runs on the caller's clock, threads and randomness.
-	 * @param store where the leases are kept; closed with this engine
-	 * @param settings defaults and times
+	 * Create an engine that uses the caller's clock, threads and random numbers.
+	 * @param store the store of the leases; closed with this engine
+	 * @param settings the defaults and timeouts
 	 * @param scheduler the clock
-	 * @param callbacks runs users' code: listeners, continuations
-	 * @param instanceIds gives 32 hexadecimal digits that no other instance has, others
-	 * at each start
-	 * @param random gives numbers from 0 to 1, for jitter
+	 * @param callbacks runs users' listeners and continuations
+	 * @param instanceIds supplies 32 hexadecimal digits that are unique among all
+	 * instances and starts
+	 * @param random supplies numbers from 0 to 1, for jitter
 	 */
 	public LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
 			Supplier<String> instanceIds, DoubleSupplier random) {
@@ -115,9 +114,10 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Set the context class loader of the threads of this engine and its store. It has no
+	 * Set the context class loader of the threads of this engine and its store. Has no
 	 * effect on threads of a caller's scheduler.
-	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 * @param classLoader the application's class loader; {@code null}, the default, for
+	 * the class loader of Holdfast's classes
 	 */
 	public void setClassLoader(@Nullable ClassLoader classLoader) {
 		this.threads.setClassLoader(classLoader);
@@ -125,32 +125,33 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Tell each loss of a lease to a listener, on a thread that may block.
-	 * @param listener the listener, which replaces the one before
+	 * Set the listener of lost leases. It is called on a thread that may block.
+	 * @param listener the listener, which replaces the previous one
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
 		this.queues.renewer.setListener(listener);
 	}
 
 	/**
-	 * Set the fence of this engine, which databases keep.
-	 * @param namePrefix the beginning of the names of keys there, which no other engine
-	 * has
-	 * @param fence raises the token of a fenced lease before its caller has it, on the
-	 * caller's thread. Its exception is the caller's, and the lease is released
+	 * Set the fence of this engine in databases.
+	 * @param namePrefix the prefix of the names of keys in fence tables, different for
+	 * each engine
+	 * @param fence raises the token of a fenced lease in the databases, on the caller's
+	 * thread, before the caller gets the lease. If it throws an exception, the lease is
+	 * released and the caller gets the exception
 	 */
 	public void setFence(String namePrefix, BiConsumer<LockLease, LockRequest> fence) {
 		this.context.setFencePrefix(namePrefix);
 		this.fence = fence;
 	}
 
-	/** Return {@code null} if no database keeps a fence. */
+	/** Return the fence, or {@code null} if no database has one. */
 	@Nullable BiConsumer<LockLease, LockRequest> fence() {
 		return this.fence;
 	}
 
 	/**
-	 * Add an observer of this engine's events from now on.
+	 * Add an observer of all events from now on.
 	 * @param observer the observer
 	 */
 	public void observe(EngineObserver observer) {
@@ -158,9 +159,9 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Return how this engine is now, without asking the store. Events at the same time
-	 * may be counted or not.
-	 * @return its condition
+	 * Return the status of this engine, without asking the store. Concurrent events may
+	 * or may not be counted.
+	 * @return the status
 	 */
 	public EngineStatus condition() {
 		List<Hold> holds = this.queues.renewer.holds();
@@ -170,7 +171,7 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether the store is connected, as far as that is known. Asks no store.
+	 * Return whether the store is connected, as far as is known. Does not block.
 	 * @return whether commands are sent at once
 	 */
 	public boolean isReached() {
@@ -178,18 +179,19 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Return where the leases are kept, in words. Asks no store.
-	 * @return the place, such as {@code Redis at localhost:6379}
+	 * Return a description of the store. Does not block.
+	 * @return the description, such as {@code Redis at localhost:6379}
 	 */
 	public String place() {
 		return this.context.store.place();
 	}
 
 	/**
-	 * Look for dangers to leases in the store, and whether it writes: that is a part of
-	 * the {@link #condition() condition} then. Does not block.
-	 * @return the findings; fails with {@link StoreCommandException} if the store cannot
-	 * be asked now, and stays open for as long as it is silent
+	 * Check the store for settings that endanger leases, and whether it accepts writes.
+	 * The result of the check of writes becomes a part of the {@link #condition()
+	 * status}. Does not block.
+	 * @return a future of the findings. It fails with {@link StoreCommandException} if
+	 * the store cannot be asked, and is not completed while the store does not answer
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> examine() {
 		CompletableFuture<?> written = this.context.tryWrite();
@@ -198,9 +200,9 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Ask the store for the permits of a semaphore. Does not block.
-	 * @param key the semaphore
-	 * @return the permits; fails if the store cannot be asked
+	 * Read the permits of a semaphore from the store. Does not block.
+	 * @param key the key of the semaphore
+	 * @return a future of the permits, which fails if the store cannot be asked
 	 */
 	public CompletableFuture<PermitState> inspectPermits(String key) {
 		Resource semaphore = new Resource(Kind.SEMAPHORE, key);
@@ -208,11 +210,10 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Acquire and release a permit that no application uses, so that the first request
-	 * finds connection, scripts and classes loaded. Leaves nothing in the store, and is
-	 * not observed. Blocks until the store has answered, for the command timeout at most;
-	 * a failure is left to the first request. Does nothing while the store has not
-	 * answered before.
+	 * Acquire and release an unused permit, so that connection, scripts and classes are
+	 * ready for the first request. Leaves nothing in the store, and notifies no
+	 * observers. Blocks until the store answers, for the command timeout at most. Ignores
+	 * failures. Does nothing if this instance is not admitted to the fleet yet.
 	 */
 	public void warmUp() {
 		if (!this.context.isAdmitted()) {
@@ -234,30 +235,30 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Shut down in order: grant nothing new, and keep renewing leases until they end.
-	 * When the patience is over, leave the leases of running code to their lease times,
-	 * and release the others. Does not block.
-	 * @param patience how long work in flight may take
-	 * @return completed when nothing is held any more, no release is without an answer,
-	 * and the store has stopped to receive wake-ups
+	 * Shut down gracefully: refuse new requests, and keep renewing held leases until they
+	 * end. After the patience, release the remaining leases, but let the leases of
+	 * running code expire in the store. Does not block.
+	 * @param patience the time for work in flight
+	 * @return a future that is completed when no lease is held, all releases are
+	 * answered, and the store has stopped receiving notifications
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
-		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+		CompletableFuture<@Nullable Void> waitEnd = new CompletableFuture<>();
 		int resumptionsBefore = this.resumptions;
 		this.context.setClosed(true);
 		closeQueues(resumptionsBefore).thenCompose((done) -> this.queues.renewer.awaitDrained())
-			.thenAccept((done) -> over.complete(null));
+			.thenAccept((done) -> waitEnd.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
 		}
-		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
-		return over.thenCompose((done) -> isCurrent(resumptionsBefore) ? releaseRest(resumptionsBefore) : over);
+		this.context.scheduler.schedule(() -> waitEnd.complete(null), patience.toNanos());
+		return waitEnd.thenCompose((done) -> isCurrent(resumptionsBefore) ? releaseRest(resumptionsBefore) : waitEnd);
 	}
 
 	/**
-	 * Start, if that was not done before, or grant again after a shut-down, as long as
-	 * this engine is not closed. After a shut-down this is another instance: its leases
-	 * of before are lost, if they have not ended.
+	 * Start this engine, or accept requests again after a shutdown. Must not be called
+	 * after {@link #close()}. After a shutdown the engine is a new instance: leases from
+	 * before the shutdown that have not ended are lost.
 	 */
 	public void resume() {
 		synchronized (this.storeLock) {
@@ -268,15 +269,15 @@ public final class LeaseEngine implements AutoCloseable {
 			endUnfinishedShutdown();
 			this.context.renewIdentity(this.queues);
 			this.resumptions++;
-			// First, as later requests wait for that.
+			// Join before accepting requests, which wait for the admission.
 			joinFleet();
 			this.context.setClosed(false);
 		}
 	}
 
 	/**
-	 * Shut down at once, if that was not done before, and free the resources of this
-	 * engine, its store included. Blocks until the leases are released, for the command
+	 * Shut down at once, unless shut down before, and close the store and all other
+	 * resources of this engine. Blocks until the leases are released, for the command
 	 * timeout at most.
 	 */
 	@Override
@@ -290,7 +291,7 @@ public final class LeaseEngine implements AutoCloseable {
 			logger.warn(ex.getMessage(), ex);
 		}
 		this.context.store.close();
-		// Their leases end in the store by themselves.
+		// The leases of these tokens expire in the store.
 		this.queues.releases.clear();
 		if (this.ownScheduler != null) {
 			this.context.observers.awaitIdle(this.context.settings.commandTimeout());
@@ -299,7 +300,7 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether nothing is held or waited for, and nothing is remembered of any key.
+	 * Return whether there are no holds, no waiters and no retained tokens.
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
@@ -307,8 +308,9 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Return a future that completes once the events that have begun by now are over, and
-	 * observers are told of them or a command timeout has passed.
+	 * Return a future that is completed when all current events are over and the
+	 * observers are notified of them. Waits for the observers for a command timeout at
+	 * most.
 	 */
 	public CompletableFuture<?> afterEvents() {
 		return this.queues.waiters()
@@ -318,7 +320,7 @@ public final class LeaseEngine implements AutoCloseable {
 
 	/**
 	 * Return the directory of the instances that share the store.
-	 * @param creator creates it, unless there is one
+	 * @param creator creates the directory if there is none yet
 	 */
 	public synchronized InstanceDirectory directory(Function<LeaseEngine, InstanceDirectory> creator) {
 		InstanceDirectory known = this.context.directory();
@@ -329,7 +331,7 @@ public final class LeaseEngine implements AutoCloseable {
 		return known;
 	}
 
-	/** Return the shared parts of this engine, for the view of the fleet. */
+	/** Return the context of this engine. */
 	public EngineContext context() {
 		return this.context;
 	}
@@ -339,15 +341,15 @@ public final class LeaseEngine implements AutoCloseable {
 		return this.reporter;
 	}
 
-	// Its life
+	// Life cycle
 
-	/** Start the instance for the first time, unless that was done. */
+	/** Start this instance if it was never started. */
 	private void start() {
 		synchronized (this.storeLock) {
 			if (this.context.isStarted()) {
 				return;
 			}
-			// If it is closed, only to refuse requests.
+			// A closed engine only needs an id to refuse requests.
 			this.context.renewIdentity(this.context.isClosed() ? null : this.queues);
 			if (!this.context.isClosed()) {
 				joinFleet();
@@ -367,15 +369,15 @@ public final class LeaseEngine implements AutoCloseable {
 		return (membership != null) ? membership.leave() : CompletableFuture.completedFuture(null);
 	}
 
-	/** Return whether a shut-down is still to go on, as it was not resumed since. */
+	/** Return whether a shutdown must go on, because the engine was not resumed since. */
 	private boolean isCurrent(int resumptionsBefore) {
 		return this.context.isClosed() && this.resumptions == resumptionsBefore;
 	}
 
 	/**
-	 * Tell waiters that nothing new is granted.
-	 * @param resumptionsBefore how often it was resumed when the shut-down began
-	 * @return completed when every queue knows
+	 * End all waits because of the shutdown.
+	 * @param resumptionsBefore the number of resumptions when the shutdown began
+	 * @return a future that is completed when all queues have ended their waits
 	 */
 	private CompletableFuture<@Nullable Void> closeQueues(int resumptionsBefore) {
 		return inEvents(this.queues.all(), (queue) -> queue::execute, (queue) -> {
@@ -390,7 +392,7 @@ public final class LeaseEngine implements AutoCloseable {
 		return CompletableFuture.allOf(subjects.map((subject) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			executor.apply(subject).execute(() -> {
-				// Its exceptions are for the executor, and must not keep the shut-down.
+				// The executor logs exceptions; they must not stop the shutdown.
 				try {
 					event.accept(subject);
 				}
@@ -405,16 +407,16 @@ public final class LeaseEngine implements AutoCloseable {
 	private void logHeld(Duration patience) {
 		List<Hold> holds = this.queues.renewer.holds();
 		if (!holds.isEmpty()) {
-			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
-			int more = holds.size() - 3;
-			logger.info("Waiting up to " + patience.toMillis() + " ms for leases that are held: " + some
-					+ ((more > 0) ? " and " + more + " more" : ""));
+			String shown = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
+			int moreCount = holds.size() - 3;
+			logger.info("Waiting up to " + patience.toMillis() + " ms for leases that are held: " + shown
+					+ ((moreCount > 0) ? " and " + moreCount + " more" : ""));
 		}
 	}
 
 	private CompletableFuture<@Nullable Void> releaseRest(int resumptionsBefore) {
 		return releaseHeld()
-			// The others are just giving up.
+			// End waits that were added in between.
 			.thenCompose((done) -> closeQueues(resumptionsBefore))
 			.thenCompose((done) -> isCurrent(resumptionsBefore) ? stopAfterReleases(resumptionsBefore)
 					: CompletableFuture.completedFuture(null));
@@ -422,15 +424,16 @@ public final class LeaseEngine implements AutoCloseable {
 
 	/**
 	 * End all holds.
-	 * @return completed when the commands for that are on their way
+	 * @return a future that is completed when the commands are sent
 	 */
 	private CompletableFuture<@Nullable Void> releaseHeld() {
 		return inEvents(this.queues.renewer.holds().stream(), (hold) -> hold.queue::execute, this::endHold);
 	}
 
 	/**
-	 * End a hold. In an event, as a release by its user must not come between the loss,
-	 * of which that is told, and the command that keeps others out.
+	 * End a hold. Runs in an event of the queue: the user's release must not come between
+	 * the loss, which is reported to the user, and the command that keeps other owners
+	 * out.
 	 */
 	private void endHold(Hold hold) {
 		List<String> token = List.of(hold.token);
@@ -449,14 +452,14 @@ public final class LeaseEngine implements AutoCloseable {
 		}
 	}
 
-	private void releaseHold(Hold hold, long kept) {
+	private void releaseHold(Hold hold, long keptNanos) {
 		if (!this.queues.renewer.lose(hold, "this instance shut down before it was released")) {
-			// Just released by its user, which gets the store's answer to that.
+			// The user has just released the lease, and gets the store's answer.
 			return;
 		}
 		hold.endByShutDown();
-		if (kept > 0) {
-			this.queues.releases.retain(hold, kept, new CompletableFuture<>());
+		if (keptNanos > 0) {
+			this.queues.releases.retain(hold, keptNanos, new CompletableFuture<>());
 		}
 		else {
 			this.queues.releases.release(hold);
@@ -464,9 +467,9 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * End a hold that code runs under, but leave its end in the store to its lease time.
-	 * It is not released with the code either: if the loss has cancelled a future or a
-	 * chain, work that it began may go on.
+	 * End a hold of running code, but let its lease expire in the store. The end of the
+	 * code does not release the lease either: if the loss has cancelled a future or a
+	 * chain, work that was begun by it may go on.
 	 */
 	private void leaveHold(Hold hold, long until, long now) {
 		if (this.queues.renewer.lose(hold, "this instance shut down before the code under it had ended",
@@ -477,14 +480,14 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	private CompletableFuture<@Nullable Void> stopAfterReleases(int resumptionsBefore) {
-		// Leases granted since then.
+		// Once more, for leases that were granted in between.
 		return releaseHeld()
 			.thenCompose((done) -> CompletableFuture.allOf(this.queues.releases.awaitAnswers(), leaveFleet()))
-			// Not on the driver's thread, which the store may have to wait for.
+			// Not on the driver's thread: stopping the store may wait for it.
 			.thenRunAsync(() -> stopStore(resumptionsBefore), this.context::execute);
 	}
 
-	/** Stop the store, unless it is to go on listening. */
+	/** Stop the store, unless the engine was resumed. */
 	private void stopStore(int resumptionsBefore) {
 		synchronized (this.storeLock) {
 			if (isCurrent(resumptionsBefore)) {
@@ -494,14 +497,14 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * End the leases that the shut-down has not ended yet. Copies of this process may go
-	 * on as this one does, so no token may be used any more.
+	 * End the leases that the shutdown has not ended yet. This process may be one of
+	 * several copies that resume, so that no old token may be used any more.
 	 */
 	private void endUnfinishedShutdown() {
 		releaseHeld();
 		if (this.context.isStarted()) {
-			String before = this.context.instanceId();
-			this.queues.all().forEach((queue) -> queue.execute(() -> queue.endWaits(before)));
+			String formerId = this.context.instanceId();
+			this.queues.all().forEach((queue) -> queue.execute(() -> queue.endWaits(formerId)));
 		}
 		leaveFleet();
 		this.context.store.stop();

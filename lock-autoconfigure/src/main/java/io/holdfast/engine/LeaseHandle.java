@@ -18,7 +18,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease as its user has it: one of those open on a {@link Hold}.
+ * Lease object of a user: one of the open leases on a {@link Hold}.
  */
 abstract class LeaseHandle implements EngineLease {
 
@@ -28,38 +28,42 @@ abstract class LeaseHandle implements EngineLease {
 
 	private final long number;
 
-	/** Result of the release; {@code null} until it begins. */
+	/** Result of the release. {@code null} before the release. */
 	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
 
-	/** Whether the thread of the hold asked for it. */
+	/** Whether the hold's thread requested this lease. */
 	private final boolean own;
 
-	/** The request. Its terms may differ from those of the hold. */
+	/** Request of this lease. Its terms may differ from those of the hold's request. */
 	final ResolvedRequest request;
 
 	/**
-	 * Whether the minHold of the hold is that of its work: not of a nested lease, unless
-	 * it repeats work that has failed, as in a transaction that keeps the lock.
+	 * Whether the hold's minHold belongs to this lease. A nested lease has none, unless
+	 * it repeats failed work, as in a transaction that keeps the lock.
 	 */
 	private final boolean hasMinHold;
 
-	/** When it was granted or, of several together, when the last of them was. */
+	/** Time of the grant or, for a request for several keys, of the last key's grant. */
 	private volatile long openedAt;
 
 	/**
-	 * Whether other keys of its request are still waited for: it is renewed until then.
+	 * Whether other keys of the request are still waited for. A partial lease is always
+	 * renewed.
 	 */
 	private volatile boolean partial;
 
-	/** Longest time of renewals since the opening, 0 without renewal. */
+	/** Maximum time of renewals since the opening, in nanoseconds. 0 without renewal. */
 	private volatile long renewedNanos;
 
-	/** The observation of the hold, unless this lease is nested. */
+	/**
+	 * Observation of the hold's request, or {@code null} if this lease is nested or not
+	 * observed.
+	 */
 	private final @Nullable RequestObservation observation;
 
 	private volatile boolean callerGone;
 
-	/** Its actions for a loss of the hold. Guarded by the hold. */
+	/** Actions on a loss of the hold. Guarded by the hold. */
 	private List<Runnable> lossActions = List.of();
 
 	private LeaseHandle(Hold hold, Waiter requester, long now) {
@@ -75,15 +79,15 @@ abstract class LeaseHandle implements EngineLease {
 		this.renewedNanos = this.partial ? ResolvedRequest.FOREVER : ownRenewedNanos();
 	}
 
-	/** Return a handle on a hold: of a lock, or of permits. */
+	/** Create a lease of a lock or of permits on a hold. */
 	static LeaseHandle of(Hold hold, Waiter requester, long now) {
 		return (hold.request.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, now)
 				: new LockHandle(hold, requester, now);
 	}
 
-	// Its terms
+	// Terms
 
-	/** Note that no other keys are waited for any more: the time of its user begins. */
+	/** Note that all keys of the request are granted: the user's time begins. */
 	final void endWaitForOthers(long now) {
 		if (this.partial) {
 			this.hold.leases.change(this, () -> {
@@ -95,31 +99,31 @@ abstract class LeaseHandle implements EngineLease {
 		this.hold.endWaitForOthers(now);
 	}
 
-	/** Return whether it is to be renewed, or was until its maxHold. */
+	/** Return whether this lease has renewal, even if its maxHold is over. */
 	final boolean isRenewed() {
 		return this.renewedNanos > 0;
 	}
 
-	/** Return whether it is to be renewed at a time. */
+	/** Return whether this lease is renewed at a time. */
 	final boolean isRenewed(long now) {
 		long renewed = this.renewedNanos;
 		return renewed > 0 && now - this.openedAt < renewed;
 	}
 
 	/**
-	 * Return for how long it is renewed in all, in nanoseconds: 0 if it is not. This and
-	 * the other terms are constant between {@linkplain OpenLeases#change changes}.
+	 * Return the maximum time of renewals, in nanoseconds. 0 without renewal. The terms
+	 * of a lease only change in {@link OpenLeases#change}.
 	 */
 	final long renewedNanos() {
 		return this.renewedNanos;
 	}
 
-	/** Return the end of that time. */
+	/** Return the time of the last possible renewal. */
 	final long renewedUntil() {
 		return this.openedAt + this.renewedNanos;
 	}
 
-	/** Return its number among the leases of its hold. */
+	/** Return the number of this lease within its hold. */
 	final long number() {
 		return this.number;
 	}
@@ -132,25 +136,25 @@ abstract class LeaseHandle implements EngineLease {
 		return this.request.leaseMillis();
 	}
 
-	/** Return how much is left of its time if nothing lengthens it. */
+	/** Return the time left without renewal, in milliseconds. */
 	final long leftMillis(long now) {
 		return this.request.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
 	}
 
-	/** Return the end of its grant had it been granted when it was asked for. */
+	/** Return the end of validity that a separate grant for this lease would have. */
 	final long validIfGranted() {
 		return this.openedAt + Hold.validity(this.request.leaseMillis());
 	}
 
 	/**
-	 * Return whether the thread of the hold may enter by it. A part of several keys is
-	 * not to be entered before all of them are there.
+	 * Return whether this lease lets the hold's thread re-enter. A partial lease does
+	 * not.
 	 */
 	final boolean isOwn() {
 		return this.own && !this.partial;
 	}
 
-	/** Return whether code runs under it until its release. */
+	/** Return whether code runs under this lease until its release. */
 	final boolean isForCode() {
 		return this.request.forCode() && !this.partial;
 	}
@@ -194,18 +198,21 @@ abstract class LeaseHandle implements EngineLease {
 		}
 	}
 
-	/** Return whether it was released, and is not known to have been lost before. */
+	/**
+	 * Return whether this lease was released and was not lost before, as far as is known.
+	 */
 	private boolean isReleasedOnly() {
 		CompletableFuture<ReleaseResult> end = this.releaseResult.get();
 		if (end == null) {
 			return false;
 		}
-		// Not by the hold if that can be helped, which others may have open for longer.
+		// Prefer this lease's own result: the hold may have been lost later, under
+		// another lease.
 		return (end.isDone() && !end.isCompletedExceptionally()) ? BlockingWait.join(end) != ReleaseResult.LOST
 				: !this.hold.isLost();
 	}
 
-	/** Return why it is not held, in words. */
+	/** Return the reason why this lease is not held, for messages. */
 	final String whyNotHeld() {
 		return this.hold.whyNotHeld();
 	}
@@ -217,13 +224,15 @@ abstract class LeaseHandle implements EngineLease {
 		}
 	}
 
-	/** Add an action for a loss of the hold. For the hold only, which guards it. */
+	/** Add an action on a loss. Called by the hold only, under its lock. */
 	final void addLossAction(Runnable action) {
 		this.lossActions = this.lossActions.isEmpty() ? new ArrayList<>(1) : this.lossActions;
 		this.lossActions.add(action);
 	}
 
-	/** Return and forget its actions for a loss. For the hold only. */
+	/**
+	 * Remove and return the actions on a loss. Called by the hold only, under its lock.
+	 */
 	final List<Runnable> takeLossActions() {
 		List<Runnable> taken = this.lossActions;
 		this.lossActions = List.of();
@@ -238,12 +247,12 @@ abstract class LeaseHandle implements EngineLease {
 		}
 	}
 
-	/** Return whether the caller of the code under it has gone. */
+	/** Return whether the caller of the code under this lease has gone. */
 	final boolean isCallerGone() {
 		return this.callerGone;
 	}
 
-	/** Have its release take effect at once, as {@link LockLease#waiveMinHold()} says. */
+	/** Have the release take effect at once, as {@link LockLease#waiveMinHold()}. */
 	public final void waiveMinHold() {
 		if (this.hasMinHold) {
 			this.hold.waiveMinHold();
@@ -299,7 +308,7 @@ abstract class LeaseHandle implements EngineLease {
 		}
 	}
 
-	/** Release it within an event of its queue, as it reached no user. */
+	/** Release a lease that has not reached its user, within an event of the queue. */
 	final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.releaseResult.compareAndSet(null, result)) {
@@ -313,7 +322,7 @@ abstract class LeaseHandle implements EngineLease {
 				+ (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
 	}
 
-	/** The lease of a lock, exclusive or not. */
+	/** Lease of a lock, exclusive or for reading. */
 	private static final class LockHandle extends LeaseHandle implements LockLease, FencedLease {
 
 		private volatile @Nullable String refusal;
@@ -364,7 +373,7 @@ abstract class LeaseHandle implements EngineLease {
 
 	}
 
-	/** The lease of permits. */
+	/** Lease of permits. */
 	private static final class PermitHandle extends LeaseHandle implements PermitLease {
 
 		PermitHandle(Hold hold, Waiter requester, long now) {

@@ -25,27 +25,29 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews the holds of this instance, in batches, at about a third of each lease. Notices
- * losses, and reports them to the log, the listener, the observers, the actions of users,
- * and the queue. One of the seven concepts of the engine.
+ * Renews the holds of this instance in batches, each at about a third of its lease time.
+ * Detects losses, and reports them to the log, the listener, the observers, the users'
+ * actions and the queue. One of the seven concepts of the engine.
  *
  * <p>
- * It owns the register of all holds of the instance, and one timer in all, for the
- * earliest thing to do; none while nothing is held. Queues give holds to it and take them
- * back. Thread-safe.
+ * The renewer owns the register of all holds, and a single timer for the next renewal or
+ * end. Without holds there is no timer. Queues add and remove holds. Thread-safe.
  */
 final class LeaseRenewer {
 
-	/** Few enough for a script that keeps others waiting for less than a millisecond. */
+	/**
+	 * Maximum number of holds per command, so that a script runs for less than a
+	 * millisecond.
+	 */
 	private static final int BATCH = 430;
 
-	/** Holds that are due within this time are renewed together. */
+	/** Time within which due holds are renewed together, in nanoseconds. */
 	private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-	/** The longest pause between two looks at all holds, in milliseconds. */
+	/** Maximum pause between two scans of all holds, in milliseconds. */
 	private static final int MAX_PAUSE_MILLIS = 20;
 
-	/** Longer than any lease. */
+	/** Time longer than any lease, in nanoseconds. */
 	private static final long NEVER = Long.MAX_VALUE / 2;
 
 	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
@@ -59,14 +61,14 @@ final class LeaseRenewer {
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
-	/** A shut-down waits for the last hold to end. */
+	/** Completed when the last hold ends. {@code null} unless a shutdown waits for it. */
 	private volatile @Nullable CompletableFuture<@Nullable Void> drained;
 
 	private @Nullable Future<?> timer;
 
 	private volatile long wakeAt;
 
-	/** When all holds were looked at last. */
+	/** Time of the last scan of all holds. */
 	private volatile long lookedAt;
 
 	private volatile boolean armed;
@@ -77,12 +79,12 @@ final class LeaseRenewer {
 		this.lookedAt = context.scheduler.nanoTime();
 	}
 
-	/** Set the listener to losses, which is called on a thread that may block. */
+	/** Set the listener of losses. It is called on a thread that may block. */
 	void setListener(Consumer<LeaseLostEvent> listener) {
 		this.listener = listener;
 	}
 
-	/** Renew a hold from now on. */
+	/** Start renewing a hold. */
 	void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
 		wakeBy(hold.renewAt());
@@ -93,13 +95,16 @@ final class LeaseRenewer {
 		wakeBy(hold.dueAt(this.context.scheduler.nanoTime()));
 	}
 
-	/** Renew a hold in place of the one whose token it has taken over. */
+	/**
+	 * Renew the next holder's hold after a local hand-over, in place of the previous
+	 * hold.
+	 */
 	void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
 		wakeBy(next.renewAtOrBeforeEnd());
 	}
 
-	/** Renew a hold no more. */
+	/** Stop renewing a hold. */
 	void stopRenewing(Hold hold) {
 		this.holds.remove(hold.token, hold);
 		CompletableFuture<@Nullable Void> drained = this.drained;
@@ -111,8 +116,8 @@ final class LeaseRenewer {
 	/**
 	 * End a hold by loss, unless it has ended.
 	 * @param hold the hold
-	 * @param why the reason, in words
-	 * @return whether it had not ended
+	 * @param why the reason, for messages
+	 * @return whether the hold was ended by this call
 	 */
 	boolean lose(Hold hold, String why) {
 		return lose(hold, why, "Another owner may hold it now");
@@ -121,9 +126,9 @@ final class LeaseRenewer {
 	/**
 	 * End a hold by loss, unless it has ended.
 	 * @param hold the hold
-	 * @param why the reason, in words
-	 * @param consequence the meaning for others, in words
-	 * @return whether it had not ended
+	 * @param why the reason, for messages
+	 * @param consequence the consequence for other owners, for messages
+	 * @return whether the hold was ended by this call
 	 */
 	boolean lose(Hold hold, String why, String consequence) {
 		List<Runnable> actions = hold.lose(why);
@@ -136,23 +141,23 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * End a hold whose validity is over, unless it has ended. Until its loss margin is
-	 * over as well, its token counts as used, and only its user's release frees the key.
+	 * End a hold whose validity is over, unless it has ended. During the loss margin its
+	 * token still counts as in use, and only the user's release frees the key.
 	 * @param hold the hold
-	 * @param why the reason, in words
-	 * @param now the time
+	 * @param why the reason, for messages
+	 * @param now the current time
 	 */
 	void expire(Hold hold, String why, long now) {
-		long kept = hold.grantedUntil() - now;
-		if (kept <= 0) {
+		long marginLeft = hold.grantedUntil() - now;
+		if (marginLeft <= 0) {
 			lose(hold, why);
 			return;
 		}
 		List<Runnable> actions = hold.lose(why);
 		if (actions != null) {
-			this.context.scheduler.schedule(() -> stopRenewing(hold), kept);
+			this.context.scheduler.schedule(() -> stopRenewing(hold), marginLeft);
 			reportLost(hold, why, "Unless it is released, others have to wait for "
-					+ TimeUnit.NANOSECONDS.toMillis(kept) + " ms more", actions);
+					+ TimeUnit.NANOSECONDS.toMillis(marginLeft) + " ms more", actions);
 		}
 	}
 
@@ -162,8 +167,8 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Wait until nothing is held any more. Does not block.
-	 * @return completed by the release or loss of the last hold
+	 * Wait until nothing is held. Does not block.
+	 * @return a future that is completed when the last hold ends
 	 */
 	CompletableFuture<@Nullable Void> awaitDrained() {
 		CompletableFuture<@Nullable Void> last;
@@ -186,26 +191,26 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Wake up when a hold that is new, or has changed, is due; but not so soon that the
-	 * looks at all holds would take much of the thread's time.
+	 * Set the timer for a hold that is new or has changed. Limits the rate of scans of
+	 * all holds.
 	 */
 	private void wakeBy(long due) {
 		if (this.armed && this.wakeAt - due <= 0) {
 			return;
 		}
 		synchronized (this) {
-			// Some five times as long as a look takes.
+			// About five times the duration of a scan.
 			long pause = TimeUnit.MILLISECONDS.toNanos(Math.min(this.holds.size() / 1000, MAX_PAUSE_MILLIS));
-			long at = ResourceQueue.later(due, this.lookedAt + pause);
-			if (this.armed && this.wakeAt - at <= 0) {
+			long wakeTime = ResourceQueue.later(due, this.lookedAt + pause);
+			if (this.armed && this.wakeAt - wakeTime <= 0) {
 				return;
 			}
-			Future<?> next = this.context.scheduler.schedule(this::wake, at - this.context.scheduler.nanoTime());
+			Future<?> next = this.context.scheduler.schedule(this::wake, wakeTime - this.context.scheduler.nanoTime());
 			if (this.timer != null) {
 				this.timer.cancel(false);
 			}
 			this.timer = next;
-			this.wakeAt = at;
+			this.wakeAt = wakeTime;
 			this.armed = true;
 		}
 	}
@@ -223,25 +228,25 @@ final class LeaseRenewer {
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			// One error must not end all renewals.
+			// An error must not stop all renewals.
 			wakeBy(now + this.context.retryDelay());
 			logger.error("The renewal of leases failed, and is tried again", ex);
 		}
 	}
 
 	/**
-	 * Renew the holds that are due, with the ones that soon will be. Looks at all holds:
-	 * to keep them sorted would cost more at each acquire and release.
-	 * @return when the next one is due
+	 * Renew all holds that are due now or soon. Scans all holds: keeping them sorted
+	 * would cost more at each acquisition and release.
+	 * @return the time at which the next hold is due
 	 */
 	private long renewDue(long now) {
 		List<Hold> due = new ArrayList<>();
 		long next = now + NEVER;
 		for (Hold hold : this.holds.values()) {
-			// Sooner than it is due if it is not renewed; mostly that is enough to know.
-			long at = hold.renewAtOrBeforeEnd();
-			if (at - now > WINDOW_NANOS) {
-				next = ResourceQueue.earlier(next, at);
+			// A cheap lower bound, which suffices for most holds.
+			long dueTime = hold.renewAtOrBeforeEnd();
+			if (dueTime - now > WINDOW_NANOS) {
+				next = ResourceQueue.earlier(next, dueTime);
 			}
 			else if (!hold.isHeld(now)) {
 				if (!hold.hasEnded()) {
@@ -255,17 +260,17 @@ final class LeaseRenewer {
 				next = ResourceQueue.earlier(next, hold.dueAt(now));
 			}
 		}
-		boolean silent = false;
+		boolean unanswered = false;
 		for (Hold hold : due) {
 			if (hold.onRenewalSent()) {
-				silent = true;
+				unanswered = true;
 				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
-			// It is sent again then if it is not answered.
+			// The time at which the renewal is repeated if it is not answered.
 			hold.renewAt(now + patience(hold, now));
 			next = ResourceQueue.earlier(next, hold.renewAtOrBeforeEnd());
 		}
-		if (silent) {
+		if (unanswered) {
 			this.context.observers.failed(Command.RENEW);
 		}
 		batches(due)
@@ -284,15 +289,15 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Return when to send a renewal again that is not answered: soon enough to keep the
-	 * lease, but not many times.
+	 * Return the time after which an unanswered renewal is repeated, in nanoseconds: soon
+	 * enough to keep the lease, but not too often.
 	 */
 	private long patience(Hold hold, long now) {
 		long soon = Math.max((hold.validUntil() - now) / 2, this.context.settings.retryInterval().toNanos());
 		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
 	}
 
-	/** Return holds in lists that one command each may renew. */
+	/** Split holds into batches, each for one command. */
 	private List<List<Hold>> batches(List<Hold> holds) {
 		Map<Integer, List<Hold>> parts = holds.stream()
 			.collect(Collectors.groupingBy((hold) -> this.context.store.partOf(hold.resource())));
@@ -306,10 +311,11 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Renew by hand those of some holds that are held.
+	 * Extend holds on behalf of the user, except those that are not held any more.
 	 * @param holds the holds
-	 * @param millis for how long
-	 * @return completed when all was answered; fails if the store did
+	 * @param millis the lease time, in milliseconds
+	 * @return a future that is completed when all commands are answered, and fails if one
+	 * fails
 	 */
 	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.scheduler.nanoTime();
@@ -320,7 +326,7 @@ final class LeaseRenewer {
 			.toArray(CompletableFuture[]::new));
 	}
 
-	/** Send one command that renews some holds, and note its answer. */
+	/** Renew holds by one command, and process its answer. */
 	private CompletableFuture<Void> renew(List<Hold> batch, ToLongFunction<Hold> millis, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis.applyAsLong(hold))).toList();
 		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
@@ -330,10 +336,10 @@ final class LeaseRenewer {
 		});
 	}
 
-	/** Note the answer to a renewal. */
+	/** Process the answer to a renewal. */
 	void onRenewed(Hold renewed, boolean owned, long sentAt, long millis) {
 		Hold hold = current(renewed);
-		// Its release may have been faster, or an earlier answer.
+		// A release or an earlier answer may have ended the hold.
 		boolean ended = hold.hasEnded();
 		if (!owned) {
 			if (!ended) {
@@ -347,9 +353,9 @@ final class LeaseRenewer {
 		}
 		hold.onRenewalAnswered();
 		long now = this.context.scheduler.nanoTime();
-		// A quarter of the jitter: they are spread already by their first renewals.
-		long part = TimeUnit.MILLISECONDS.toNanos(Math.min(hold.periodMillis(now), millis)) / 12;
-		hold.onRenewed(millis, sentAt, sentAt + 3 * part + this.context.shortenRandomly(part));
+		// A quarter of the jitter: the first renewals have already spread the holds.
+		long twelfth = TimeUnit.MILLISECONDS.toNanos(Math.min(hold.periodMillis(now), millis)) / 12;
+		hold.onRenewed(millis, sentAt, sentAt + 3 * twelfth + this.context.shortenRandomly(twelfth));
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
 		}
@@ -360,20 +366,19 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Lose the hold of a token that has nothing in the store any more.
+	 * End the hold of a token that the store does not have any more.
 	 * @param token the token
-	 * @param why in words
+	 * @param why the reason, for messages
 	 */
 	void onTokenLost(String token, String why) {
 		onTokenLost(token, Long.MAX_VALUE, why);
 	}
 
 	/**
-	 * Lose the hold of a token that has nothing in the store any more of its grants up to
-	 * some time.
+	 * End the hold of a token if its grant is older than a fence.
 	 * @param token the token
-	 * @param nextFence above the fences of these grants
-	 * @param why in words
+	 * @param nextFence the fence below which grants have ended in the store
+	 * @param why the reason, for messages
 	 */
 	void onTokenLost(String token, long nextFence, String why) {
 		Hold hold = this.holds.get(token);
@@ -382,7 +387,7 @@ final class LeaseRenewer {
 		}
 		lose(hold, why);
 		hold.queue.execute(() -> {
-			// It may have been handed over just before.
+			// The token may have been handed over locally just before.
 			Hold next = this.holds.get(token);
 			if (next != null && next.fence < nextFence) {
 				lose(next, why);
@@ -391,19 +396,19 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Lose the holds of tokens of one resource which the store is about to take away, and
-	 * send the command for that. Nothing is handed over here in between.
+	 * End the holds of tokens of one resource, and then send the command that ends the
+	 * tokens in the store. No local hand-over can happen in between.
 	 * @param tokens the tokens, of any instance
-	 * @param why in words
+	 * @param why the reason, for messages
 	 * @param command sends the command
 	 */
 	void loseBefore(List<String> tokens, String why, Runnable command) {
-		Hold any = tokens.stream().map(this.holds::get).filter(Objects::nonNull).findFirst().orElse(null);
-		if (any == null) {
+		Hold firstHold = tokens.stream().map(this.holds::get).filter(Objects::nonNull).findFirst().orElse(null);
+		if (firstHold == null) {
 			command.run();
 			return;
 		}
-		any.queue.execute(() -> {
+		firstHold.queue.execute(() -> {
 			try {
 				for (String token : tokens) {
 					Hold hold = this.holds.get(token);
@@ -418,7 +423,7 @@ final class LeaseRenewer {
 		});
 	}
 
-	/** Return the hold that goes on with its token by now. */
+	/** Return the hold that has the token now, after local hand-overs. */
 	private Hold current(Hold hold) {
 		return hold.hasEnded() ? this.holds.getOrDefault(hold.token, hold) : hold;
 	}
@@ -440,11 +445,11 @@ final class LeaseRenewer {
 	// Losses
 
 	/**
-	 * Report a hold that was just lost.
+	 * Report the loss of a hold.
 	 * @param hold the hold
-	 * @param why the reason, in words
-	 * @param consequence the meaning for others, in words
-	 * @param actions the actions of users
+	 * @param why the reason, for messages
+	 * @param consequence the consequence for other owners, for messages
+	 * @param actions the users' actions
 	 */
 	private void reportLost(Hold hold, String why, String consequence, List<Runnable> actions) {
 		long now = this.context.scheduler.nanoTime();
@@ -453,7 +458,7 @@ final class LeaseRenewer {
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
 		try {
 			if (end == HoldEnd.EXPIRED) {
-				// Perhaps as it was meant to: only its late release is warned of.
+				// Perhaps intended: only a late release causes a warning.
 				logger.debug(message);
 			}
 			else {
@@ -462,7 +467,7 @@ final class LeaseRenewer {
 			}
 		}
 		finally {
-			// Also if an appender throws.
+			// Even if a log appender throws an exception.
 			actions.forEach(this.context::callOnLoss);
 			hold.queue.execute(() -> {
 				hold.tellEnded(end);
@@ -472,9 +477,9 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Return the result of a release by the store's answer. A token that held nothing is
-	 * a loss which was not noticed before; unless its time may have been over when the
-	 * command ran, or the answer may be that to a copy of the command.
+	 * Return the result of a release from the store's answer. If the store did not find
+	 * the token, the lease was lost unnoticed. Not so if the lease may have expired
+	 * before the command ran, or if a copy of the command may have found the token.
 	 */
 	ReleaseResult judgeRelease(Hold hold, ReleaseReply reply) {
 		long now = this.context.scheduler.nanoTime();
@@ -490,7 +495,7 @@ final class LeaseRenewer {
 		return ReleaseResult.LOST;
 	}
 
-	/** Report a hold that nothing renews, and whose time was over before its release. */
+	/** Report a hold without renewal that has expired before its release. */
 	void reportRunOut(Hold hold) {
 		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms"
 				+ ((hold.lossMargin() > 0)

@@ -6,32 +6,35 @@ import io.holdfast.LockHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Membership of this instance in the fleet, the instances that share its store. The
- * fleet's side of the engine implements it. Nothing here blocks. Thread-safe.
+ * Membership of this instance in the fleet: the instances that share its store.
+ * Implemented by the package {@code fleet}. No method blocks. Thread-safe.
  */
 public interface Membership {
 
-	/** Register this instance, from now on. */
+	/** Register this instance, and keep it registered. */
 	void join();
 
 	/**
 	 * Remove this instance from the register.
-	 * @return completed when the store knows, or after a moment without its answer
+	 * @return a future that is completed by the store's answer, or after a short time
+	 * without an answer
 	 */
 	CompletableFuture<@Nullable Void> leave();
 
 	/**
-	 * Have the versions of the fleet compared, or join the comparison under way.
-	 * @return completed once leases may be asked for; fails if they may not
+	 * Compare this instance's version with those of the fleet, or join a comparison that
+	 * is under way.
+	 * @return a future that is completed when leases may be requested, and fails if they
+	 * may not
 	 */
 	CompletableFuture<@Nullable Void> requestAdmission();
 
-	/** Return why the instance is not admitted for good, or {@code null}. */
+	/** Return the reason why this instance is refused permanently, or {@code null}. */
 	@Nullable String misfit();
 
 	/**
-	 * Return the name of an instance, from a copy of the register.
-	 * @return the instance; {@code null} if the copy does not have it
+	 * Return the registration of an instance, from a local copy of the register.
+	 * @return the instance, or {@code null} if the copy does not have it
 	 */
 	@Nullable LockHolder holder(String instanceId);
 

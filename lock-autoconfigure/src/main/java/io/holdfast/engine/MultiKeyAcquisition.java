@@ -15,11 +15,12 @@ import io.holdfast.async.PromptAction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One wait for several locks, one after the other in the order that all keep, so that no
- * two can wait for each other: all or none of them, until one deadline. Thread-safe.
+ * Acquisition of several locks, all or none, within one deadline. All acquisitions
+ * request their locks one after the other in the same order, so that they never cause a
+ * deadlock among each other. Thread-safe.
  *
  * <p>
- * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
+ * On ordering resources to prevent deadlocks: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
 final class MultiKeyAcquisition implements PendingAcquisition {
@@ -34,23 +35,26 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 
 	private final LeaseContext leaseContext;
 
-	/** Observes it, or {@code null}. */
+	/** Observation of this request, or {@code null}. */
 	private final @Nullable RequestObservation observation;
 
 	private final long startedAt;
 
 	private final CompletableFuture<MultiKeyLease> result = new CompletableFuture<>();
 
-	/** The leases granted so far. Guarded by this, and not changed once it is settled. */
+	/**
+	 * Leases granted so far. Guarded by this, and not changed after {@link #settled} is
+	 * set.
+	 */
 	private final List<LeaseHandle> leases;
 
-	/** Whether it is decided that it succeeds or fails. Guarded by this. */
+	/** Whether success or failure is decided. Guarded by this. */
 	private boolean settled;
 
-	/** The waiter for the key that it waits for now. */
+	/** Waiter for the current key. */
 	private volatile @Nullable Waiter current;
 
-	/** Create the acquisition of several keys for one caller. */
+	/** Create the acquisition. */
 	MultiKeyAcquisition(ResourceQueues queues, List<ResolvedRequest> requests, @Nullable Thread thread,
 			LeaseContext leaseContext, @Nullable RequestObservation observation) {
 		this.context = queues.context;
@@ -63,7 +67,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 		this.leases = new ArrayList<>(requests.size());
 	}
 
-	/** Begin to wait for the first key. */
+	/** Request the first key. */
 	MultiKeyAcquisition start() {
 		acquire(0, false);
 		return this;
@@ -72,13 +76,14 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	private void acquire(int index, boolean metOthers) {
 		Waiter waiter = this.queues.acquire(this.requests.get(index), this.thread, this.leaseContext,
 				new Waiter.Whole(this.startedAt, metOthers), this.observation);
-		// Before its result is looked at, or a later part would be noted before it.
+		// Set before the result is handled: otherwise the waiter of a later key might be
+		// overwritten.
 		this.current = waiter;
 		if (isSettled()) {
-			// By a thread that did not see it yet.
+			// Settled by a thread that did not see this waiter.
 			waiter.interrupt(null);
 		}
-		// On another thread: a store that answers at once would end the stack.
+		// On another thread: a store that answers at once would cause a stack overflow.
 		waiter.result().whenCompleteAsync((lease, error) -> {
 			if (error != null) {
 				fail(error);
@@ -92,7 +97,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 		}, this.context::execute);
 	}
 
-	/** Go on after a waiter was granted its lease: with the next key, or complete. */
+	/** Continue after a grant: request the next key, or complete. */
 	private void continueAt(int next, Waiter waiter, LeaseHandle lease) {
 		try {
 			failOnLoss(lease);
@@ -107,7 +112,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			// No lease must stay without a caller.
+			// No lease must stay held without a caller.
 			fail(ex);
 		}
 	}
@@ -120,7 +125,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 		return this.settled;
 	}
 
-	/** Settle it, and return whether that was not done before. */
+	/** Decide success or failure. Returns {@code false} if it was already decided. */
 	private synchronized boolean settle() {
 		boolean first = !this.settled;
 		this.settled = true;
@@ -128,7 +133,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	}
 
 	/**
-	 * Fail when a lease is lost: the others would be of no use.
+	 * Fail if a lease is lost while other keys are waited for.
 	 */
 	private void failOnLoss(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
@@ -138,8 +143,9 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	}
 
 	/**
-	 * Renew the parts that were acquired first, as they have aged by now: also parts
-	 * without renewal. If the store does not, the rest of their leases has to do.
+	 * Deliver the lease. Leases without renewal are renewed once before, because the
+	 * first of them have aged during the wait. If this renewal fails, the user gets the
+	 * rest of their lease times.
 	 */
 	private void complete() {
 		MultiKeyLease lease = new MultiKeyLease(this.context, this.leases);
@@ -181,7 +187,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 
 	@Override
 	public long endsAt() {
-		// All parts have its start and its wait time.
+		// All waiters have the same start and wait time.
 		return current().endsAt();
 	}
 
@@ -198,7 +204,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 			.join(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null))));
 	}
 
-	/** Fail unless it is settled, and give up all that it has and waits for. */
+	/** Fail unless settled: release all leases, and end the current wait. */
 	private void fail(Throwable why) {
 		if (settle()) {
 			this.leases.forEach(LeaseHandle::discardAsync);

@@ -16,7 +16,7 @@ import io.holdfast.engine.store.Resource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of several locks as one, which is held as long as all of them are.
+ * One lease of several locks, which is held while the leases of all locks are held.
  */
 final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
@@ -26,7 +26,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	private final List<String> keys;
 
-	/** All of it, for messages. */
+	/** Resource whose key lists all keys, for messages. */
 	private final Resource resource;
 
 	private final AtomicBoolean released = new AtomicBoolean();
@@ -35,7 +35,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	private volatile boolean passed;
 
-	/** Create the lease of several keys. */
+	/** Create the lease. */
 	MultiKeyLease(EngineContext context, List<LeaseHandle> parts) {
 		this.context = context;
 		this.parts = List.copyOf(parts);
@@ -43,12 +43,12 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
 	}
 
-	/** Return the leases of the keys, in their order. */
+	/** Return the leases of the keys, in the order of the keys. */
 	List<LeaseHandle> parts() {
 		return this.parts;
 	}
 
-	/** Note that no keys are waited for any more: the time of its user begins. */
+	/** Note that all keys are granted: the user's time begins. */
 	void endWaitForOthers(long now) {
 		this.parts.forEach((part) -> part.endWaitForOthers(now));
 	}
@@ -144,7 +144,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	@Override
 	public void onLost(Runnable action) {
 		if (action instanceof PromptAction) {
-			// It may run more than once.
+			// Prompt actions tolerate several calls.
 			this.parts.forEach((part) -> part.onLost(action));
 			return;
 		}
@@ -172,7 +172,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 		return this.released.get();
 	}
 
-	/** Release all at once: the order only matters for acquiring. */
+	/** Release all locks at once: only acquisitions need the order. */
 	@Override
 	public CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
 		if (!this.released.compareAndSet(false, true)) {

@@ -7,15 +7,15 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request as observers see it, whether it is for one key or for several together.
+ * Request from an observer's view, for one key or for several keys.
  *
- * @param engine the engine that was asked, for questions to its store only
+ * @param engine the engine of the request, only for queries of its store
  * @param kind the kind of resource
  * @param keys the keys, in the order in which they are acquired
- * @param mode how locks are asked for; {@code null} for semaphores
- * @param permits how many permits; 0 for locks
- * @param name the name in the request, or {@code null}
- * @param optional whether the caller goes on without it
+ * @param mode the mode of a lock; {@code null} for semaphores
+ * @param permits the number of permits; 0 for locks
+ * @param name the name of the request, or {@code null}
+ * @param optional whether the caller goes on without the lease
  * @since 0.1.0
  */
 public record ObservedRequest(LeaseEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,

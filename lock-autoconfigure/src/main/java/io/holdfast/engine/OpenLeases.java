@@ -8,19 +8,19 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * The leases that are open on a hold, whose longest terms count; the last of them also
- * once it is closed. They are sorted: a transaction with thousands of calls keeps a lease
- * of each, with terms of its own. Changed by the queue, and at the end of a wait for
- * several keys. Thread-safe.
+ * Open leases on a hold. The longest of their terms apply to the hold. After the last
+ * lease is closed, its terms still apply. The leases are sorted, because a transaction
+ * may keep the leases of thousands of calls with different terms. Changed by the queue,
+ * and at the end of a wait for several keys. Thread-safe.
  */
 final class OpenLeases {
 
-	/** Mark of leases whose renewal depends on the time. */
-	private static final long DEPENDS = -1;
+	/** Value of {@link #longestRenewed} if it depends on the time. */
+	private static final long TIME_DEPENDENT = -1;
 
 	private static final Comparator<LeaseHandle> BY_NUMBER = Comparator.comparingLong(LeaseHandle::number);
 
-	/** As differences count, of times that may overflow. */
+	/** Times are compared by their difference, because they may overflow. */
 	private static final Comparator<LeaseHandle> BY_LEASE_TIME = Comparator.comparingLong(LeaseHandle::leaseMillis)
 		.thenComparing((left, right) -> Long.signum(left.renewedUntil() - right.renewedUntil()))
 		.thenComparing(BY_NUMBER);
@@ -28,20 +28,20 @@ final class OpenLeases {
 	private static final Comparator<LeaseHandle> BY_END = ((Comparator<LeaseHandle>) (left, right) -> Long
 		.signum(left.validIfGranted() - right.validIfGranted())).thenComparing(BY_NUMBER);
 
-	/** Mostly there are only leases that are renewed. Never added to. */
+	/** Empty set for the usual case of renewed leases only. Never modified. */
 	private static final SortedSet<LeaseHandle> NONE = new TreeSet<>(BY_NUMBER);
 
 	/**
-	 * Renewed leases, by lease time and then by the end of their renewal. Guarded by
+	 * Renewed leases, sorted by lease time and then by the end of renewal. Guarded by
 	 * this.
 	 */
 	private final SortedSet<LeaseHandle> renewed = new TreeSet<>(BY_LEASE_TIME);
 
-	/** Leases whose maxHold is over, as far as that was noticed. Guarded by this. */
-	private SortedSet<LeaseHandle> over = NONE;
+	/** Leases whose maxHold is known to be over. Guarded by this. */
+	private SortedSet<LeaseHandle> pastMaxHold = NONE;
 
-	/** Leases without renewal, by their end. Guarded by this. */
-	private SortedSet<LeaseHandle> fixed = NONE;
+	/** Leases without renewal, sorted by their end. Guarded by this. */
+	private SortedSet<LeaseHandle> notRenewed = NONE;
 
 	/** Number of open leases. Confined to the queue. */
 	private int count;
@@ -49,17 +49,17 @@ final class OpenLeases {
 	/** Number of open leases of the hold's own thread. Guarded by this. */
 	private int own;
 
-	/** Number of open leases with an end to their renewal. Guarded by this. */
+	/** Number of open leases with a maxHold or without renewal. Guarded by this. */
 	private int limited;
 
 	/**
-	 * The longest lease time if all are renewed at any time, or {@link #DEPENDS}. Noted
-	 * here, as renewals ask for it several times for each of many holds, of which the
-	 * processor's cache has nothing.
+	 * Longest lease time of renewed leases, in milliseconds, or {@link #TIME_DEPENDENT}.
+	 * Cached, because renewals read it several times for each of many holds that are not
+	 * in the processor's cache.
 	 */
 	private volatile long longestRenewed;
 
-	/** Return how many leases are open. */
+	/** Return the number of open leases. */
 	int count() {
 		return this.count;
 	}
@@ -67,8 +67,8 @@ final class OpenLeases {
 	synchronized void add(LeaseHandle lease) {
 		if (this.count == 0) {
 			this.renewed.clear();
-			this.over = NONE;
-			this.fixed = NONE;
+			this.pastMaxHold = NONE;
+			this.notRenewed = NONE;
 			this.own = 0;
 			this.limited = 0;
 		}
@@ -83,7 +83,7 @@ final class OpenLeases {
 		}
 	}
 
-	/** Change the terms of a lease, unless it is closed. */
+	/** Change the terms of a lease. Keeps the lease sorted if it is open. */
 	synchronized void change(LeaseHandle lease, Runnable change) {
 		boolean open = take(lease);
 		change.run();
@@ -97,44 +97,47 @@ final class OpenLeases {
 			this.renewed.add(lease);
 		}
 		else {
-			this.fixed = (this.fixed == NONE) ? new TreeSet<>(BY_END) : this.fixed;
-			this.fixed.add(lease);
+			this.notRenewed = (this.notRenewed == NONE) ? new TreeSet<>(BY_END) : this.notRenewed;
+			this.notRenewed.add(lease);
 		}
 		count(lease, 1);
 	}
 
 	private boolean take(LeaseHandle lease) {
-		boolean open = this.renewed.remove(lease) || this.over.remove(lease) || this.fixed.remove(lease);
+		boolean open = this.renewed.remove(lease) || this.pastMaxHold.remove(lease) || this.notRenewed.remove(lease);
 		if (open) {
 			count(lease, -1);
 		}
 		return open;
 	}
 
-	private void count(LeaseHandle lease, int more) {
-		this.own += lease.isOwn() ? more : 0;
-		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? more : 0;
-		if (this.limited > 0 && this.over == NONE) {
-			this.over = new TreeSet<>(BY_NUMBER);
+	private void count(LeaseHandle lease, int delta) {
+		this.own += lease.isOwn() ? delta : 0;
+		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? delta : 0;
+		if (this.limited > 0 && this.pastMaxHold == NONE) {
+			this.pastMaxHold = new TreeSet<>(BY_NUMBER);
 		}
-		this.longestRenewed = (this.limited > 0) ? DEPENDS
+		this.longestRenewed = (this.limited > 0) ? TIME_DEPENDENT
 				: this.renewed.isEmpty() ? 0 : this.renewed.last().leaseMillis();
 	}
 
-	/** Return whether any is to be renewed, or was until its maxHold. */
+	/** Return whether any open lease has renewal, even if its maxHold is over. */
 	synchronized boolean isRenewed() {
-		return !(this.renewed.isEmpty() && this.over.isEmpty());
+		return !(this.renewed.isEmpty() && this.pastMaxHold.isEmpty());
 	}
 
-	/** Return whether any was to be renewed at a time. */
+	/** Return whether any open lease is renewed at a time. */
 	boolean isAnyRenewed(long time) {
 		return isAny((lease) -> lease.isRenewed(time));
 	}
 
-	/** Return the longest lease time of the renewed leases, 0 without any. */
+	/**
+	 * Return the longest lease time of the renewed leases, in milliseconds. 0 without
+	 * renewed leases.
+	 */
 	long longestRenewed(long now) {
 		long noted = this.longestRenewed;
-		return (noted != DEPENDS) ? noted : findLongestRenewed(now);
+		return (noted != TIME_DEPENDENT) ? noted : findLongestRenewed(now);
 	}
 
 	private synchronized long findLongestRenewed(long now) {
@@ -144,53 +147,56 @@ final class OpenLeases {
 				return longest.leaseMillis();
 			}
 			this.renewed.remove(longest);
-			this.over.add(longest);
+			this.pastMaxHold.add(longest);
 		}
 		return 0;
 	}
 
-	/** Return the longest rest of the leases without renewal, 0 without any. */
+	/**
+	 * Return the longest time left of the leases without renewal, in milliseconds. 0
+	 * without such leases.
+	 */
 	synchronized long longestLeft(long now) {
-		return this.fixed.isEmpty() ? 0 : Math.max(0, this.fixed.last().leftMillis(now));
+		return this.notRenewed.isEmpty() ? 0 : Math.max(0, this.notRenewed.last().leftMillis(now));
 	}
 
 	/**
-	 * Return whether one that is not renewed is to last for longer than the store has
-	 * been told.
+	 * Return whether a lease without renewal should last longer than the grant in the
+	 * store.
 	 * @param grantedUntil the end of the hold's grant
 	 */
 	synchronized boolean isAnyCutShort(long grantedUntil, long now) {
-		if (this.fixed.isEmpty()) {
+		if (this.notRenewed.isEmpty()) {
 			return false;
 		}
-		LeaseHandle last = this.fixed.last();
+		LeaseHandle last = this.notRenewed.last();
 		return last.leaseMillis() > longestRenewed(now) && grantedUntil - last.validIfGranted() < 0;
 	}
 
-	/** Return whether code runs under one whose release has not begun. */
+	/** Return whether code runs under an open lease whose release has not begun. */
 	boolean isAnyForCode() {
 		return isAny((lease) -> lease.isForCode() && !lease.isReleased());
 	}
 
-	/** Return whether the code under them goes on although its callers have gone. */
+	/** Return whether the callers of all open leases have gone. */
 	boolean isCallerGone() {
 		return this.count > 0 && !isAny((lease) -> !lease.isCallerGone());
 	}
 
 	/**
-	 * Return whether the thread of the hold has asked for one that is open; others enter
-	 * by a context. One whose release has begun does not count, though the queue may not
-	 * know of it.
+	 * Return whether the hold's thread has requested an open lease, as opposed to leases
+	 * that were nested by a context. A lease whose release has begun does not count, even
+	 * if the queue has not processed the release yet.
 	 */
 	synchronized boolean isAnyOwn() {
 		return this.own > 0 && isAny((lease) -> lease.isOwn() && !lease.isReleased());
 	}
 
 	/**
-	 * Return and forget the actions for a loss of the hold, in the order of the leases.
+	 * Remove and return the actions on a loss of the hold, in the order of the leases.
 	 */
 	synchronized List<Runnable> takeLossActions() {
-		return Stream.of(this.renewed, this.over, this.fixed)
+		return Stream.of(this.renewed, this.pastMaxHold, this.notRenewed)
 			.flatMap(SortedSet::stream)
 			.sorted(BY_NUMBER)
 			.flatMap((lease) -> lease.takeLossActions().stream())
@@ -198,7 +204,7 @@ final class OpenLeases {
 	}
 
 	private synchronized boolean isAny(Predicate<LeaseHandle> condition) {
-		for (SortedSet<LeaseHandle> leases : List.of(this.renewed, this.over, this.fixed)) {
+		for (SortedSet<LeaseHandle> leases : List.of(this.renewed, this.pastMaxHold, this.notRenewed)) {
 			for (LeaseHandle lease : leases) {
 				if (condition.test(lease)) {
 					return true;

@@ -5,29 +5,35 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One wait of a user's, for one resource or for several together. Thread-safe.
+ * Pending request of a user, for one resource or for several together. Thread-safe.
  */
 interface PendingAcquisition {
 
-	/** Return the lease, or why there is none. Completed by the first outcome. */
+	/**
+	 * Return the future of the lease, which fails with the exception for the user. The
+	 * first outcome counts.
+	 */
 	CompletableFuture<? extends EngineLease> result();
 
 	/**
-	 * Return the observation, or {@code null}. The thread that takes the result tells the
-	 * observers first.
+	 * Return the observation, or {@code null}. The thread that takes the result must
+	 * notify the observers first.
 	 */
 	@Nullable RequestObservation observation();
 
-	/** Return when it ends by itself, on the monotonic clock. */
+	/** Return the latest end of the wait, by the monotonic clock. */
 	long endsAt();
 
 	/**
-	 * End the wait, as no thread waits any more; if it has ended already, the result
-	 * tells.
+	 * End the wait because its caller has gone. Has no effect on a wait that has already
+	 * ended.
 	 */
 	void interrupt(@Nullable InterruptedException cause);
 
-	/** End the wait now, as it should have ended, unless it has. */
+	/**
+	 * End a wait that has missed its deadline. Has no effect on a wait that has already
+	 * ended.
+	 */
 	void endOverdue();
 
 }

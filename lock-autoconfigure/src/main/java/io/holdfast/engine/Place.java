@@ -13,84 +13,87 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A token of this instance that asks for a resource in the store, and the answers to its
- * commands. Data of a {@link ResourceQueue}, which alone reads and changes it, in its
- * events.
+ * A token of this instance that contends for a resource in the store, with the state of
+ * its questions. A question is a command to the store for this token. Data of a
+ * {@link ResourceQueue}: only read and changed in the events of the queue.
  */
 final class Place {
 
-	/** The token, and the terms of the request that the place was opened for. */
+	/** Token, and terms of the request for which the place was opened. */
 	final AcquireCommand command;
 
 	final ResolvedRequest request;
 
 	final String instanceId;
 
-	/** The only waiter that the place may serve, or {@code null} if it is shared. */
+	/** Waiter of a reserved place. {@code null} for a shared place. */
 	final @Nullable Waiter only;
 
 	/**
-	 * Half the claim without the loss margin: the longest time between two questions, in
-	 * nanoseconds.
+	 * Maximum time between two questions, in nanoseconds: half of the claim less the loss
+	 * margin.
 	 */
 	final long halfClaim;
 
-	/** The event in which the place was opened. */
+	/** Number of the event that opened the place. */
 	final long event;
 
-	/** The store's count of reconnects before the first command. */
+	/** The store's number of reconnects before the first command. */
 	private final long reconnects;
 
-	/** The waiter that it serves in the present order. Found anew by each settling. */
+	/** Waiter that the place serves now. Determined by each settling. */
 	@Nullable Waiter waiter;
 
 	/** Time of the next question. */
 	long askAt;
 
-	/** Questions without an answer. */
+	/** Unanswered questions. */
 	private final List<Question> questions = new ArrayList<>(1);
 
-	/** Whether a question was ever sent; before that, {@link #firstAskedAt} is void. */
-	private boolean asked;
+	/** Whether a question was sent, so that {@link #firstAskedAt} is set. */
+	private boolean questionSent;
 
 	long firstAskedAt;
 
-	/** Whether any question was answered BUSY: others have the resource. */
+	/** Whether any question was answered with BUSY: another owner has the resource. */
 	boolean busy;
 
-	/** Time of the newest question that was answered BUSY. */
+	/** Time of the newest question that was answered with BUSY. */
 	private long busyAt;
 
-	/** The highest fence of the BUSY answers; only grants above it are news. */
+	/**
+	 * Highest fence of the BUSY answers. Notifications of grants up to this fence are
+	 * outdated.
+	 */
 	private long busyFence;
 
-	/** Above the fences of all grants that were released by force. */
+	/** Fence below which all grants were released by force. */
 	private long endedBelow;
 
-	/** Last failure, unless an answer has come since. */
+	/** Last failure, or {@code null} if an answer has come since. */
 	@Nullable Throwable trouble;
 
-	/** Time of that failure. */
+	/** Time of the last failure. */
 	long failedAt;
 
-	/** Whether the question of a request that does not wait was repeated. */
+	/** Whether the single question of a request without waiting was repeated. */
 	boolean repeated;
 
-	/** Whether a question waits for the comparison of the fleet's versions. */
+	/** Whether the place waits for the comparison of the fleet's versions. */
 	boolean comparing;
 
 	/**
-	 * Whether the store may have the token, besides by questions without an answer.
+	 * Whether the store may know the token from a question that is no longer unanswered.
 	 */
 	boolean named;
 
-	/** Whether a command failed or was given up that may run all the same. */
+	/** Whether a failed or cancelled command may still run. */
 	private boolean doubtful;
 
-	/** Whether the token is about to end: no answer counts any more. */
+	/** Whether the place is closed. Further answers are ignored. */
 	boolean closed;
 
-	/** Create the place of a waiter, which has asked nothing yet. */
+	/** Create a place for a waiter. */
 	Place(String token, Waiter waiter, boolean shared, long event, long reconnects) {
 		ResolvedRequest request = waiter.request;
 		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(),
@@ -108,17 +111,17 @@ final class Place {
 		return this.command.token();
 	}
 
-	/** Return whether the place is shared, and may serve a waiter. */
+	/** Return whether this is a shared place whose terms fit a waiter. */
 	boolean serves(Waiter other) {
 		return this.only == null && this.request.hasTermsOf(other.request) && this.instanceId.equals(other.instanceId);
 	}
 
 	/**
-	 * Note a question: a command or, before the first one, the comparison of versions.
+	 * Add a question: a command or, before the first command, the comparison of versions.
 	 */
 	Question ask(CompletableFuture<?> answer, long now, long number) {
-		if (!this.asked) {
-			this.asked = true;
+		if (!this.questionSent) {
+			this.questionSent = true;
 			this.firstAskedAt = now;
 		}
 		Question question = new Question(answer, now, number, !this.comparing);
@@ -133,10 +136,10 @@ final class Place {
 	}
 
 	/**
-	 * Fail the questions that have been without an answer for too long. Those fail by
-	 * events of their own, after the present one.
-	 * @param longest the longest time without an answer
-	 * @return whether any failed by this
+	 * Fail the questions whose answers are overdue. Each failure is processed in an event
+	 * of its own, after the current event.
+	 * @param longest the timeout of a question, in nanoseconds
+	 * @return whether any question failed
 	 */
 	boolean failSilent(long now, long longest) {
 		boolean failed = false;
@@ -144,18 +147,18 @@ final class Place {
 			if (now - question.sentAt >= longest && !this.comparing && question.answer.completeExceptionally(
 					StoreCommandException.silence(Duration.ofNanos(longest), new TimeoutException()))) {
 				failed = true;
-				// With the command that it waits for.
+				// Also cancels the command that the question depends on.
 				question.answer.cancel(true);
 			}
 		}
 		return failed;
 	}
 
-	/** Return the time at which the first question without an answer is to fail. */
+	/** Return the earliest timeout of the unanswered questions. */
 	long silentAt(long now, long longest) {
 		long first = now + ResolvedRequest.FOREVER;
 		for (Question question : this.questions) {
-			// The comparison of versions ends by itself.
+			// The comparison of versions has its own timeout.
 			if (!question.answer.isDone() && !this.comparing) {
 				first = ResourceQueue.earlier(first, question.sentAt + Math.min(longest, ResolvedRequest.FOREVER));
 			}
@@ -163,7 +166,7 @@ final class Place {
 		return first;
 	}
 
-	/** Note that a question failed, which may have been executed all the same. */
+	/** Process a failed question. Its command may have been executed all the same. */
 	void failed(Question question, LeaseStore store) {
 		this.questions.removeIf((open) -> open == question);
 		doubt(question, store);
@@ -184,29 +187,29 @@ final class Place {
 		this.busyFence = Math.max(this.busyFence, fence);
 	}
 
-	/** Note that all grants with fences below a number were released by force. */
+	/** Note that all grants below a fence were released by force. */
 	void ended(long nextFence) {
 		this.endedBelow = Math.max(this.endedBelow, nextFence);
 	}
 
-	/** Return whether a grant of a fence is known to have been released by force. */
+	/** Return whether the grant with a fence was released by force. */
 	boolean hasEnded(long fence) {
 		return fence < this.endedBelow;
 	}
 
-	/** Return whether the store has told of a grant of this fence, or a later one. */
+	/** Return whether a notification of a grant with a fence is outdated. */
 	boolean isOldNews(long fence) {
 		return this.busy && fence <= this.busyFence || hasEnded(fence);
 	}
 
-	/** Return the earliest time of a grant that no answer has told of. */
+	/** Return the earliest possible time of a grant that is not answered yet. */
 	long grantedSince() {
 		return this.busy ? this.busyAt : this.firstAskedAt;
 	}
 
 	/**
-	 * Return whether a later question was answered: the outcome of this one tells nothing
-	 * of the store.
+	 * Return whether a later question is already answered, so that this question's
+	 * outcome does not matter.
 	 */
 	boolean isOld(Question question) {
 		return this.busy && question.sentAt - this.busyAt < 0;
@@ -216,19 +219,19 @@ final class Place {
 		return !this.questions.isEmpty();
 	}
 
-	/** Return whether nothing was answered yet, and the last question did not fail. */
+	/** Return whether the first answer is still awaited, without a failure so far. */
 	boolean isAwaitingFirst() {
 		return !this.busy && this.trouble == null;
 	}
 
-	/** Return the reason why the store gives no answer, if it is known. */
+	/** Return the known reason why the store does not answer, or {@code null}. */
 	@Nullable Throwable reason() {
 		return (this.trouble == null && this.comparing) ? StoreCommandException.comparing() : this.trouble;
 	}
 
 	/**
-	 * Return whether the wait is for the store and not for another holder: the last
-	 * question failed, or one has been open for longer than an answer may take.
+	 * Return whether the place waits for the store, and not for another holder: the last
+	 * question failed, or a question is unanswered for too long.
 	 */
 	boolean isSilent(EngineContext context, long now, long waitNanos) {
 		if (this.trouble != null || isAwaitingFirst() && (this.comparing || !context.isReached())) {
@@ -244,15 +247,14 @@ final class Place {
 		return false;
 	}
 
-	/** Note that the store has refused the token, and has not queued it. */
+	/** Note that the store has refused the token without queueing it. */
 	void refused() {
 		this.named = this.doubtful;
 	}
 
 	/**
-	 * Give up all questions, with a grant or without.
-	 * @return since which reconnect a command that named the token may run late, or
-	 * {@link Hold#NO_DOUBT}
+	 * Close this place, and cancel its questions.
+	 * @return the value of {@link Hold#doubtSince} for the token
 	 */
 	long close(LeaseStore store) {
 		this.closed = true;
@@ -272,12 +274,12 @@ final class Place {
 	}
 
 	/**
-	 * A question that was sent.
+	 * A question to the store.
 	 *
-	 * @param answer completed by its answer
-	 * @param sentAt when it was sent
-	 * @param number its number within the queue
-	 * @param names whether it tells the store of the token
+	 * @param answer the future of the answer
+	 * @param sentAt the time of the question
+	 * @param number the number of the question within the queue
+	 * @param names whether the question makes the token known to the store
 	 */
 	record Question(CompletableFuture<?> answer, long sentAt, long number, boolean names) {
 	}

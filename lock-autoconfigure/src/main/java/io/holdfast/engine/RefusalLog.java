@@ -12,14 +12,17 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logs each refusal of an optional request at the level DEBUG, as no exception tells of
- * it; with the exclusive holder, if it is known. Thread-safe.
+ * Logs refusals of optional requests, which cause no exception, at the level DEBUG, with
+ * the exclusive holder if known. Thread-safe.
  */
 final class RefusalLog {
 
 	private static final Log logger = LogFactory.getLog(RefusalLog.class);
 
-	/** Logging may block, and thousands of requests be refused at once. */
+	/**
+	 * Runs the logging, which may block, one refusal at a time: thousands may come at
+	 * once.
+	 */
 	private final BoundedExecutor thread;
 
 	RefusalLog(EngineContext context) {
@@ -44,7 +47,7 @@ final class RefusalLog {
 			case SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS ->
 				logger.debug(SingleLine.of(((name != null) ? name + ": " : "") + refusal.getMessage()));
 			case INTERRUPTED, SELF_BLOCKED -> {
-				// The caller gets an exception, or has gone.
+				// The caller gets an exception, or has gone: nothing to log.
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest refusals of the store. Each kind of resource has its own, as a grant of
- * another kind takes other commands and rights. Thread-safe.
+ * Latest refusals of the store, per kind of resource: each kind needs different commands
+ * and rights. Thread-safe.
  */
 final class Refusals {
 
@@ -23,15 +23,15 @@ final class Refusals {
 	private final Map<Kind, Refusal> requests = new ConcurrentHashMap<>();
 
 	/**
-	 * The refusal of the engine's own warm-up or check. A grant of any kind is better
-	 * evidence.
+	 * Refusal of the engine's warm-up or check. Cleared by a grant of any kind, which is
+	 * better evidence.
 	 */
 	private volatile @Nullable Refusal own;
 
-	/** Whether there has been one: most grants have nothing to end. */
+	/** Whether there was any refusal. Spares grants the clean-up in the usual case. */
 	volatile boolean any;
 
-	/** Note a failed request for a lease. */
+	/** Note the failure of a request for a lease. */
 	void onRequestFailed(Kind kind, Throwable error, long now) {
 		Refusal refusal = Refusal.of(error, now);
 		if (refusal != null) {
@@ -41,8 +41,8 @@ final class Refusals {
 	}
 
 	/**
-	 * Note a failed warm-up. It says nothing of an application with rights to the keys of
-	 * locks only.
+	 * Note the failure of the warm-up. Other errors do not count: the application may
+	 * intentionally have rights to the keys of locks only.
 	 */
 	void onWarmUpFailed(Throwable error, long now) {
 		Refusal refusal = Refusal.of(error, now);
@@ -52,7 +52,10 @@ final class Refusals {
 		}
 	}
 
-	/** Note a check that was to write. A missing right may be of no use here. */
+	/**
+	 * Note the failure of a check that writes. A missing right does not count, as the
+	 * application may not need it.
+	 */
 	void onWriteFailed(Throwable error, long now) {
 		Refusal refusal = Refusal.of(error, now);
 		if (refusal != null && refusal.isOfWrites()) {
@@ -62,7 +65,7 @@ final class Refusals {
 	}
 
 	/**
-	 * Note a check that wrote. Requests may lack a right all the same.
+	 * Note the success of a check that writes. Refusals for missing rights are kept.
 	 * @param sentAt the time of the check
 	 */
 	void onWritten(long sentAt) {
@@ -89,7 +92,9 @@ final class Refusals {
 		this.requests.clear();
 	}
 
-	/** Return the words of the latest refusal of the last minute, or {@code null}. */
+	/**
+	 * Return the message of the latest refusal within the last minute, or {@code null}.
+	 */
 	@Nullable String text(long now) {
 		return Stream.concat(this.requests.values().stream(), Stream.ofNullable(this.own))
 			.filter((refusal) -> now - refusal.at() < RETENTION_NANOS)
@@ -106,8 +111,8 @@ final class Refusals {
 		}
 
 		/**
-		 * Return whether the store takes no writes. Not so where a slot moves, or
-		 * replicas do not confirm.
+		 * Return whether the store accepts no writes. A moving slot or missing
+		 * confirmations of replicas do not count.
 		 */
 		boolean isOfWrites() {
 			return this.failure.isTemporary() && !this.failure.isWorthWaiting();

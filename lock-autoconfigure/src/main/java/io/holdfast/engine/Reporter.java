@@ -12,8 +12,7 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the report of its instance when it is asked for, so that it costs nothing
- * otherwise. Thread-safe.
+ * Creates the report of this instance on demand. Thread-safe.
  */
 public final class Reporter {
 
@@ -33,19 +32,18 @@ public final class Reporter {
 	}
 
 	/**
-	 * Look at all holds and waits.
-	 * @param key the key of the only ones that are wanted, or {@code null}
-	 * @return the report; its parts are of slightly different moments
+	 * Create a report of holds and waits.
+	 * @param key the only key to include, or {@code null} for all keys
+	 * @return a future of the report, whose parts are from slightly different moments
 	 */
 	public CompletableFuture<InstanceReport> report(@Nullable String key) {
 		return report((entry) -> key == null || entry.resource().key().equals(key), OLDEST_FIRST);
 	}
 
 	/**
-	 * Look at all holds and waits, for a question of any instance.
-	 * @param wanted the keys whose holds and waits come first, so that a report which is
-	 * cut has them
-	 * @return the report; its parts are of slightly different moments
+	 * Create a report of holds and waits, for a query of any instance.
+	 * @param wanted the keys whose entries come first, so that a cut report has them
+	 * @return a future of the report, whose parts are from slightly different moments
 	 */
 	public CompletableFuture<InstanceReport> answer(Predicate<String> wanted) {
 		Comparator<Entry> wantedFirst = Comparator.comparing((entry) -> !wanted.test(entry.resource().key()));
@@ -66,8 +64,8 @@ public final class Reporter {
 	}
 
 	/**
-	 * Look at all holds, without asking a queue.
-	 * @return a report that says that there may be more
+	 * Create a report of all holds, without the waits in the queues.
+	 * @return the report, marked as cut
 	 */
 	public InstanceReport holds() {
 		return new InstanceReport(instance(), first(held().toList(), OLDEST_FIRST), List.of(), true);

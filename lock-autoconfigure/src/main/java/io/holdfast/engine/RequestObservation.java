@@ -14,43 +14,48 @@ import io.holdfast.engine.EngineObserver.RequestObserver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The observation of one request: its events, in their order, and by one thread at a
- * time. Nothing is told of requests for nested leases only, which never begin. A blocking
- * call notifies on its own thread, before it returns; all other events come on the
- * threads for observers, as observers must not keep a timer or an event loop.
- * Thread-safe.
+ * Observation of one request. Notifies the observers of events in order, on one thread at
+ * a time. Requests that get a nested lease never begin, and cause no notifications. A
+ * blocking call notifies on its own thread, before it returns. All other events are
+ * notified on the threads for observers, because observers must not block a timer or an
+ * event loop. Thread-safe.
  */
 final class RequestObservation {
 
-	private final EngineObservers all;
+	private final EngineObservers engineObservers;
 
 	private final List<RequestObserver> observers;
 
 	private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
 
-	/** Whether a thread is on its way, so that a slow observer keeps no second one. */
-	private final AtomicBoolean expected = new AtomicBoolean();
+	/**
+	 * Whether a thread is scheduled or running for the events, so that a slow observer
+	 * occupies only one thread.
+	 */
+	private final AtomicBoolean threadScheduled = new AtomicBoolean();
 
-	/** The thread of a blocking call, which notifies at the end of the call. */
+	/** Thread of a blocking call, which notifies the observers at the end of the call. */
 	private volatile @Nullable Thread caller;
 
-	// The state in the order of the events
+	// State after the events notified so far
 
 	private boolean begun;
 
 	private boolean granted;
 
-	/** The end of its first hold, which may come before the user takes the lease. */
+	/**
+	 * End of the first hold that has ended. May precede the user's receipt of the lease.
+	 */
 	private @Nullable HoldEnd end;
 
-	RequestObservation(EngineObservers all, List<RequestObserver> observers) {
-		this.all = all;
+	RequestObservation(EngineObservers engineObservers, List<RequestObserver> observers) {
+		this.engineObservers = engineObservers;
 		this.observers = observers;
 	}
 
 	/**
-	 * Run a part of a blocking call of a user on the current thread, and notify of its
-	 * events at the end: the thread is about to block or return.
+	 * Run a part of a user's blocking call on the current thread, and then notify the
+	 * observers of its events, before the thread blocks or returns.
 	 */
 	<T> T call(Supplier<T> part) {
 		this.caller = Thread.currentThread();
@@ -63,26 +68,26 @@ final class RequestObservation {
 		}
 	}
 
-	/** Notify of the events until now on the current thread, which may block. */
+	/** Notify the observers of pending events on the current thread, which may block. */
 	void tellHere() {
-		if (!this.events.isEmpty() || this.expected.get()) {
-			this.all.threads.executeHere(this::runEvents);
+		if (!this.events.isEmpty() || this.threadScheduled.get()) {
+			this.engineObservers.threads.executeHere(this::runEvents);
 		}
 	}
 
-	private void on(Runnable event) {
+	private void addEvent(Runnable event) {
 		this.events.add(event);
-		if (Thread.currentThread() != this.caller && !this.expected.getAndSet(true)) {
-			this.all.threads.execute(this::runAllEvents);
+		if (Thread.currentThread() != this.caller && !this.threadScheduled.getAndSet(true)) {
+			this.engineObservers.threads.execute(this::runAllEvents);
 		}
 	}
 
 	private void runAllEvents() {
 		do {
 			runEvents();
-			this.expected.set(false);
+			this.threadScheduled.set(false);
 		}
-		while (!this.events.isEmpty() && !this.expected.getAndSet(true));
+		while (!this.events.isEmpty() && !this.threadScheduled.getAndSet(true));
 	}
 
 	private synchronized void runEvents() {
@@ -92,32 +97,32 @@ final class RequestObservation {
 	}
 
 	private void tell(Consumer<RequestObserver> event) {
-		this.all.forEach(this.observers, event);
+		this.engineObservers.forEach(this.observers, event);
 	}
 
-	/** The request, or one of its parts, has to be asked for. */
+	/** Note that the request, or one of its keys, has to wait or ask the store. */
 	void begin() {
-		on(this::tellBegin);
+		addEvent(this::tellBegin);
 	}
 
 	private void tellBegin() {
 		if (!this.begun) {
 			this.begun = true;
-			// One that fails would be told of an end without a begin.
-			this.observers.removeIf((observer) -> !this.all.guard.run(observer::began));
+			// Drop observers that fail here: they would get an end without a beginning.
+			this.observers.removeIf((observer) -> !this.engineObservers.guard.run(observer::began));
 		}
 	}
 
-	/** The request waited for others. Comes with its grant. */
+	/** Note that the request waited for another owner. Called with the grant. */
 	void handedOver(HandOver way) {
 		this.events.add(() -> tell((observer) -> observer.handedOver(way)));
 	}
 
 	/**
-	 * Notify of the outcome, before the user has it.
+	 * Notify the observers of the outcome, before the user gets it.
 	 * @param result the outcome
-	 * @param blocking whether the current thread is that of a waiting user; otherwise it
-	 * is one that may block
+	 * @param blocking whether the current thread is that of the user's blocking call;
+	 * otherwise it is a callback thread, which may block
 	 */
 	void settled(CompletableFuture<? extends EngineLease> result, boolean blocking) {
 		result.whenComplete((lease, error) -> this.events.add(() -> {
@@ -142,18 +147,18 @@ final class RequestObservation {
 		}
 	}
 
-	/** The code under its lease goes on although its caller has gone. */
+	/** Note that the caller of the code under the lease has gone. */
 	void callerGone() {
-		on(() -> {
+		addEvent(() -> {
 			if (this.granted && this.end == null) {
 				tell(RequestObserver::callerGone);
 			}
 		});
 	}
 
-	/** One of its holds has ended, and with it the whole. */
+	/** Note that a hold has ended, and with it the lease of all keys. */
 	void ended(HoldEnd end) {
-		on(() -> {
+		addEvent(() -> {
 			if (this.end == null) {
 				this.end = end;
 				if (this.granted) {

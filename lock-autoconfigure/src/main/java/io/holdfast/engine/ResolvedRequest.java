@@ -14,29 +14,31 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request with its gaps filled from the settings, in the units that the engine and the
- * store count in. One of the seven concepts of the engine; a value. The services make one
- * of each request, or several of a request for several keys, before anything is decided.
+ * A request with all defaults applied, in the units of the engine and the store. One of
+ * the seven concepts of the engine. Immutable. The services create one for each request,
+ * or one for each key of a request for several keys.
  *
  * @param resource the lock or semaphore
- * @param permits how many permits; of a lock 1 to read, else {@link Resource#ALL}
- * @param limit how many there are in all, as far as the request knows; 0 if only an
- * operator's limit counts
- * @param fair whether waiters come first; false only for permits
- * @param waits whether to queue for it; if not, one answer decides
- * @param waitNanos the longest time until the caller is answered, if it waits
- * @param leaseMillis how long a lease lasts when it is not renewed
- * @param claimMillis how long a hand-off is granted at first
- * @param lossMarginNanos how long before others may have a lock its holder counts as lost
+ * @param permits the number of permits; for a lock 1 for reading, otherwise
+ * {@link Resource#ALL}
+ * @param limit the limit of the request; 0 if only an operator's limit applies
+ * @param fair whether earlier waiters come first; always true for locks
+ * @param waits whether the request waits; otherwise a single answer of the store decides
+ * @param waitNanos the maximum wait, if the request waits
+ * @param leaseMillis the duration of the lease without renewal
+ * @param claimMillis the initial lease of a grant to a waiter, which the waiter must
+ * claim
+ * @param lossMarginNanos the time between the loss of a lock for its holder and the
+ * earliest grant to another owner
  * @param renewal whether the lease is renewed
- * @param maxHoldNanos how long it is renewed in all
- * @param reentrant whether a thread that holds it gets a nested lease
- * @param minHoldNanos how long others are kept out at least
+ * @param maxHoldNanos the maximum time of a renewed lease
+ * @param reentrant whether a thread that holds the lock gets a nested lease
+ * @param minHoldNanos the minimum time until another owner gets the lock or permits
  * @param name the name for events, or {@code null}
  * @param forCode whether code runs under the lease until its release
  * @param optional whether the caller goes on without the lease
  * @param fenced whether databases refuse the transactions of a late holder
- * @param note text that is shown with the holder, or {@code null}
+ * @param note the text shown with the holder, or {@code null}
  * @since 0.1.0
  */
 record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
@@ -44,10 +46,12 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 		long minHoldNanos, @Nullable String name, boolean forCode, boolean optional, boolean fenced,
 		@Nullable String note) {
 
-	/** For a wait or a hold without end, in nanoseconds. */
+	/** Time of an unlimited wait or hold, in nanoseconds. */
 	static final long FOREVER = Long.MAX_VALUE / 4;
 
-	/** Return the defaults of requests for a kind of resource, as a request itself. */
+	/**
+	 * Return the defaults of requests for a kind of resource, in the form of a request.
+	 */
 	static ResolvedRequest defaults(Kind kind, EngineSettings settings) {
 		boolean lock = kind == Kind.LOCK;
 		Duration wait = lock ? settings.waitTime() : settings.semaphoreWaitTime();
@@ -59,7 +63,9 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 				0, null, false, false, false, null);
 	}
 
-	/** Resolve a request for locks: one for each key, in the order of the keys. */
+	/**
+	 * Resolve a request for locks: one request for each key, in the order of the keys.
+	 */
 	static List<ResolvedRequest> of(LockRequest request, ResolvedRequest defaults) {
 		List<String> keys = request.keys();
 		if (keys.size() == 1) {
@@ -87,7 +93,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 		Duration wait = request.waitTime();
 		Duration lease = request.leaseTime();
 		Duration maxHold = request.maxHold();
-		// A default lease is not to outlast the maxHold of the request.
+		// A default lease time must not exceed the maxHold of the request.
 		long defaultLease = (maxHold != null) ? Math.min(maxHold.toMillis(), defaults.leaseMillis)
 				: defaults.leaseMillis;
 		long leaseMillis = (lease != null) ? lease.toMillis() : defaultLease;
@@ -95,7 +101,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 		if (lossMarginNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis) / 3) {
 			throw excessiveMargin((LockRequest) request, marginMillis, leaseMillis);
 		}
-		// The margin comes off the claim as it does off the lease.
+		// The margin is subtracted from the claim as from the lease.
 		return new ResolvedRequest(resource, permits, limit, fair, (wait != null) ? !wait.isZero() : defaults.waits,
 				(wait != null) ? nanos(wait) : defaults.waitNanos, leaseMillis,
 				Math.min(leaseMillis, defaults.claimMillis + marginMillis), lossMarginNanos, request.isAutoRenew(),
@@ -108,7 +114,8 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	}
 
 	/**
-	 * Return the exception for a margin without time for two renewals before the loss.
+	 * Return the exception for a margin that leaves no time for two renewals before the
+	 * loss.
 	 */
 	private static IllegalArgumentException excessiveMargin(LockRequest request, long marginMillis, long leaseMillis) {
 		return new IllegalArgumentException("lossMargin of lock '" + SingleLine.of(request.key()) + "' is "
@@ -117,12 +124,12 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 				+ leaseMillis / 3 + " ms at most, or with a longer leaseTime");
 	}
 
-	/** Return whether it asks for a lock to read. */
+	/** Return whether this is a request for a lock for reading. */
 	boolean reads() {
 		return this.resource.kind() == Kind.LOCK && this.permits == 1;
 	}
 
-	/** Return whether the store is asked the same for both. */
+	/** Return whether both requests have the same terms in the store. */
 	boolean hasTermsOf(ResolvedRequest other) {
 		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
 				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis
@@ -131,7 +138,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	}
 
 	/**
-	 * Return whether a number of permits is more than the limit that the request knows.
+	 * Return whether a number of permits exceeds the limit of the request.
 	 */
 	boolean isAboveLimit(long wanted) {
 		return this.limit > 0 && wanted > this.limit;

@@ -36,125 +36,132 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue of this instance for one lock or semaphore: the algorithm of the engine.
+ * Queue of this instance for one lock or semaphore: the core algorithm of the engine.
  *
  * <p>
- * Many threads of an instance may want the same resource, and many instances. Between
- * instances the store decides: it has a queue of tokens. Inside of an instance this class
- * decides: it has a queue of waiters, and it asks the store by few tokens for all of
- * them. It is a {@link java.util.concurrent.locks.AbstractQueuedSynchronizer} whose state
- * word is remote, and may be slow, silent or gone.
+ * Many threads of many instances may request the same resource. Between instances, the
+ * store decides by a queue of tokens. Within an instance, this class decides by a queue
+ * of waiters. A few tokens contend in the store for all waiters. The class resembles
+ * {@link java.util.concurrent.locks.AbstractQueuedSynchronizer}, except that its state is
+ * remote, and may be slow or unreachable.
  *
  * <h2>State</h2>
  *
- * A {@link Waiter} is a request and its result; all of them stand here in the order of
- * their arrival. A {@link Place} is a token of this instance in the store's queue, with
- * the questions that were sent for it. A place belongs to the instance and outlives the
- * waiter that it was opened for. A <em>shared</em> place serves the first waiter that
- * asks for the same terms. A <em>reserved</em> one serves its own waiter only. A
- * {@link Hold} is a grant that this instance holds. A waiter <em>aside</em> has a
- * reserved place from its arrival on, blocks no waiter and is blocked by none: it does
- * not wait, asks for more permits than there are, or is unfair.
+ * A {@link Waiter} is a request and its result. Waiters are queued in the order of their
+ * arrival. A {@link Place} is a token of this instance in the store's queue, with its
+ * questions to the store. A place belongs to the instance, and may outlive the waiter for
+ * which it was opened. A <em>shared</em> place serves the first waiter with the same
+ * terms. A <em>reserved</em> place serves a single waiter. A {@link Hold} is a grant that
+ * this instance holds. A waiter <em>aside</em> has a reserved place from its arrival on,
+ * does not block other waiters, and is not blocked by them. Such a waiter has a request
+ * without waiting, a request for more permits than the limit, or an unfair request.
  *
  * <p>
- * Places are shared where the order between instances counts by turns anyway: those of
- * exclusive locks, and of permits that may be handed over within the instance. With other
- * permits, and with readers, each request has its own rank in the store's queue, and a
- * later request must not inherit an earlier grant, whose fencing token is lower than
- * those of others by then. An exclusive lock is safe from that: nothing else is granted
- * between the store's grant and its release.
+ * Places are shared if instances take turns anyway: for exclusive locks, and for permits
+ * that may be handed over within the instance. Readers and other permits need a rank in
+ * the store's queue for each request. A later reader must not inherit an earlier grant,
+ * because other grants may have got higher fencing tokens since. Exclusive locks have no
+ * such problem: the store grants nothing else between the grant of an exclusive lock and
+ * its release.
  *
  * <h2>Events</h2>
  *
- * An arrival, an answer or a failure of the store, a notification, a release, a loss, a
- * wait that is given up, a timer: each is an event. Events run one after the other, on
- * the thread that brings them, as in a monitor without condition variables
- * ({@link SerialExecutor}). An event changes data, and ends with {@link #settle()}. But
- * for one repetition behind releases, no event sends a question itself: to ask again is
- * {@code askAt = now}, and to give a place back is to leave it without a waiter. The
- * settling does the rest, always in the same order:
+ * Arrivals, answers and failures of the store, notifications, releases, losses, cancelled
+ * waits and timers are events. Events run one after the other, each on the thread that
+ * submits it, as in a monitor without condition variables ({@link SerialExecutor}). An
+ * event changes data, and ends with {@link #settle()}. Events do not send questions (with
+ * one exception, see {@code repeatBehindReleases}). To ask again, an event sets
+ * {@code askAt = now}. To give a place back, an event leaves the place without a waiter.
+ * The settling then acts, always in the same order:
  *
  * <ol>
- * <li>No wait is overdue: those whose time is over have ended.
- * <li>Each place has the waiter that it serves in the order of now. The first waiters
- * without a place that {@link #fits fit} are <em>missing</em>.
- * <li>A place without a waiter is released, as is a hold whose last lease was closed.
- * Each RELEASE brings the next missing waiter into the store's queue with the same
+ * <li>End overdue waits.
+ * <li>Match places with waiters in the order of the queue. The first waiters without a
+ * place that {@link #fits fit} are <em>missing</em>.
+ * <li>Release places without a waiter, and a hold whose last lease was closed. Each
+ * RELEASE also brings the next missing waiter into the store's queue, by the same
  * command.
- * <li>The other missing waiters get places of their own.
- * <li>Every place whose time has come asks.
- * <li>One timer is set for the next thing to do.
+ * <li>Open places for the other missing waiters.
+ * <li>Send the questions that are due.
+ * <li>Set one timer for the next action.
  * </ol>
  *
  * <h2>Invariants between events</h2>
  *
  * <ul>
- * <li>Every place has exactly one waiter, every waiter has at most one place: a grant
- * always finds its receiver.
- * <li>The waiters with a place are the first ones of the queue, those aside not counted.
+ * <li>Every place has exactly one waiter, and every waiter has at most one place: each
+ * grant has a receiver.
+ * <li>The waiters with a place are the first waiters of the queue, apart from waiters
+ * aside.
  * <li>The first waiter without a place does not {@link #fits fit}, or {@link #mayAsk may
- * not ask}, in the present state.
- * <li>The tokens that notifications find are those of the places.
- * <li>The queue is forgotten if it has no waiter and no hold, nor a lost hold that its
- * thread is yet to be told of.
+ * not ask}, in the current state.
+ * <li>The tokens registered for notifications are the tokens of the places.
+ * <li>The queue is discarded if it has no waiters, no holds, and no lost holds whose
+ * threads still have to learn of the loss.
  * </ul>
  *
- * They are asserted after every event (run with {@code -ea}).
+ * The invariants are asserted after every event (run with {@code -ea}).
  *
  * <h2>Why it is right</h2>
  *
- * <em>Exclusion.</em> A hold comes from a grant of the store to a place, or from another
- * hold that ends with the same step; it is valid for less than the store keeps it, by its
- * loss margin at least. There is no hold here without a grant of the store.
+ * <em>Exclusion.</em> A hold is created by a grant of the store to a place, or takes over
+ * from another hold that ends in the same step. A hold is valid for less time than the
+ * store keeps the grant, at least by the loss margin. Therefore each valid hold has a
+ * grant in the store.
  *
  * <p>
- * <em>Order.</em> Only the first waiter without a place gets one, shared places are
- * matched in the order of the queue, and behind a missing waiter nothing is matched. So
- * no request passes an earlier one for the same.
+ * <em>Order.</em> Only the first waiter without a place gets a place. Shared places are
+ * matched in the order of the queue, and no waiter behind a missing waiter is matched.
+ * Therefore no request overtakes an earlier request with the same terms.
  *
  * <p>
- * <em>Progress.</em> By the third invariant a waiter without a place waits for a hold or
- * a place of this instance. Each of these ends by an event: a hold by its release or its
- * loss, which the renewer sees; a place by its answer, for which it asks until it has
- * one. That event settles. So an event need not know the waiters for its change, and no
- * wake-up is lost; those of the store may be, as each place asks again within half a
- * claim.
+ * <em>Progress.</em> By the third invariant, a waiter without a place waits for a hold or
+ * a place of this instance. Each of these ends by an event: a hold by its release or by
+ * its loss, which the renewer detects; a place by an answer, for which it asks
+ * repeatedly. Each event settles. Therefore events need not know which waiters depend on
+ * them, and no wake-up within the instance is lost. Notifications of the store may be
+ * lost, because each place asks again within half a claim.
  *
  * <p>
- * <em>End.</em> A wait ends by its deadline, which {@link #checkAt} is never behind; by a
- * failure that does not pass; or by an outage that lasts for longer than the patience.
+ * <em>End.</em> A wait ends by its deadline, by a permanent failure, or by an outage that
+ * is longer than the outage patience. {@link #checkAt} is never later than a deadline.
  * Times are compared by their difference, as the clock may overflow.
  *
  * <p>
- * <em>Cost.</em> An event costs the places and the waiters in front that have one: a
- * constant for an exclusive lock. All waiters are looked at only when a wait may be
- * overdue.
+ * <em>Cost.</em> An event takes time proportional to the number of places: a constant for
+ * an exclusive lock. All waiters are scanned only when a wait may be overdue.
  *
  * <h2>Sources</h2>
  *
  * Monitors: C. A. R. Hoare, <em>Monitors: an operating system structuring concept</em>,
- * CACM 17 (1974). The queue of waiters whose head competes for all: D. Lea, <em>The
+ * CACM 17 (1974). Queue of waiters whose head competes for all: D. Lea, <em>The
  * java.util.concurrent synchronizer framework</em>, SCP 58 (2005). Leases: C. Gray, D.
  * Cheriton, <em>Leases: an efficient fault-tolerant mechanism</em>, SOSP 1989. Tokens
  * that order the holders (sequencers): M. Burrows, <em>The Chubby lock service</em>, OSDI
- * 2006. To state the invariant, and derive the steps from it: E. W. Dijkstra, <em>A
- * Discipline of Programming</em>, 1976. Turns within a node before the lock moves on: D.
- * Dice, V. Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
+ * 2006. Derivation of steps from an invariant: E. W. Dijkstra, <em>A Discipline of
+ * Programming</em>, 1976. Hand-overs within a node before the lock moves on: D. Dice, V.
+ * Marathe, N. Shavit, <em>Lock cohorting</em>, PPoPP 2012.
  */
 final class ResourceQueue extends SerialExecutor {
 
-	/** The most places of an instance for one resource: each asks now and then. */
+	/**
+	 * Maximum number of places of an instance for one resource: each place asks the store
+	 * repeatedly.
+	 */
 	static final int MAX_PLACES = 200;
 
-	/** Some twenty times as long as it takes to look at one waiter. */
+	/**
+	 * Minimum pause between two scans of all waiters, per waiter: about twenty times the
+	 * duration of the scan.
+	 */
 	private static final long PAUSE_NANOS = 1_000;
 
-	/** The most holds that assertions count. */
+	/** Maximum number of holds that assertions count. */
 	private static final int MOST_COUNTED = 100;
 
 	private static final Log logger = LogFactory.getLog(ResourceQueue.class);
 
-	/** Number of requests that were announced. Guarded by the map of the queues. */
+	/** Number of announced requests. Guarded by the map of the queues. */
 	long announced;
 
 	final Resource resource;
@@ -168,47 +175,50 @@ final class ResourceQueue extends SerialExecutor {
 	/** All waiters, in the order of their arrival. */
 	private final Set<Waiter> waiters = new LinkedHashSet<>(2);
 
-	/** Tokens in the store's queue, in the order of their opening. */
+	/** Places in the order of their opening. */
 	private final List<Place> places = new ArrayList<>(1);
 
 	/** Holds of this instance that have not ended. */
 	private final Set<Hold> holds = new LinkedHashSet<>(2);
 
-	/** Number of permits of the holds. */
+	/** Total number of permits of the holds. */
 	private long permits;
 
-	/** The holds of each thread that reads, of which there may be thousands. */
+	/** Holds of readers by thread. There may be thousands. */
 	private Map<Thread, Set<Hold>> readers = Map.of();
 
-	/** Lost holds that their threads still count on, and are to be told of. */
+	/** Lost holds whose threads still have to learn of the loss. */
 	private Set<Hold> lost = Set.of();
 
-	/** Number of requests that have arrived. */
+	/** Number of arrived requests. */
 	private long arrived;
 
-	/** Number of the event that runs. */
+	/** Number of the current event. */
 	private long event = 1;
 
 	/** Number of the newest question. */
 	private long lastAsked;
 
-	/** The highest number of a question that was answered, or has failed. */
+	/** Highest number of a question that was answered or has failed. */
 	private long lastAnswered;
 
-	/** No wait is overdue before this time. */
+	/** Time before which no wait is overdue. */
 	private long checkAt;
 
 	private @Nullable Future<?> timer;
 
 	private long timerAt;
 
-	/** Number of the timer that counts. */
+	/** Number of the current timer. Earlier timers are ignored. */
 	private long timers;
 
-	/** The last BUSY answer, unless the store has granted something since. */
+	/** Last BUSY answer, or {@code null} after a grant. */
 	private @Nullable Busy lastBusy;
 
-	/** Since when the holder is a foreign one, that hands nothing over. */
+	/**
+	 * Time since which a foreign client holds the resource. Foreign clients do not notify
+	 * waiters.
+	 */
 	private long foreignSince;
 
 	private boolean warnedOfForeign;
@@ -233,7 +243,7 @@ final class ResourceQueue extends SerialExecutor {
 		return this.queues.releases;
 	}
 
-	/** Run an event, which changes data. It ends with a settling, also if it throws. */
+	/** Run an event, and settle, even if the event throws an exception. */
 	private void event(Runnable change) {
 		execute(() -> {
 			try {
@@ -245,7 +255,7 @@ final class ResourceQueue extends SerialExecutor {
 		});
 	}
 
-	// The settling
+	// Settling
 
 	private void settle() {
 		settle(null);
@@ -253,13 +263,13 @@ final class ResourceQueue extends SerialExecutor {
 
 	/**
 	 * Establish the invariants.
-	 * @param ended a hold that is to be given back to the store, or {@code null}
-	 * @return the answer to the release of that hold, or {@code null}
+	 * @param ended a hold to release in the store, or {@code null}
+	 * @return the answer to the release of the hold, or {@code null} without a hold
 	 */
 	private @Nullable CompletableFuture<ReleaseReply> settle(@Nullable Hold ended) {
 		CompletableFuture<ReleaseReply> answer = null;
 		if (this.waiters.isEmpty() && this.places.isEmpty()) {
-			// Mostly nothing waits.
+			// The usual case: nothing waits.
 			if (ended != null) {
 				answer = release(ended, null, 0);
 			}
@@ -273,11 +283,11 @@ final class ResourceQueue extends SerialExecutor {
 			if (ended != null) {
 				answer = release(ended, mayFollow(missing, next) ? missing.get(next++) : null, now);
 			}
-			for (Place left : takeUnmatched()) {
-				long doubtSince = left.close(this.context.store);
-				this.queues.removePlace(left.token());
-				if (left.named) {
-					release(left.command, doubtSince, mayFollow(missing, next) ? missing.get(next++) : null, now);
+			for (Place unmatched : takeUnmatched()) {
+				long doubtSince = unmatched.close(this.context.store);
+				this.queues.removePlace(unmatched.token());
+				if (unmatched.named) {
+					release(unmatched.command, doubtSince, mayFollow(missing, next) ? missing.get(next++) : null, now);
 				}
 			}
 			while (next < missing.size() && mayAsk(missing.get(next))) {
@@ -285,7 +295,7 @@ final class ResourceQueue extends SerialExecutor {
 			}
 			long longest = this.context.store.answerNanos();
 			for (Place place : this.places) {
-				// After a failure the place asks again by the event of that.
+				// After a failure, the event of the failure schedules the next question.
 				if (!place.failSilent(now, longest) && place.askAt - now <= 0) {
 					ask(place, now);
 				}
@@ -300,49 +310,56 @@ final class ResourceQueue extends SerialExecutor {
 		return answer;
 	}
 
-	/** Return whether a missing waiter may be brought in by a RELEASE. */
+	/**
+	 * Return whether a RELEASE may bring the next missing waiter into the store's queue.
+	 */
 	private boolean mayFollow(List<Waiter> missing, int next) {
 		return next < missing.size() && this.context.isAdmitted();
 	}
 
-	/** End the waits that are overdue, if any may be. */
+	/** End overdue waits. */
 	private void endOverdue(long now) {
 		if (this.checkAt - now > 0) {
 			return;
 		}
 		long next = now + ResolvedRequest.FOREVER;
-		Iterator<Waiter> all = this.waiters.iterator();
-		while (all.hasNext()) {
-			Waiter waiter = all.next();
-			Place at = placeOf(waiter);
-			// Without a place when it has just come, it may get one now, and its answer.
-			RuntimeException why = (at == null && waiter.event == this.event) ? null : waiter.whyOver(at, now);
+		Iterator<Waiter> iterator = this.waiters.iterator();
+		while (iterator.hasNext()) {
+			Waiter waiter = iterator.next();
+			Place place = placeOf(waiter);
+			// A waiter without a place that has just arrived may get one now, and its
+			// answer.
+			boolean isNew = place == null && waiter.event == this.event;
+			RuntimeException why = isNew ? null : waiter.whyOver(place, now);
 			if (why != null) {
-				all.remove();
+				iterator.remove();
 				endWait(waiter, why);
 			}
 			else {
-				next = earlier(next, waiter.lookAgainAt(at, now));
+				next = earlier(next, waiter.lookAgainAt(place, now));
 			}
 		}
 		this.checkAt = later(next, now + pause());
 	}
 
-	/** Return the least time between two looks at all waiters, which are many perhaps. */
+	/** Return the minimum time between two scans of all waiters, in nanoseconds. */
 	private long pause() {
 		return PAUSE_NANOS * this.waiters.size();
 	}
 
-	/** Return the place of a waiter or, if it has none, the first one before it. */
+	/**
+	 * Return the place of a waiter. If the waiter has no place, return the first place
+	 * before the waiter, or {@code null}.
+	 */
 	private @Nullable Place placeOf(Waiter waiter) {
 		Place own = waiter.place;
 		return (own != null) ? own : this.places.isEmpty() ? null : this.places.get(0);
 	}
 
 	/**
-	 * Match places and waiters in the order of now.
-	 * @param released number of permits that are about to be released
-	 * @return the first waiters without a place that fit
+	 * Match places with waiters in the order of the queue.
+	 * @param released the number of permits that are about to be released
+	 * @return the missing waiters: the first waiters without a place that fit
 	 */
 	private List<Waiter> match(int released) {
 		for (Place place : this.places) {
@@ -360,7 +377,8 @@ final class ResourceQueue extends SerialExecutor {
 			if (waiter.place != null) {
 				continue;
 			}
-			// Behind a missing waiter none is matched: it would pass that one.
+			// No waiter behind a missing waiter is matched: it would overtake the missing
+			// waiter.
 			while (from < this.places.size() && (this.places.get(from).waiter != null || !missing.isEmpty())) {
 				from++;
 			}
@@ -391,16 +409,17 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Return whether one more waiter is to have a place, beside the places that are
-	 * matched and the waiters that are missing before it.
+	 * Return whether one more waiter should have a place, in addition to the matched
+	 * places and the missing waiters before it.
 	 *
 	 * <p>
-	 * Exclusive requests have one place, and none while this instance holds the lock
-	 * exclusively. Of permits that are handed over here there are as many places as could
-	 * be granted together with the holds here, but one at least: the limit may be raised.
-	 * Permits that a RELEASE gives back are not counted for the waiter that it brings in,
-	 * which takes the place of the waiter that they let in.
-	 * @param released number of permits that are about to be released, with the waiter
+	 * Exclusive requests share one place, and have none while this instance holds the
+	 * lock exclusively. Permits with local hand-over have as many places as the limit
+	 * allows in addition to this instance's holds. They have at least one place, because
+	 * the limit may be raised. Permits that a RELEASE gives back do not count for the
+	 * waiter that the RELEASE brings in.
+	 * @param released the number of permits that are about to be released by the command
+	 * that brings the waiter in
 	 */
 	private boolean fits(Waiter waiter, List<Waiter> missing, int released) {
 		ResolvedRequest request = waiter.request;
@@ -409,28 +428,28 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		int count = missing.size();
 		boolean shared = isShared(waiter);
-		long alike = 0;
-		for (Waiter before : missing) {
-			alike += competes(request, before.request) ? 1 : 0;
+		long competing = 0;
+		for (Waiter missingBefore : missing) {
+			competing += competes(request, missingBefore.request) ? 1 : 0;
 		}
 		for (Place place : this.places) {
 			if (place.waiter != null) {
 				count++;
-				alike += competes(request, place.request) ? 1 : 0;
+				competing += competes(request, place.request) ? 1 : 0;
 			}
 		}
 		if (count >= MAX_PLACES) {
 			return false;
 		}
-		if (!shared || alike == 0) {
+		if (!shared || competing == 0) {
 			return true;
 		}
 		return !isExclusive(request)
-				&& !request.isAboveLimit(this.permits - released + (alike + 1) * request.permits());
+				&& !request.isAboveLimit(this.permits - released + (competing + 1) * request.permits());
 	}
 
 	/**
-	 * Return whether the place of one request is a reason for another one to wait here.
+	 * Return whether a request competes for the same places as another request.
 	 */
 	private static boolean competes(ResolvedRequest request, ResolvedRequest other) {
 		return isExclusive(request) ? isExclusive(other) : request.hasTermsOf(other);
@@ -440,29 +459,29 @@ final class ResourceQueue extends SerialExecutor {
 		return request.resource().kind() == Kind.LOCK && request.permits() == Resource.ALL;
 	}
 
-	/** Return whether the place of a waiter serves any waiter that asks for the same. */
+	/** Return whether the place of a waiter is shared. */
 	private boolean isShared(Waiter waiter) {
 		return !waiter.aside && (isExclusive(waiter.request) || isHandedOver(waiter.request));
 	}
 
-	/** Return whether such permits are handed over within this instance. */
+	/** Return whether the permits of a request are handed over within this instance. */
 	private boolean isHandedOver(ResolvedRequest request) {
 		return this.resource.kind() == Kind.SEMAPHORE && this.handOver.isOn() && request.waits() && request.renewal()
 				&& request.fair();
 	}
 
 	/**
-	 * Return whether a waiter may ask by a command of its own. In strict order it waits
-	 * while others of this instance stand in the store's queue before it, and the newest
-	 * question before it has no answer: until then a release may bring it in, which saves
-	 * its ACQUIRE.
+	 * Return whether a waiter may get a place by an ACQUIRE of its own. In strict order,
+	 * the waiter waits while other waiters of this instance are queued in the store, and
+	 * the last question before its arrival is unanswered: a release may then bring the
+	 * waiter in, which saves the ACQUIRE.
 	 */
 	private boolean mayAsk(Waiter waiter) {
 		return this.resource.kind() == Kind.LOCK || isShared(waiter) || !waiter.request.fair() || this.places.isEmpty()
 				|| !this.places.get(0).busy || this.lastAnswered >= waiter.askedBefore;
 	}
 
-	/** Take the places without a waiter out of the list. */
+	/** Remove and return the places without a waiter. */
 	private List<Place> takeUnmatched() {
 		List<Place> unmatched = List.of();
 		for (int i = this.places.size() - 1; i >= 0; i--) {
@@ -474,18 +493,19 @@ final class ResourceQueue extends SerialExecutor {
 		return unmatched;
 	}
 
-	/** Open the place of a waiter, which is to ask at once. */
+	/** Open a place for a waiter. The place asks at once. */
 	private Place open(Waiter waiter, long now) {
 		long number = waiter.numberTaken ? this.queues.lastNumber.incrementAndGet() : waiter.number;
 		waiter.numberTaken = true;
 		Place place = new Place(Tokens.of(waiter.instanceId, number), waiter, isShared(waiter), this.event,
 				this.context.store.reconnects());
 		place.askAt = now;
-		// From now on an outage is its own.
+		// From now on, an outage may end this waiter's wait.
 		this.checkAt = earlier(this.checkAt, now + this.context.outagePatienceNanos);
 		waiter.place = place;
 		this.places.add(place);
-		// Before anything names the token: a notification may be faster than this thread.
+		// Register the token before it is sent: a notification may be faster than this
+		// thread.
 		this.queues.addPlace(place.token(), this);
 		return place;
 	}
@@ -495,15 +515,16 @@ final class ResourceQueue extends SerialExecutor {
 	private CompletableFuture<ReleaseReply> release(Hold hold, @Nullable Waiter next, long now) {
 		CompletableFuture<ReleaseReply> answer = release(hold.toCommand(this.context.scheduler.nanoTime()),
 				hold.doubtSince, next, now);
-		// Not before, as a shut-down goes on when the last hold is forgotten.
+		// After the release is sent: a shutdown goes on when the last hold is gone.
 		this.queues.renewer.stopRenewing(hold);
 		return answer;
 	}
 
 	/**
-	 * Release a token, and bring the next waiter into the store's queue by that.
-	 * @return the answer, completed after the next waiter has seen it: that one is to be
-	 * woken up before the caller that has released
+	 * Release a token, and bring the next waiter into the store's queue by the same
+	 * command.
+	 * @return a future of the answer. It is completed after the next waiter has processed
+	 * the answer, so that the waiter wakes up before the releasing caller
 	 */
 	private CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, @Nullable Waiter next,
 			long now) {
@@ -511,7 +532,7 @@ final class ResourceQueue extends SerialExecutor {
 			return this.queues.releases.release(this.resource, ended, doubtSince, null);
 		}
 		Place place = open(next, now);
-		// Its own future: to give this wait up must not take back the release of another.
+		// A separate future: cancelling this wait must not cancel the release.
 		CompletableFuture<ReleaseReply> answer = new CompletableFuture<>();
 		Question question = asked(place, answer, now);
 		answer.whenComplete((reply, error) -> event(() -> onReleaseAnswer(place, question, reply, error)));
@@ -521,27 +542,27 @@ final class ResourceQueue extends SerialExecutor {
 					answer.completeExceptionally(error);
 				}
 				else if (!answer.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
-					// Brought in after its place had gone.
+					// The token was brought in after its place was closed.
 					this.queues.releases.releaseIfOver(this.resource, place.command);
 				}
 			});
 	}
 
-	/** Note a question, after which the next one is due within half a claim. */
+	/** Add a question, and schedule the next one within half a claim. */
 	private Question asked(Place place, CompletableFuture<?> answer, long now) {
 		place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 		return place.ask(answer, now, ++this.lastAsked);
 	}
 
 	/**
-	 * Send ACQUIRE, or have the versions of the fleet compared first. Earlier questions
-	 * without an answer are not given up: the first answer counts, or a store that is
-	 * slower than the time between two questions would never be heard.
+	 * Send ACQUIRE, or request the comparison of the fleet's versions first. Earlier
+	 * unanswered questions stay open and the first answer counts: otherwise a store that
+	 * is slower than the time between two questions would never get an answer through.
 	 */
 	private void ask(Place place, long now) {
-		boolean kept = place.isAnyOpen() && !this.context.isReached();
-		if (kept || place.comparing) {
-			// The store keeps the last command for its next connection.
+		boolean commandPending = place.isAnyOpen() && !this.context.isReached();
+		if (commandPending || place.comparing) {
+			// Not needed: the store will send the last command after the next connect.
 			place.askAt = now + this.context.shortenRandomly(place.halfClaim);
 			return;
 		}
@@ -572,18 +593,18 @@ final class ResourceQueue extends SerialExecutor {
 			disarm();
 			return;
 		}
-		long at = this.checkAt;
+		long fireAt = this.checkAt;
 		for (Place place : this.places) {
-			at = earlier(at, earlier(place.askAt, place.silentAt(now, this.context.store.answerNanos())));
+			fireAt = earlier(fireAt, earlier(place.askAt, place.silentAt(now, this.context.store.answerNanos())));
 		}
-		if (this.timer != null && this.timerAt - at <= 0) {
-			// It may fire too early, which costs one settling.
+		if (this.timer != null && this.timerAt - fireAt <= 0) {
+			// The timer may fire too early, which costs one settling.
 			return;
 		}
 		disarm();
 		long number = ++this.timers;
-		this.timerAt = at;
-		this.timer = this.context.scheduler.schedule(() -> event(() -> onTimer(number)), at - now);
+		this.timerAt = fireAt;
+		this.timer = this.context.scheduler.schedule(() -> event(() -> onTimer(number)), fireAt - now);
 	}
 
 	static long earlier(long left, long right) {
@@ -609,33 +630,34 @@ final class ResourceQueue extends SerialExecutor {
 
 	// Requests
 
-	/** Let a request arrive, which was announced. */
+	/** Process the arrival of an announced request. */
 	void arrive(Waiter waiter) {
 		event(() -> {
 			this.arrived++;
 			if (!waiter.instanceId.equals(this.context.instanceId())) {
-				// Another copy of this process may have the same token.
+				// The id has changed: another copy of this process may use the same
+				// token.
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN, null));
 			}
-			// A part may be given up before it comes.
-			else if (!waiter.result.isDone() && !enter(waiter)) {
-				stand(waiter);
+			// A request for several keys may be cancelled before this part arrives.
+			else if (!waiter.result.isDone() && !nestOrRefuse(waiter)) {
+				enqueue(waiter);
 			}
 		});
 	}
 
 	/**
-	 * Let a request enter a hold of its own, or refuse it.
-	 * @return false if it is to wait for its turn
+	 * Grant a nested lease, or refuse the request.
+	 * @return {@code false} if neither applies and the request must queue
 	 */
-	private boolean enter(Waiter waiter) {
+	private boolean nestOrRefuse(Waiter waiter) {
 		ResolvedRequest request = waiter.request;
 		Hold own = null;
 		boolean lostBefore = false;
 		if (this.resource.kind() == Kind.LOCK) {
 			List<Hold> enclosing = request.reentrant() ? waiter.enclosingHolds() : List.of();
 			if (!this.holds.isEmpty() || !this.lost.isEmpty() || !enclosing.isEmpty()) {
-				// One look: a hold that ends from here on has not ended yet.
+				// Read the clock once: all holds are judged by the same time.
 				long now = this.context.scheduler.nanoTime();
 				for (Hold hold : expired(waiter.thread, now)) {
 					this.queues.renewer.expire(hold, hold.whyExpired(), now);
@@ -646,7 +668,7 @@ final class ResourceQueue extends SerialExecutor {
 			}
 		}
 		if (own != null && !lostBefore && request.reentrant() && (isExclusive(own.request) || request.reads())) {
-			// Also during a shut-down: it is part of the work in flight.
+			// Also during a shutdown: the request is a part of work in flight.
 			nest(waiter, own);
 			return true;
 		}
@@ -664,7 +686,8 @@ final class ResourceQueue extends SerialExecutor {
 			why = waiter.notAcquired(Reason.TOO_MANY_WAITERS, null);
 		}
 		else if (!mayTry(request)) {
-			// Another request is before it; perhaps only because the store is silent.
+			// An earlier request is queued, perhaps only because the store does not
+			// answer.
 			why = waiter.whyTimedOut(placeOf(waiter), this.context.scheduler.nanoTime());
 		}
 		if (why != null) {
@@ -673,18 +696,18 @@ final class ResourceQueue extends SerialExecutor {
 		return why != null;
 	}
 
-	/** Return whether a request would wait for a hold. */
+	/** Return whether a hold of the requester blocks its own request. */
 	private static boolean isWaitedFor(Hold own, ResolvedRequest request) {
 		return isExclusive(own.request) || isExclusive(request);
 	}
 
-	/** Return whether a request may ask at its arrival, or waits. */
+	/** Return whether a request waits, or may ask the store at once. */
 	private boolean mayTry(ResolvedRequest request) {
 		if (request.waits() || isAboveLimit(request) || !request.fair() || isComparing()) {
 			return true;
 		}
 		if (this.waiters.size() > this.places.size()) {
-			// An earlier waiter has no place yet.
+			// An earlier waiter still has no place.
 			return false;
 		}
 		if (this.resource.kind() == Kind.SEMAPHORE) {
@@ -702,7 +725,8 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Return whether a request asks for more than there is: it is refused, not served.
+	 * Return whether a request is for more permits than its limit, so that the store will
+	 * refuse it.
 	 */
 	private static boolean isAboveLimit(ResolvedRequest request) {
 		return request.isAboveLimit(request.permits());
@@ -714,8 +738,8 @@ final class ResourceQueue extends SerialExecutor {
 		deliver(waiter, lease);
 	}
 
-	/** Let a request stand in the queue. */
-	private void stand(Waiter waiter) {
+	/** Add a request to the queue. */
+	private void enqueue(Waiter waiter) {
 		waiter.tellBegin();
 		waiter.event = this.event;
 		waiter.askedBefore = this.lastAsked;
@@ -731,8 +755,8 @@ final class ResourceQueue extends SerialExecutor {
 		}
 	}
 
-	/** Note that a waiter has left the queue. */
-	private void left(Waiter waiter) {
+	/** Note that a waiter was removed from the queue. */
+	private void onLeft(Waiter waiter) {
 		waiter.waiting = false;
 		this.queues.addWaiting(-1);
 	}
@@ -743,11 +767,11 @@ final class ResourceQueue extends SerialExecutor {
 				&& place.isSilent(this.context, this.context.scheduler.nanoTime(), waiter.waitNanos())) {
 			this.context.observers.failed(Command.ACQUIRE);
 		}
-		left(waiter);
+		onLeft(waiter);
 		fail(waiter, why);
 	}
 
-	/** Tell a waiter of its end after the event: to wake up a thread takes its time. */
+	/** Fail a waiter's result after the event, because waking up a thread takes time. */
 	private void fail(Waiter waiter, RuntimeException why) {
 		later(() -> waiter.fail(why));
 	}
@@ -760,20 +784,24 @@ final class ResourceQueue extends SerialExecutor {
 				endWait(waiter, waiter.notAcquired(Reason.INTERRUPTED, null));
 			}
 			else if (lease != null) {
-				// It was granted. At once: its thread would enter by it if it asks again.
+				// The lease was granted. It is released in this event, or its thread
+				// would get a nested
+				// lease on its next request.
 				lease.discard();
 			}
 		});
 	}
 
-	/** End the waits that are overdue, as a thread has noticed that the timer is late. */
+	/**
+	 * End overdue waits on behalf of a thread that has noticed that the timer is late.
+	 */
 	void endOverdue() {
 		event(() -> this.checkAt = this.context.scheduler.nanoTime());
 	}
 
 	/**
-	 * End, in an event, all waits of an instance id, as nothing is granted any more.
-	 * @param instanceId of which waiters
+	 * End all waits of an instance id because of a shutdown. Called in an event.
+	 * @param instanceId the instance id of the waiters
 	 */
 	void endWaits(String instanceId) {
 		this.waiters.removeIf((waiter) -> {
@@ -787,8 +815,8 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Return the waiters in their order.
-	 * @return completed when events before it have run
+	 * Return the waiters in the order of the queue.
+	 * @return a future that is completed after earlier events
 	 */
 	CompletableFuture<List<Waiter>> waiters() {
 		return CompletableFuture.supplyAsync(() -> List.copyOf(this.waiters), this::execute);
@@ -797,7 +825,7 @@ final class ResourceQueue extends SerialExecutor {
 	// Answers
 
 	private void onAnswer(Place place, Question question, @Nullable AcquireReply reply, @Nullable Throwable error) {
-		over(question);
+		onAnswered(question);
 		if (error != null) {
 			onFailure(place, question, error);
 		}
@@ -806,10 +834,10 @@ final class ResourceQueue extends SerialExecutor {
 		}
 	}
 
-	/** Note the answer to the RELEASE that brought a place in. */
+	/** Process the answer to the RELEASE that brought a place into the store's queue. */
 	private void onReleaseAnswer(Place place, Question question, @Nullable ReleaseReply reply,
 			@Nullable Throwable error) {
-		over(question);
+		onAnswered(question);
 		if (error == null && reply != null && reply.next() != null) {
 			onReply(place, question, reply.next(), HandOver.PASSED_ON);
 		}
@@ -820,13 +848,13 @@ final class ResourceQueue extends SerialExecutor {
 			if (error == null) {
 				place.answered(question);
 			}
-			// If it is late only for the caller that has released, it may come yet.
+			// After a timeout of the release, the answer for this place may still arrive.
 			place.askAt = this.context.scheduler.nanoTime();
 		}
 	}
 
 	private void onCompared(Place place, Question question, @Nullable Throwable error) {
-		over(question);
+		onAnswered(question);
 		if (error != null) {
 			place.comparing = false;
 			onFailure(place, question, error);
@@ -834,7 +862,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		place.answered(question);
 		if (place.comparing) {
-			// All in their order, not in that of their answers.
+			// All places ask in their order, not in the order of their answers.
 			long now = this.context.scheduler.nanoTime();
 			this.places.stream().filter((other) -> other.comparing).forEach((other) -> {
 				other.comparing = false;
@@ -843,15 +871,16 @@ final class ResourceQueue extends SerialExecutor {
 		}
 	}
 
-	private void over(Question question) {
+	private void onAnswered(Question question) {
 		this.lastAnswered = Math.max(this.lastAnswered, question.number());
 	}
 
 	/**
-	 * Repeat the only question of a request that does not wait, if it finds the resource
-	 * held while any release of this instance has no answer. After a reconnect, NOSCRIPT
-	 * or a redirection it may have run before those. It stays open until they are
-	 * answered: without that, the wait ends as that for the store.
+	 * Repeat the single question of a request without waiting if it found the resource
+	 * held while releases of this instance were unanswered. After a reconnect, NOSCRIPT
+	 * or a redirection, the question may have run before these releases. The question
+	 * stays open until the releases are answered, so that the request fails with a
+	 * failure of the store if they are not.
 	 */
 	private boolean repeatBehindReleases(Place place, Question question, @Nullable AcquireReply reply) {
 		CompletableFuture<?> releases = (reply instanceof Busy && !place.request.waits() && !place.repeated)
@@ -871,7 +900,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	private void onReply(Place place, Question question, AcquireReply reply, HandOver way) {
 		place.answered(question);
-		// After the end of a place nothing is to be done: its RELEASE came behind this.
+		// A closed place needs no action: its RELEASE was sent after this question.
 		if (place.closed) {
 			return;
 		}
@@ -891,7 +920,7 @@ final class ResourceQueue extends SerialExecutor {
 		return Objects.requireNonNull(place.waiter, "no waiter");
 	}
 
-	/** End the wait at a place that the store has refused, and not queued. */
+	/** End the wait of a place that the store has refused without queueing it. */
 	private void refuse(Place place, RuntimeException why) {
 		Waiter waiter = waiterOf(place);
 		place.refused();
@@ -909,13 +938,14 @@ final class ResourceQueue extends SerialExecutor {
 			return;
 		}
 		if (!place.busy) {
-			// Its deadline needs to leave no time for a first answer any more.
+			// After the first answer, the deadline may be earlier.
 			this.checkAt = earlier(this.checkAt, now);
 		}
 		place.busy(question, busy.fence());
 		warnOfForeign(busy, now);
 		if (busy.owner() != null && !busy.owner().equals(formerOwner)) {
-			// A new instance can be looked up before the wait ends.
+			// Look a new holder up in the background, for the message at the end of the
+			// wait.
 			this.context.holder(busy.owner());
 		}
 		long delay = this.context.shortenRandomly(place.halfClaim);
@@ -923,7 +953,7 @@ final class ResourceQueue extends SerialExecutor {
 			delay = Math.min(delay, this.context.retryDelay());
 		}
 		if (busy.ownerTtlMillis() >= 0) {
-			// One more, as the store counts whole milliseconds: it is over by then.
+			// One more millisecond, as the store rounds down: the lease is over by then.
 			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(busy.ownerTtlMillis() + 1));
 		}
 		place.askAt = now + delay;
@@ -936,15 +966,15 @@ final class ResourceQueue extends SerialExecutor {
 		this.lastBusy = busy;
 	}
 
-	/** Return the exception for a wait that timed out, with the holder as last told. */
+	/** Return the exception for a timeout, with the last known holder. */
 	NotAcquiredException timedOut(Waiter waiter) {
 		return this.context.timedOut(waiter.request, waiter.waitedNanos(), isHeldExclusively(), this.lastBusy);
 	}
 
 	/**
-	 * Warn, once, if foreign holders have had the resource for longer than a lease time:
-	 * nothing tells a waiter when they release it. Of keys without expiry the store warns
-	 * at once.
+	 * Warn once if foreign clients hold the resource for longer than a lease time,
+	 * because they do not notify waiters of their release. For keys without expiry, the
+	 * store logs its own warning at once.
 	 */
 	private void warnOfForeign(Busy busy, long now) {
 		long millis = TimeUnit.NANOSECONDS.toMillis(now - this.foreignSince);
@@ -958,9 +988,9 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Note that a question failed. A request that waits goes on if the failure may pass:
-	 * the settling ends it if the store fails for too long. Any other failure ends the
-	 * wait at the place, and no other wait.
+	 * Process the failure of a question. A waiting request goes on after a temporary
+	 * failure, until the settling ends it because the store fails for too long. Any other
+	 * failure ends the wait of this place, and no other wait.
 	 */
 	private void onFailure(Place place, Question question, Throwable error) {
 		this.context.onAcquireFailed(this.resource, error);
@@ -985,7 +1015,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	private void onGranted(Place place, Question question, Granted granted, HandOver way) {
 		if (place.hasEnded(granted.fence())) {
-			// It has asked again, when it learnt of that.
+			// The grant was released by force, and the place has asked again since.
 			return;
 		}
 		long now = this.context.scheduler.nanoTime();
@@ -1000,16 +1030,17 @@ final class ResourceQueue extends SerialExecutor {
 	// Notifications
 
 	/**
-	 * Take a grant that another script has made.
-	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
-	 * @param granted whether the token was granted something
+	 * Process a notification of a grant by another command.
+	 * @param ttlMillis the duration of the grant, or 0 if there is no grant or it is
+	 * unconfirmed
+	 * @param granted whether the token was granted anything
 	 */
 	void onNotified(String token, long fence, long ttlMillis, boolean granted) {
 		event(() -> find(token).ifPresentOrElse((place) -> onNotified(place, fence, ttlMillis),
 				() -> this.queues.onOtherToken(this.resource, token, fence, granted)));
 	}
 
-	/** Return the place of a token, unless an earlier event has granted or ended it. */
+	/** Return the place of a token, or empty if an earlier event has removed it. */
 	private Optional<Place> find(String token) {
 		return this.places.stream().filter((place) -> place.token().equals(token)).findFirst();
 	}
@@ -1018,8 +1049,8 @@ final class ResourceQueue extends SerialExecutor {
 		if (place.isOldNews(fence)) {
 			return;
 		}
-		// The grant came after the last answer BUSY, so it lasts from then at
-		// least.
+		// The grant was made after the last BUSY answer: measure its duration from that
+		// time.
 		long since = place.grantedSince();
 		long now = this.context.scheduler.nanoTime();
 		long margin = place.request.lossMarginNanos();
@@ -1032,8 +1063,8 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Note that a token was released by force, perhaps before its grant was known here.
-	 * @param nextFence above the fences of the grants that have ended
+	 * Process the forced release of a token, whose grant may not be known here yet.
+	 * @param nextFence the fence below which the token's grants have ended
 	 */
 	void onForced(String token, long nextFence) {
 		event(() -> find(token).ifPresentOrElse((place) -> {
@@ -1042,7 +1073,7 @@ final class ResourceQueue extends SerialExecutor {
 		}, () -> this.queues.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED)));
 	}
 
-	/** Ask again for all places, as notifications may have been missed. */
+	/** Ask again for all places, because notifications may have been missed. */
 	void onListening() {
 		event(() -> {
 			long now = this.context.scheduler.nanoTime();
@@ -1052,7 +1083,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	// Holds
 
-	/** Make a hold of a grant, for the first waiter that the place may serve. */
+	/** Create the hold of a grant, for the first waiter that the place may serve. */
 	private void hold(Place place, Granted granted, long sentAt, HandOver way, long now) {
 		this.context.onAcquired(this.resource.kind());
 		this.lastBusy = null;
@@ -1064,11 +1095,13 @@ final class ResourceQueue extends SerialExecutor {
 			waiter.tellHandedOver(way);
 		}
 		this.waiters.remove(waiter);
-		left(waiter);
+		onLeft(waiter);
 		add(hold);
 		LeaseHandle lease = openLease(waiter, hold, now);
 		this.queues.renewer.startRenewing(hold);
-		// Behind that, or a notification would take the token for one that is over.
+		// Only after the hold is registered: otherwise a notification would find the
+		// token
+		// unused.
 		waiterOf(place).place = null;
 		this.places.remove(place);
 		this.queues.removePlace(place.token());
@@ -1076,8 +1109,8 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Return the waiter that a grant is for: shared places that serve the same waiters
-	 * have them in the same order.
+	 * Return the receiver of a grant. Of several shared places with the same terms, the
+	 * first place has the first waiter.
 	 */
 	private Waiter receiver(Place granted) {
 		if (granted.only == null) {
@@ -1098,19 +1131,20 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void deliver(Waiter waiter, LeaseHandle lease) {
-		// To wake up a thread takes longer than all else: others are not to wait for it.
+		// Later: waking up a thread takes longer than the rest, and must not delay other
+		// events.
 		later(() -> {
 			if (!waiter.result.complete(lease)) {
-				// Its caller has cancelled. On another thread: the next caller may have
-				// cancelled too, and releasing here would recurse.
+				// The caller has cancelled. Release on another thread: if the next
+				// callers have cancelled
+				// too, releasing here would recurse.
 				this.context.call(lease::discardAsync);
 			}
 		});
 	}
 
 	/**
-	 * Note, in an event, that a hold was lost: waiters need not wait for its thread any
-	 * more.
+	 * Process the loss of a hold. Called in an event.
 	 */
 	void onHoldLost(Hold hold) {
 		lose(hold);
@@ -1118,7 +1152,7 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Release one lease, in an event; with the last of them the hold ends.
+	 * Release one lease, and the hold with its last lease. Called in an event.
 	 * @param hold the hold of the lease
 	 * @param used whether the lease reached its user
 	 * @param result completed with the result of the release
@@ -1147,12 +1181,12 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		Waiter heir = held ? heir(hold, now) : null;
 		if (!held && this.queues.releases.isLeftToStore(hold)) {
-			// A shut-down has ended it, and the store ends it later.
+			// A shutdown has ended the hold; its lease expires in the store.
 			settle();
 			result.complete(ReleaseResult.LOST);
 		}
 		else if (held && hold.isUsed() && hold.minHoldLeft(now) > 0) {
-			// It keeps others out until its least time is over.
+			// The hold keeps other owners out until its minHold is over.
 			this.queues.releases.retain(hold, hold.minHoldLeft(now), result);
 			this.queues.renewer.stopRenewing(hold);
 			settle();
@@ -1175,9 +1209,9 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Return the waiter that can take over a released hold without the store, or
-	 * {@code null}: the first one, if the store would be asked the same for it, the turn
-	 * of this instance is not over, and the hold is sound.
+	 * Return the waiter that takes over a released hold by local hand-over, or
+	 * {@code null}. Only the first waiter may take over, if it has the same terms, and
+	 * the limits of local hand-overs and the state of the hold allow it.
 	 */
 	private @Nullable Waiter heir(Hold hold, long now) {
 		if (this.context.isClosed()) {
@@ -1200,10 +1234,13 @@ final class ResourceQueue extends SerialExecutor {
 				&& Tokens.isOf(hold.token, waiter.instanceId);
 	}
 
-	/** Have a waiter go on with a released hold. Its place is for the next one here. */
+	/**
+	 * Hand a released hold over to a waiter of this instance. The waiter's place serves
+	 * the next waiter.
+	 */
 	private void handOver(Hold hold, Waiter heir, long now) {
 		this.waiters.remove(heir);
-		left(heir);
+		onLeft(heir);
 		heir.metOthers = true;
 		heir.tellHandedOver(HandOver.LOCAL);
 		Hold next = new Hold(heir, hold, now);
@@ -1236,7 +1273,7 @@ final class ResourceQueue extends SerialExecutor {
 		return hold.request.reads() && hold.thread != null;
 	}
 
-	/** Remove a hold that was lost, but keep it in mind while its thread counts on it. */
+	/** Remove a lost hold, but remember it until its thread learns of the loss. */
 	private void lose(Hold hold) {
 		remove(hold);
 		if (this.resource.kind() == Kind.LOCK && hold.mustTellThread()) {
@@ -1245,20 +1282,21 @@ final class ResourceQueue extends SerialExecutor {
 		}
 	}
 
-	/** Return whether a lock is held exclusively. */
+	/** Return whether this instance holds the lock exclusively. */
 	private boolean isHeldExclusively() {
 		return this.resource.kind() == Kind.LOCK && this.permits >= Resource.ALL;
 	}
 
 	/**
-	 * Return the holds that matter to a thread: its own ones, and any that exclude it.
+	 * Return the holds that affect a thread: its own holds, or the exclusive hold of any
+	 * thread.
 	 */
 	private Set<Hold> holdsFor(@Nullable Thread thread) {
 		return isHeldExclusively() ? this.holds
 				: (thread != null) ? this.readers.getOrDefault(thread, Set.of()) : Set.of();
 	}
 
-	/** Return the holds that are over, and in the way of a thread. */
+	/** Return the expired holds that block a thread. */
 	private List<Hold> expired(@Nullable Thread thread, long now) {
 		List<Hold> expired = List.of();
 		for (Hold hold : holdsFor(thread)) {
@@ -1270,7 +1308,7 @@ final class ResourceQueue extends SerialExecutor {
 		return expired;
 	}
 
-	/** Return the valid hold of a thread, or of the leases that its request is under. */
+	/** Return the valid hold of a thread or of its request's context, or {@code null}. */
 	private @Nullable Hold own(@Nullable Thread thread, List<Hold> enclosing, long now) {
 		for (Hold hold : holdsFor(thread)) {
 			if (hold.isOf(thread)) {
@@ -1285,7 +1323,9 @@ final class ResourceQueue extends SerialExecutor {
 		return null;
 	}
 
-	/** Return whether a thread has lost a hold, or its request is under a lost lease. */
+	/**
+	 * Return whether a thread has a lost hold, or its request's context has a lost lease.
+	 */
 	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {
 		for (Hold hold : this.lost) {
 			if (hold.isOf(thread)) {

@@ -17,9 +17,9 @@ import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of an instance, each for as long as it has a waiter or a hold, and the parts
- * that all of them share. A request enters by {@link #acquire}, a notification of the
- * store finds its queue, or its hold, by the token. Thread-safe.
+ * Queues of an instance, and the parts that all queues share. A queue exists while it has
+ * a waiter or a hold. Requests enter by {@link #acquire}. Notifications of the store find
+ * their queue or hold by the token. Thread-safe.
  */
 final class ResourceQueues implements StoreNotifications {
 
@@ -43,7 +43,7 @@ final class ResourceQueues implements StoreNotifications {
 
 	private final Map<Resource, ResourceQueue> queues = new ConcurrentHashMap<>();
 
-	/** The queues of the places, by token. */
+	/** Queues of the places, by token. */
 	private final Map<String, ResourceQueue> places = new ConcurrentHashMap<>();
 
 	/** Number of waiters in all queues. */
@@ -52,7 +52,7 @@ final class ResourceQueues implements StoreNotifications {
 	/** Number of the last request or place. */
 	final AtomicLong lastNumber = new AtomicLong();
 
-	/** Create the queues of an instance, with the parts that they share. */
+	/** Create the queues of an instance. */
 	ResourceQueues(LeaseEngine engine) {
 		this.engine = engine;
 		this.context = engine.context;
@@ -66,32 +66,33 @@ final class ResourceQueues implements StoreNotifications {
 		this.maxWaitersPerKey = settings.maxWaitersPerKey();
 	}
 
-	/** Return how much may be handed over within this instance. */
+	/** Return the limits of local hand-overs. */
 	HandOverLimits handOver(Kind kind) {
 		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
 	}
 
 	/**
-	 * Return whether no further request may wait. Each takes memory and perhaps a thread:
-	 * too many would take the application down.
-	 * @param waitersOfKey the number of waiters for the same key
+	 * Return whether the maximum number of waiting requests is reached. Each waiting
+	 * request takes memory and perhaps a thread, which must not bring the application
+	 * down.
+	 * @param waitersOfKey the number of waiters for the key
 	 */
 	boolean isFull(int waitersOfKey) {
 		return waitersOfKey >= this.maxWaitersPerKey || this.waiting.get() >= this.maxWaiters;
 	}
 
-	/** Return whether a token contends or holds. */
+	/** Return whether a token has a place or a hold. */
 	boolean isInUse(String token) {
-		// In this order: a grant makes a hold of a place.
+		// In this order, as a grant turns a place into a hold.
 		return ofPlace(token) != null || this.renewer.find(token) != null;
 	}
 
 	/**
-	 * Begin to wait for one resource, or for several together.
-	 * @param requests the requests, in the common order of resources
-	 * @param thread the thread that asks, or {@code null} if it is asynchronous
-	 * @param context the leases under which it asks
-	 * @return the wait
+	 * Start the acquisition of one resource, or of several together.
+	 * @param requests the requests, in sorted order of their keys
+	 * @param thread the requesting thread, or {@code null} for an asynchronous request
+	 * @param context the lease context of the request
+	 * @return the pending acquisition
 	 */
 	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.observe(this.engine, requests);
@@ -111,17 +112,18 @@ final class ResourceQueues implements StoreNotifications {
 	}
 
 	/**
-	 * Begin to wait for a resource.
+	 * Start the acquisition of one resource.
 	 * @param request the request
-	 * @param thread the thread that asks, or {@code null} if it is asynchronous
-	 * @param context the leases under which it asks
-	 * @param whole the request for several keys that it is a part of, or {@code null}
-	 * @param observation observes the request, or {@code null}
+	 * @param thread the requesting thread, or {@code null} for an asynchronous request
+	 * @param context the lease context of the request
+	 * @param whole the request for several keys that this request is a part of, or
+	 * {@code null}
+	 * @param observation the observation of the request, or {@code null}
 	 * @return the waiter
 	 */
 	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
 			@Nullable RequestObservation observation) {
-		// First: a start that fails must not leave a queue behind.
+		// Start first: a failed start must not leave a queue behind.
 		String instanceId = this.context.ensureStarted();
 		ResourceQueue queue = this.queues.compute(request.resource(), (resource, existing) -> {
 			ResourceQueue used = (existing != null) ? existing : new ResourceQueue(this, resource);
@@ -135,8 +137,8 @@ final class ResourceQueues implements StoreNotifications {
 	}
 
 	/**
-	 * Forget a queue that has nothing, unless a request is on its way to it.
-	 * @param arrived the number of requests that have arrived there
+	 * Remove an empty queue, unless an announced request has not arrived yet.
+	 * @param arrived the number of arrived requests
 	 */
 	void forget(ResourceQueue queue, long arrived) {
 		this.queues.computeIfPresent(queue.resource,
@@ -155,29 +157,29 @@ final class ResourceQueues implements StoreNotifications {
 		this.waiting.addAndGet(more);
 	}
 
-	/** Return the queue that has a place of a token, or {@code null}. */
+	/** Return the queue with the place of a token, or {@code null}. */
 	@Nullable ResourceQueue ofPlace(String token) {
 		return this.places.get(token);
 	}
 
-	/** Return the queue of a resource, or {@code null} if nothing needs one. */
+	/** Return the queue of a resource, or {@code null} if there is none. */
 	@Nullable ResourceQueue find(Resource resource) {
 		return this.queues.get(resource);
 	}
 
-	/** Return the queues that there are. */
+	/** Return all queues. */
 	Stream<ResourceQueue> all() {
 		return this.queues.values().stream();
 	}
 
-	/** Return the waiters of all queues, when each queue has answered. */
+	/** Return a future of the waiters of all queues. */
 	CompletableFuture<List<Waiter>> waiters() {
 		return waiters(all());
 	}
 
 	/**
-	 * Return how many requests wait for a resource, when its queue has answered. Requests
-	 * that try once are not counted.
+	 * Return a future of the number of requests that wait for a resource. Requests
+	 * without waiting are not counted.
 	 */
 	CompletableFuture<Integer> waiting(Resource resource) {
 		return waiters(Stream.ofNullable(find(resource))).thenApply((waiters) -> (int) waiters.stream()
@@ -191,18 +193,19 @@ final class ResourceQueues implements StoreNotifications {
 			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
 	}
 
-	/** Return how many requests wait in all queues. */
+	/** Return the number of requests in all queues. */
 	int waiting() {
 		return this.waiting.get();
 	}
 
-	/** Return whether nothing is held or waited for, as far as the queues know. */
+	/** Return whether there are no queues and no places. */
 	boolean isEmpty() {
 		return this.queues.isEmpty() && this.places.isEmpty();
 	}
 
-	// Notifications of the store. Most are of a grant to a waiter here, made by the
-	// command of another one.
+	// Notifications of the store, mostly of grants to waiters of this instance by
+	// commands of
+	// other holders.
 
 	@Override
 	public void granted(Resource resource, String token, long fence, long ttlMillis) {
@@ -215,9 +218,9 @@ final class ResourceQueues implements StoreNotifications {
 	}
 
 	/**
-	 * Pass a notification to the queue that it concerns.
-	 * @param ttlMillis how long the grant lasts, or 0 if the waiter is to ask again
-	 * @param granted whether the token was granted something
+	 * Pass a notification to the queue of its token.
+	 * @param ttlMillis the duration of the grant, or 0 if the waiter must ask again
+	 * @param granted whether the token was granted anything
 	 */
 	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
 		ResourceQueue queue = ofPlace(token);
@@ -229,10 +232,12 @@ final class ResourceQueues implements StoreNotifications {
 		}
 	}
 
-	/** Take a notification for a token that has no place any more. */
+	/** Process a notification for a token without a place. */
 	void onOtherToken(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
-			// Its waiter gave up: others must not wait for the claim's end.
+			// The waiter has gone: release the grant, so that other waiters need not wait
+			// for its
+			// expiry.
 			this.releases.releaseAfterOther(resource, unknown(token));
 		}
 		else if (granted) {
@@ -241,9 +246,9 @@ final class ResourceQueues implements StoreNotifications {
 	}
 
 	/**
-	 * Lose a hold whose token was granted anew, with a newer fence: the store had let go
-	 * of the token, and a late copy of its ACQUIRE has queued it again. Others may have
-	 * had the key.
+	 * End a hold whose token was granted again with a newer fence. The store had dropped
+	 * the token, and a late copy of its ACQUIRE has queued it again. Other owners may
+	 * have had the key in between.
 	 */
 	private void onGrantedAnew(Resource resource, String token, long fence) {
 		Hold hold = this.renewer.find(token);
@@ -263,7 +268,7 @@ final class ResourceQueues implements StoreNotifications {
 		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
 		if (hold != null && hold.fence < nextFence && hold.isLost() && hold.doubtSince != Hold.NO_DOUBT
 				&& !this.releases.isLeftToStore(hold)) {
-			// A late copy of its ACQUIRE may have been granted again after that.
+			// A late copy of the ACQUIRE may have been granted after the forced release.
 			this.releases.release(hold);
 		}
 		ResourceQueue queue = ofPlace(token);

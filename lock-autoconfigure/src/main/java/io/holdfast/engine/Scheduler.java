@@ -6,34 +6,33 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Time as the engine sees it: a monotonic clock, actions at a later time, and threads
- * that wait. Replaced in simulations.
+ * Clock and timer of the engine, and its way to block threads. Replaced in simulations.
  */
 public interface Scheduler {
 
 	/**
-	 * Return the monotonic clock, as {@link System#nanoTime()}.
-	 * @return nanoseconds since some moment
+	 * Return the time of the monotonic clock, as {@link System#nanoTime()}.
+	 * @return the time, in nanoseconds since an arbitrary origin
 	 */
 	long nanoTime();
 
 	/**
-	 * Run an action once, later. It runs on a thread that it must not block.
+	 * Run an action once, after a delay. The action must not block its thread.
 	 * @param action the action
-	 * @param delayNanos after how many nanoseconds; zero or less for as soon as possible
-	 * @return to cancel it before it begins; may tell nothing else
+	 * @param delayNanos the delay, in nanoseconds; zero or less for as soon as possible
+	 * @return a future that only serves to cancel the action before it begins
 	 */
 	Future<?> schedule(Runnable action, long delayNanos);
 
 	/**
-	 * Keep the current thread waiting. It does nothing else in that time.
+	 * Block the current thread until a future is completed.
 	 * @param <T> the type of the result
-	 * @param future the result to wait for
+	 * @param future the future
 	 * @param until the end of the wait, by {@link #nanoTime()}
 	 * @return the result
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
-	 * @throws ExecutionException if it failed
-	 * @throws TimeoutException if it did not come in time
+	 * @throws ExecutionException if the future failed
+	 * @throws TimeoutException if the future was not completed in time
 	 */
 	<T> T waitUntil(CompletableFuture<T> future, long until)
 			throws InterruptedException, ExecutionException, TimeoutException;

@@ -12,18 +12,21 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs events one after the other, each to its end, on the thread that brings one while
- * none runs. Thread-safe.
+ * Runs events one after the other. An event runs on the thread that submits it if no
+ * other event is running, and is queued otherwise. Thread-safe.
  */
 class SerialExecutor {
 
 	private static final Log logger = LogFactory.getLog(SerialExecutor.class);
 
-	/** How many events a thread runs at a time before another one goes on. */
+	/**
+	 * Maximum number of queued events that a thread runs before another thread continues.
+	 */
 	private static final int EVENTS_PER_THREAD = 100;
 
 	/**
-	 * Not an object for each of them: a queue is made and thrown away with each lease.
+	 * A field updater, to save an atomic object per executor: one executor is created for
+	 * almost each lease.
 	 */
 	private static final AtomicIntegerFieldUpdater<SerialExecutor> RUNNING = AtomicIntegerFieldUpdater
 		.newUpdater(SerialExecutor.class, "running");
@@ -32,28 +35,30 @@ class SerialExecutor {
 
 	private final Executor others;
 
-	/** Made when two events meet for the first time: mostly none do. */
+	/**
+	 * Queued events. Created when an event is queued for the first time, which is rare.
+	 */
 	private volatile @Nullable Queue<Runnable> events;
 
-	/** 1 while an event runs. */
+	/** Set to 1 while an event runs. */
 	private volatile int running;
 
-	/** Work that the running event has put off. */
+	/** Action to run after the current event, or {@code null}. */
 	private @Nullable Runnable later;
 
 	/**
 	 * Create an executor.
-	 * @param owner whose it is, for messages
-	 * @param others threads that go on when one has run enough
+	 * @param owner the owner of the executor, for messages
+	 * @param others runs further events when a thread has run its maximum
 	 */
 	SerialExecutor(Object owner, Executor others) {
 		this.owner = owner;
 		this.others = others;
 	}
 
-	/** Run an event now, or after the running and waiting ones. For any thread. */
+	/** Run an event now, or queue it behind the running and queued events. */
 	final void execute(Runnable event) {
-		// Mostly nothing else is going on, and there is no need for a queue.
+		// The usual case: no other event is running, so that no queue is needed.
 		if (isEmpty() && RUNNING.compareAndSet(this, 0, 1)) {
 			run(event);
 			endTurn();
@@ -65,29 +70,29 @@ class SerialExecutor {
 	}
 
 	private boolean isEmpty() {
-		Queue<Runnable> made = this.events;
-		return made == null || made.isEmpty();
+		Queue<Runnable> existing = this.events;
+		return existing == null || existing.isEmpty();
 	}
 
 	private Queue<Runnable> queue() {
-		Queue<Runnable> made = this.events;
-		if (made != null) {
-			return made;
+		Queue<Runnable> existing = this.events;
+		if (existing != null) {
+			return existing;
 		}
 		synchronized (this) {
-			made = this.events;
-			if (made == null) {
-				made = new ConcurrentLinkedQueue<>();
-				this.events = made;
+			existing = this.events;
+			if (existing == null) {
+				existing = new ConcurrentLinkedQueue<>();
+				this.events = existing;
 			}
-			return made;
+			return existing;
 		}
 	}
 
 	/**
-	 * Run some events. A stream of them that does not end must not keep this thread,
-	 * which may be the driver's or that of a call with a deadline: so another one goes on
-	 * after a while.
+	 * Run queued events. After a maximum number of events, another thread continues: this
+	 * thread may be the driver's or that of a call with a deadline, and must not be kept
+	 * by an endless stream of events.
 	 */
 	private void drain() {
 		int left = EVENTS_PER_THREAD;
@@ -110,27 +115,27 @@ class SerialExecutor {
 	}
 
 	/**
-	 * Have something done when the event that runs is over, by the same thread, while
-	 * others may run already. Called by events only.
-	 * @param action work that takes longer than an event should, and needs no protection
+	 * Run an action after the current event, on the same thread, while other events may
+	 * already run. Called by events only.
+	 * @param action an action that is too slow for an event, and need not be serialized
 	 */
 	protected final void later(Runnable action) {
-		Runnable before = this.later;
-		if (before instanceof SeveralActions several) {
+		Runnable deferred = this.later;
+		if (deferred instanceof SeveralActions several) {
 			several.actions.add(action);
 		}
 		else {
-			this.later = (before == null) ? action : new SeveralActions(before, action);
+			this.later = (deferred == null) ? action : new SeveralActions(deferred, action);
 		}
 	}
 
-	/** Let other threads run events, and run the work that was put off. */
+	/** Let other threads run events, and then run the deferred action. */
 	private void endTurn() {
-		Runnable after = this.later;
+		Runnable deferred = this.later;
 		this.later = null;
 		this.running = 0;
-		if (after != null) {
-			run(after);
+		if (deferred != null) {
+			run(deferred);
 		}
 	}
 
@@ -144,8 +149,8 @@ class SerialExecutor {
 	}
 
 	/**
-	 * The actions that one event has put off. A list: where each of very many runs the
-	 * one before, the stack ends.
+	 * Deferred actions of one event. Kept in a list, because nested actions could cause a
+	 * stack overflow.
 	 */
 	private final class SeveralActions implements Runnable {
 

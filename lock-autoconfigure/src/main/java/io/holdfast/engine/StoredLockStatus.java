@@ -16,8 +16,7 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a key as the store told it, and the details that the holder's instance
- * tells when they are asked for.
+ * State of a key in the store. Details are fetched from the holder's instance on demand.
  */
 final class StoredLockStatus implements LockStatus {
 
@@ -31,8 +30,8 @@ final class StoredLockStatus implements LockStatus {
 
 	private final int waitingInThisInstance;
 
-	/** Whether the holder's instance was asked for the details. Guarded by this. */
-	private boolean asked;
+	/** Whether {@link #details} were fetched. Guarded by this. */
+	private boolean detailsFetched;
 
 	private @Nullable Entry details;
 
@@ -80,7 +79,10 @@ final class StoredLockStatus implements LockStatus {
 		return this.waitingInThisInstance;
 	}
 
-	/** Return the token of the instance that holds the key exclusively. */
+	/**
+	 * Return the token of the exclusive holder, or {@code null} if no instance holds the
+	 * key exclusively.
+	 */
 	private @Nullable String token() {
 		return (this.owner == Owner.THIS_INSTANCE || this.owner == Owner.OTHER_INSTANCE) ? this.state.owner() : null;
 	}
@@ -109,11 +111,11 @@ final class StoredLockStatus implements LockStatus {
 
 	private synchronized @Nullable Entry details() {
 		String token = token();
-		if (token != null && !this.asked) {
+		if (token != null && !this.detailsFetched) {
 			TokenState place = TokenState.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
 			this.details = (this.owner == Owner.THIS_INSTANCE) ? ownReport().find(place)
 					: ask((directory) -> directory.find(this.key, place));
-			this.asked = true;
+			this.detailsFetched = true;
 		}
 		return this.details;
 	}
@@ -123,7 +125,7 @@ final class StoredLockStatus implements LockStatus {
 				new Resource(Kind.LOCK, this.key), "The look at the holder");
 	}
 
-	/** Ask the fleet, or return {@code null} if the user has no right to ask. */
+	/** Query the fleet, or return {@code null} if Redis denies the right to do so. */
 	private <T> @Nullable T ask(Function<InstanceDirectory, @Nullable T> question) {
 		InstanceDirectory directory = this.engine.context.directory();
 		if (directory == null) {

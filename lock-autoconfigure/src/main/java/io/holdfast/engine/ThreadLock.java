@@ -25,8 +25,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key as a lock that threads own: it keeps, for each thread, the leases that an unlock
- * has to release.
+ * View of a key as a lock owned by threads. Keeps the leases of each thread for
+ * {@link #unlock()}.
  */
 final class ThreadLock implements LockView {
 
@@ -34,8 +34,11 @@ final class ThreadLock implements LockView {
 
 	private final LockRequest request;
 
-	/** The request of calls without a time: waits as configured, or without limit. */
-	private final LockRequest patient;
+	/**
+	 * Request of the lock methods without a time: waits for the request's wait time, or
+	 * without limit.
+	 */
+	private final LockRequest waitingRequest;
 
 	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
 
@@ -47,7 +50,7 @@ final class ThreadLock implements LockView {
 	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
 			Function<String, LockStatus> status, Holds holds) {
 		this.request = request;
-		this.patient = (request.waitTime() != null) ? request : request.waitForever();
+		this.waitingRequest = (request.waitTime() != null) ? request : request.waitForever();
 		this.acquirer = acquirer;
 		this.status = status;
 		this.holds = holds;
@@ -55,12 +58,12 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public void lock() {
-		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.patient));
+		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.waitingRequest));
 	}
 
 	@Override
 	public void lockInterruptibly() throws InterruptedException {
-		this.holds.push(this.request, this.acquirer.await(this.patient));
+		this.holds.push(this.request, this.acquirer.await(this.waitingRequest));
 	}
 
 	@Override
@@ -70,14 +73,15 @@ final class ThreadLock implements LockView {
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
-			// It does not wait, so a lease of its own thread in the way is no error.
+			// Without waiting, a lease of the same thread that blocks the request is no
+			// error.
 			return ex.getReason() != Reason.SELF_BLOCKED && falseIfTimedOut(ex);
 		}
 	}
 
 	@Override
 	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-		// Not Duration.of, which overflows where this ends at the longest wait.
+		// Not Duration.of: TimeUnit limits the value where Duration.of would overflow.
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
 			this.holds.push(this.request, this.acquirer
@@ -90,7 +94,7 @@ final class ThreadLock implements LockView {
 	}
 
 	/**
-	 * Return that others held it until the wait time was over, or throw the exception.
+	 * Return {@code false} for a timeout, or throw the exception.
 	 */
 	private static boolean falseIfTimedOut(NotAcquiredException ex) {
 		if (ex.getReason() == Reason.TIMED_OUT) {
@@ -105,20 +109,20 @@ final class ThreadLock implements LockView {
 		if (lease == null) {
 			throw notOwner();
 		}
-		// A loss is known here, whether or not the store can be asked.
+		// A loss is known in this instance, even if the store cannot be asked.
 		boolean held = lease.isHeld();
-		String over = "lost";
+		String endReason = "lost";
 		try {
 			ReleaseResult result = lease.release();
 			held &= result != ReleaseResult.LOST;
-			over = (result == ReleaseResult.ALREADY_RELEASED) ? "released by itself" : over;
+			endReason = (result == ReleaseResult.ALREADY_RELEASED) ? "released by itself" : endReason;
 		}
 		catch (LeaseStoreException ex) {
 			logger.warn(ex.getMessage());
 		}
 		if (!held) {
 			throw new IllegalMonitorStateException("Thread '" + SingleLine.of(Thread.currentThread().getName())
-					+ "' does not hold " + this + " any more: its lease was " + over);
+					+ "' does not hold " + this + " any more: its lease was " + endReason);
 		}
 	}
 
@@ -180,12 +184,12 @@ final class ThreadLock implements LockView {
 	}
 
 	/**
-	 * The leases that the current thread has taken by views, by key and mode: views whose
-	 * terms differ count the holds of a thread together.
+	 * Leases that the current thread has acquired by views, by key and mode. Views of one
+	 * key and mode share the hold count, even with different terms.
 	 */
 	static final class Holds {
 
-		/** Never added to. */
+		/** Empty deque. Never modified. */
 		private static final Deque<LockLease> NONE = new ArrayDeque<>(1);
 
 		private final ThreadLocal<Map<Key, Deque<LockLease>>> leases = ThreadLocal.withInitial(HashMap::new);
@@ -194,14 +198,17 @@ final class ThreadLock implements LockView {
 			this.leases.get().computeIfAbsent(Key.of(request), (key) -> new ArrayDeque<>(2)).push(lease);
 		}
 
-		/** Return the leases of a lock, the newest one first. Not to be changed. */
+		/** Return the leases of a lock, the newest first. Callers must not add leases. */
 		Deque<LockLease> get(LockRequest request) {
 			Deque<LockLease> held = this.leases.get().getOrDefault(Key.of(request), NONE);
 			removeIfEmpty();
 			return held;
 		}
 
-		/** Take the newest lease of a lock; {@code null} if there is none. */
+		/**
+		 * Remove and return the newest lease of a lock, or return {@code null} if there
+		 * is none.
+		 */
 		@Nullable LockLease pop(LockRequest request) {
 			Deque<LockLease> held = get(request);
 			LockLease lease = held.poll();
@@ -212,14 +219,14 @@ final class ThreadLock implements LockView {
 			return lease;
 		}
 
-		/** Leave nothing at a thread that holds nothing. */
+		/** Remove the thread-local value of a thread without leases. */
 		private void removeIfEmpty() {
 			if (this.leases.get().isEmpty()) {
 				this.leases.remove();
 			}
 		}
 
-		/** The lock that a thread owns by views. */
+		/** Key and mode of a lock. */
 		private record Key(String key, LockMode mode) {
 
 			static Key of(LockRequest request) {

@@ -15,33 +15,34 @@ import io.holdfast.async.BlockingWait;
 import io.holdfast.async.DaemonThreads;
 
 /**
- * Real time, on one daemon thread, and threads for callbacks that may block; they are
- * there only while something is to be done.
+ * Scheduler with real time. Has one daemon thread for timers, and threads for callbacks,
+ * which may block. Idle threads end.
  */
 public final class ThreadScheduler implements Scheduler, AutoCloseable {
 
-	/** How long an action that does nothing stays in front of the others. */
-	private static final long IN_FRONT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+	/** Delay of the no-op action in front of the other actions, in nanoseconds. */
+	private static final long NO_OP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-	private static final Runnable NOTHING = () -> {
+	private static final Runnable NO_OP = () -> {
 	};
 
 	private final ScheduledThreadPoolExecutor executor;
 
-	/** Until when there is one. */
-	private volatile long inFrontUntil = System.nanoTime();
+	/** Time until which there is a no-op action in front. */
+	private volatile long noOpUntil = System.nanoTime();
 
 	/**
-	 * Not the common pool: its threads have no application class loader in an executable
-	 * jar, and users may block in continuations.
+	 * Threads for callbacks. Not the common pool: its threads do not have the
+	 * application's class loader in an executable jar, and users' continuations may
+	 * block.
 	 */
 	private final ThreadPoolExecutor callbacks;
 
 	private final Executor code;
 
 	/**
-	 * Create a scheduler, which starts its threads when it needs them.
-	 * @param threads makes the threads
+	 * Create a scheduler, which starts threads on demand.
+	 * @param threads creates the threads
 	 */
 	public ThreadScheduler(DaemonThreads threads) {
 		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> threads.create(task, "holdfast-timer"));
@@ -53,20 +54,20 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	}
 
 	private static ThreadPoolExecutor pool(DaemonThreads threads) {
-		// Once it is shut down, tasks have threads of their own.
+		// After the shutdown, each task gets a thread of its own.
 		return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
 				(task) -> threads.create(task, "holdfast-callback"),
 				(task, pool) -> threads.create(task, "holdfast-callback-late").start());
 	}
 
-	/** Return the executor of listeners, and of the engine's own work that may block. */
+	/** Return the executor for listeners, and for work of the engine that may block. */
 	public Executor callbacks() {
 		return this.callbacks;
 	}
 
 	/**
-	 * Return the executor of continuations of users. They may compute for long, and keep
-	 * from others the few threads that virtual ones run on.
+	 * Return the executor for users' continuations. Separate from callbacks, because long
+	 * computations may occupy the few carrier threads of virtual threads.
 	 */
 	public Executor code() {
 		return this.code;
@@ -80,11 +81,11 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	@Override
 	public Future<?> schedule(Runnable action, long delayNanos) {
 		try {
-			keepOneInFront(delayNanos);
+			keepNoOpInFront(delayNanos);
 			return this.executor.schedule(action, delayNanos, TimeUnit.NANOSECONDS);
 		}
 		catch (RejectedExecutionException ex) {
-			// Closed: nothing is left to be done later.
+			// Closed: no actions are needed any more.
 			return CompletableFuture.completedFuture(null);
 		}
 	}
@@ -96,15 +97,16 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	}
 
 	/**
-	 * Keep an action that does nothing in front of the others, which then wake up no
-	 * thread. The first action wakes up the thread, only to wait for it; and as most are
-	 * cancelled, each next one would be the first again. Two in front do no harm.
+	 * Keep a no-op action at the head of the timer's queue. An action that becomes the
+	 * head wakes up the timer thread, which is slow. Most actions are cancelled, so that
+	 * without the no-op action almost each new action would become the head. Two no-op
+	 * actions do no harm.
 	 */
-	private void keepOneInFront(long delayNanos) {
+	private void keepNoOpInFront(long delayNanos) {
 		long now = System.nanoTime();
-		if (delayNanos > IN_FRONT_NANOS && this.inFrontUntil - now <= 0) {
-			this.inFrontUntil = now + IN_FRONT_NANOS;
-			this.executor.schedule(NOTHING, IN_FRONT_NANOS, TimeUnit.NANOSECONDS);
+		if (delayNanos > NO_OP_NANOS && this.noOpUntil - now <= 0) {
+			this.noOpUntil = now + NO_OP_NANOS;
+			this.executor.schedule(NO_OP, NO_OP_NANOS, TimeUnit.NANOSECONDS);
 		}
 	}
 

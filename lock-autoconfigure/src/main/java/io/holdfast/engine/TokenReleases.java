@@ -26,12 +26,12 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ends of tokens in the store: the releases that have no answer yet, and the tokens
- * that are to keep others out for a while. Thread-safe.
+ * Releases tokens in the store. Keeps unanswered releases, and tokens that keep other
+ * owners out for their minHold. Thread-safe.
  */
 final class TokenReleases {
 
-	/** The most releases of an instance whose callers have gone on without an answer. */
+	/** Maximum number of unanswered releases whose callers do not wait for the answer. */
 	static final int MOST_UNAWAITED = 1_000;
 
 	private static final Log logger = LogFactory.getLog(TokenReleases.class);
@@ -40,25 +40,27 @@ final class TokenReleases {
 
 	private final EngineContext context;
 
-	/** Releases that are on their way, by token. */
+	/** Releases under way, by token. */
 	private final Map<String, Release> releasing = new ConcurrentHashMap<>();
 
-	/** RETAIN commands without an answer; a shut-down waits for them. */
+	/** Results of unanswered RETAIN commands. A shutdown waits for them. */
 	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
 
-	/** Tokens that are over here, but keep others out for a while. */
+	/** Tokens that have ended in this instance, but still keep other owners out. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
 
-	/** Tokens that a command which is under way ends. */
+	/** Tokens that a command under way will end. */
 	private final Set<String> ending = ConcurrentHashMap.newKeySet();
 
-	/** Number of the releases without an answer whose callers go on. */
+	/** Number of unanswered releases whose callers do not wait. */
 	private final AtomicInteger unawaited = new AtomicInteger();
 
-	/** Whether such a release has failed, and none was answered since. */
+	/**
+	 * Whether a release without a waiting caller has failed, and none was answered since.
+	 */
 	private final AtomicBoolean unawaitedFailing = new AtomicBoolean();
 
-	/** Whether the store is about to be closed. */
+	/** Whether the store will be closed soon. */
 	private volatile boolean closing;
 
 	/** Create the releases of an instance. */
@@ -70,25 +72,24 @@ final class TokenReleases {
 	/**
 	 * Release a token.
 	 * @param ended the token, with the terms of its request
-	 * @param doubtSince since which reconnect a command that named the token may run
-	 * late, or {@link Hold#NO_DOUBT}
-	 * @param next the request in the same command, or {@code null}
-	 * @return completed by the answer to the first command; fails if that fails or is
-	 * late, after which the release is repeated
+	 * @param doubtSince the value of {@link Hold#doubtSince}
+	 * @param next the request to queue by the same command, or {@code null}
+	 * @return a future of the answer to the first command. It fails if the first command
+	 * fails or has no answer in time; the release is then repeated in the background
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, long doubtSince,
 			@Nullable AcquireCommand next) {
 		return new Release(resource, ended, doubtSince).start(next);
 	}
 
-	/** Release the token of a hold that is over here. */
+	/** Release the token of an ended hold. */
 	void release(Hold hold) {
 		release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
 	}
 
 	/**
-	 * Release a token that the store tells of, unless it is in use here or its release is
-	 * under way: a command may have run late, behind the one that ended the token.
+	 * Release a token that the store has brought in or granted late, unless it is in use
+	 * or its release is under way.
 	 */
 	void releaseIfOver(Resource resource, AcquireCommand ended) {
 		String token = ended.token();
@@ -98,65 +99,75 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Release a token that nothing here needs any more, once a release of it that is
-	 * under way is answered. In a cluster the second command may overtake the first,
-	 * which then would find nothing, as if its holder had lost the lease.
+	 * Release an unused token after a release of it that is under way is answered. In a
+	 * cluster, the second command might otherwise overtake the first, which would then
+	 * find nothing, as if the holder had lost the lease.
 	 */
 	void releaseAfterOther(Resource resource, AcquireCommand ended) {
-		Release other = this.releasing.get(ended.token());
-		CompletableFuture<?> underWay = (other != null) ? other.outcome : CompletableFuture.completedFuture(null);
+		Release otherRelease = this.releasing.get(ended.token());
+		CompletableFuture<?> underWay = (otherRelease != null) ? otherRelease.outcome
+				: CompletableFuture.completedFuture(null);
 		underWay.whenComplete((reply, error) -> release(resource, ended, Hold.NO_DOUBT, null));
 	}
 
 	/**
-	 * Return whether a token is one of this instance that nothing here needs any more.
+	 * Return whether a token belongs to this instance and is no longer needed.
 	 */
 	boolean isOver(String token) {
 		return this.context.isOwn(token) && !this.queues.isInUse(token) && !isRetained(token)
 				&& !this.ending.contains(token);
 	}
 
-	/** Return whether a token is over here, but is not to be released yet. */
+	/**
+	 * Return whether a token has ended in this instance, but still keeps other owners
+	 * out.
+	 */
 	boolean isRetained(String token) {
 		return this.retained.contains(token);
 	}
 
 	/**
-	 * Note that tokens are about to be lost, and that a command will end them: a wake-up
-	 * in between is not answered with RELEASE.
+	 * Note that a command will end tokens. Notifications of their grants in between must
+	 * not cause a RELEASE.
 	 */
 	void beginEnding(Collection<String> tokens) {
 		this.ending.addAll(tokens);
 	}
 
-	/** Note that the command that ends tokens is over, or will not be sent. */
+	/**
+	 * Note that the command for {@link #beginEnding} is answered, or will not be sent.
+	 */
 	void finishEnding(Collection<String> tokens) {
 		this.ending.removeAll(Set.copyOf(tokens));
 	}
 
-	/** Return whether a hold that was lost ends in the store by itself. */
+	/** Return whether the lease of a lost hold is left to expire in the store. */
 	boolean isLeftToStore(Hold lost) {
 		return this.closing || lost.isEndedByShutDown() || isRetained(lost.token);
 	}
 
-	/** Send no more releases of lost holds, as the store is about to be closed. */
+	/** Send no more releases of lost holds, because the store will be closed soon. */
 	void beginClosing() {
 		this.closing = true;
 	}
 
-	/** Return whether no token is to be released later. */
+	/** Return whether no tokens are retained. */
 	boolean isEmpty() {
 		return this.retained.isEmpty();
 	}
 
 	/**
-	 * Keep others out for a while after the release of a hold.
-	 * @param result completed by the store's answer; fails if that fails or is late
+	 * Keep other owners out for a time after the release of a hold.
+	 * @param nanos the time, in nanoseconds
+	 * @param result completed by the store's answer; fails if the command fails or has no
+	 * answer in time
 	 */
 	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
 		long endsAt = this.context.scheduler.nanoTime() + nanos;
 		this.retained.add(hold.token);
-		// First, or another thread may send the release of a very short one before it.
+		// Before the release is scheduled: for a very short time, another thread might
+		// send the
+		// release first.
 		sendRetain(hold, endsAt, result);
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
@@ -165,8 +176,9 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Leave the end of a hold that was lost to the store, as code goes on under it.
-	 * @param until the end, which may be after that of its lease
+	 * Let the lease of a lost hold expire in the store, because its code is still
+	 * running.
+	 * @param until the end, which may be later than the end of the lease
 	 */
 	void leave(Hold hold, long until) {
 		this.retained.add(hold.token);
@@ -186,15 +198,15 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Have the lease of a hold end at a time, should this instance end before it releases
-	 * the token. Repeated until it is answered, or the store has forgotten the lease.
+	 * Set the end of a lease in the store, in case this instance ends before it releases
+	 * the token. Repeated until the command is answered or the lease has expired.
 	 * @param result completed by the outcome of the first command
-	 * @param failures the number of commands that have failed
+	 * @param failures the number of failed commands so far
 	 */
 	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result, int failures) {
-		// Whole milliseconds, not less.
+		// Rounded up to whole milliseconds.
 		long millis = TimeUnit.NANOSECONDS.toMillis(endsAt - this.context.scheduler.nanoTime() + 999_999);
-		// Given up before it is repeated, which it must not overtake.
+		// With a timeout, so that a late command cannot overtake its repetition.
 		this.context.sendInTime(Command.RETAIN, () -> this.context.store.retain(hold.renewalCommand(millis)))
 			.whenComplete((reply, error) -> {
 				if (error == null) {
@@ -203,17 +215,17 @@ final class TokenReleases {
 				}
 				result.completeExceptionally(EngineExceptions.retentionTrouble(hold.resource(), error));
 				long delay = this.context.retryDelay() << Math.min(failures, 5);
-				long at = this.context.scheduler.nanoTime() + delay;
-				if (at - endsAt < 0 && at - hold.grantedUntil() < 0) {
+				long retryAt = this.context.scheduler.nanoTime() + delay;
+				if (retryAt - endsAt < 0 && retryAt - hold.grantedUntil() < 0) {
 					this.context.scheduler.schedule(() -> sendRetain(hold, endsAt, result, failures + 1), delay);
 				}
 			});
 	}
 
 	/**
-	 * Wait for the releases that are on their way; for releases that are repeated after a
-	 * temporary failure, as long as a command may take. Does not block.
-	 * @return completed by the last of them, whether or not they succeeded
+	 * Wait for the releases under way. Waits for releases that are repeated after a
+	 * temporary failure for a command timeout at most. Does not block.
+	 * @return a future that is completed when all releases are over, successful or not
 	 */
 	CompletableFuture<@Nullable Void> awaitAnswers() {
 		Stream<CompletableFuture<?>> unanswered = Stream.concat(this.releasing.values().stream().map(this::answer),
@@ -234,10 +246,10 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Return the releases for the key of a resource that have no answer. Looks through
-	 * all releases, of which few are under way at a time.
-	 * @return completed by the last answer, perhaps to a repeated command, or when the
-	 * store has forgotten the token; {@code null} if there are none
+	 * Wait for the unanswered releases of a resource. Scans all releases, of which few
+	 * are under way at a time. Does not block.
+	 * @return a future that is completed when all of them are answered or have expired,
+	 * {@code null} if there are none
 	 */
 	@Nullable CompletableFuture<?> unanswered(Resource resource) {
 		CompletableFuture<?>[] unanswered = releases(resource).map((release) -> release.over)
@@ -246,9 +258,8 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Wait for the first answers to the releases for a resource that are under way. Does
-	 * not block.
-	 * @return completed by the last of them, whether or not they succeeded
+	 * Wait for the first command of each release of a resource. Does not block.
+	 * @return a future that is completed when all of them are answered or have failed
 	 */
 	CompletableFuture<?> firstAnswers(Resource resource) {
 		CompletableFuture<?>[] outcomes = releases(resource).map((release) -> release.outcome)
@@ -257,8 +268,8 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Return the failure of a hold's release for the key of a resource, while the release
-	 * is still to be repeated; {@code null} if there is none.
+	 * Return the failure of a hold's release that is still being repeated, or
+	 * {@code null} if the resource has none.
 	 */
 	@Nullable Throwable failure(Resource resource) {
 		return releases(resource).filter((release) -> release.held)
@@ -269,16 +280,18 @@ final class TokenReleases {
 	}
 
 	/**
-	 * Let the caller of a release go on without the answer. The number of such releases
-	 * is limited, so that a slow store slows its callers down. A failure is logged once
-	 * until a release is answered: an outage may hit a thousand of them.
-	 * @param answer the answer to come
-	 * @param goOn completed once the caller may go on: at once or, beyond the limit, with
-	 * the answer
+	 * Let the caller of a release continue without the answer. The number of such
+	 * releases is limited, so that a slow store slows its callers down. Of consecutive
+	 * failures, only the first is logged as a warning, because an outage may affect a
+	 * thousand releases.
+	 * @param answer the future of the answer
+	 * @param goOn completed when the caller may continue: at once, or with the answer if
+	 * the limit is reached
 	 */
 	void letGoOn(CompletableFuture<?> answer, CompletableFuture<@Nullable Void> goOn) {
 		if (answer.isDone() && !answer.isCompletedExceptionally()) {
-			// Without the store, as for a nested lease: no news of an outage.
+			// Answered without the store, as for a nested lease: says nothing about an
+			// outage.
 			goOn.complete(null);
 			return;
 		}
@@ -313,37 +326,42 @@ final class TokenReleases {
 		return this.releasing.values().stream().filter((release) -> release.resource.equals(resource));
 	}
 
-	/** Leave the tokens that keep others out to the store, where they end in time. */
+	/** Forget the retained tokens, which expire in the store. */
 	void clear() {
 		this.retained.clear();
 	}
 
 	/**
-	 * The end of a token: its RELEASE, repeated until it is answered or the store has
-	 * forgotten the token by itself. Thread-safe.
+	 * Release of a token. RELEASE is repeated until it is answered, or the token has
+	 * expired in the store. Thread-safe.
 	 */
 	private final class Release {
 
 		final Resource resource;
 
-		/** Whether the token held: a waiter's is not in use any more. */
+		/**
+		 * Whether the token belongs to a hold. A waiter's token is no longer in use at
+		 * its release.
+		 */
 		final boolean held;
 
-		/** Completed when the first command is answered, or is late. */
+		/**
+		 * Completed by the outcome of the first command: an answer, a failure or a
+		 * timeout.
+		 */
 		final CompletableFuture<ReleaseReply> outcome = new CompletableFuture<>();
 
-		/** Completed when any command is answered, or no more are sent. */
+		/** Completed when any command is answered, or no more commands are sent. */
 		final CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 
 		private final EngineContext context = TokenReleases.this.context;
 
 		private final AcquireCommand ended;
 
-		private final long pointlessAt;
+		private final long expiresAt;
 
 		/**
-		 * The store's count of reconnects from before a command that named the token and
-		 * may not have run yet, or {@link Hold#NO_DOUBT}.
+		 * Value of {@link Hold#doubtSince} for the token.
 		 */
 		private final long doubtSince;
 
@@ -351,10 +369,10 @@ final class TokenReleases {
 
 		private int attempts;
 
-		/** The last attempt that has failed. */
+		/** Number of the last failed attempt. */
 		private int lastFailed;
 
-		/** The last command that was sent. */
+		/** Last command. */
 		private @Nullable CompletableFuture<ReleaseReply> command;
 
 		private @Nullable Future<?> timer;
@@ -364,7 +382,7 @@ final class TokenReleases {
 			this.ended = ended;
 			this.doubtSince = doubtSince;
 			this.held = TokenReleases.this.queues.isInUse(ended.token());
-			this.pointlessAt = this.context.scheduler.nanoTime()
+			this.expiresAt = this.context.scheduler.nanoTime()
 					+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 		}
 
@@ -377,7 +395,9 @@ final class TokenReleases {
 			return this.outcome;
 		}
 
-		/** Return why the first command failed, or {@code null} if it did not. */
+		/**
+		 * Return the failure of the first command, or {@code null} if it has not failed.
+		 */
 		@Nullable Throwable failure() {
 			return this.outcome.isCompletedExceptionally()
 					? BlockingWait.join(this.outcome.<Throwable>handle((reply, error) -> error)) : null;
@@ -420,7 +440,8 @@ final class TokenReleases {
 				this.done = true;
 				disarm();
 				if (this.doubtSince != Hold.NO_DOUBT && this.context.store.mayRunLate(this.doubtSince)) {
-					// Once more, so late that every earlier command has run or is gone.
+					// Once more, late enough that all earlier commands have run or are
+					// dropped.
 					this.context.scheduler.schedule(this::repeat,
 							TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 				}
@@ -430,33 +451,37 @@ final class TokenReleases {
 		}
 
 		private void repeat() {
-			// Only once: late copies of this one do no harm, as it brings in no other
+			// No further repetition: late copies of this command do no harm, as it brings
+			// in no other
 			// token.
 			release(this.resource, this.ended, Hold.NO_DOUBT, null);
 		}
 
 		private void onFailure(int attempt, Throwable error) {
-			boolean pointless;
+			boolean expired;
 			synchronized (this) {
 				if (attempt <= this.lastFailed) {
-					// It was late before it failed.
+					// The timeout of this attempt was already processed.
 					return;
 				}
 				this.lastFailed = attempt;
-				pointless = !this.done && !trySchedule();
+				expired = !this.done && !trySchedule();
 			}
 			this.context.observers.failed(Command.RELEASE);
 			this.outcome.completeExceptionally(error);
-			if (pointless) {
+			if (expired) {
 				end();
 			}
 		}
 
-		/** Send it again later; return false if that were too late to be of use. */
+		/**
+		 * Schedule a repetition. Returns {@code false} if the token will have expired by
+		 * then.
+		 */
 		private boolean trySchedule() {
 			disarm();
 			long delay = this.context.retryDelay() << Math.min(this.attempts - 1, 5);
-			this.done = this.context.scheduler.nanoTime() + delay - this.pointlessAt >= 0;
+			this.done = this.context.scheduler.nanoTime() + delay - this.expiresAt >= 0;
 			if (!this.done) {
 				this.timer = this.context.scheduler.schedule(this::sendAgain, delay);
 			}
@@ -465,12 +490,13 @@ final class TokenReleases {
 
 		private void sendAgain() {
 			synchronized (this) {
-				boolean kept = this.command != null && !this.command.isDone() && !this.context.isReached();
-				if (this.done || !kept) {
+				boolean commandPending = this.command != null && !this.command.isDone() && !this.context.isReached();
+				if (this.done || !commandPending) {
 					send(null);
 					return;
 				}
-				// The store keeps the last command for its next connection.
+				// Not needed: the store will send the last command after the next
+				// connect.
 				this.attempts++;
 				if (trySchedule()) {
 					return;
@@ -487,8 +513,8 @@ final class TokenReleases {
 		}
 
 		/**
-		 * Note that no command is sent any more, and the outcome is known. The store is
-		 * not to keep commands without an answer for its next connection.
+		 * End this release, whose outcome is known. Cancels the last command, so that the
+		 * store does not send it after its next connect.
 		 */
 		private void end() {
 			CompletableFuture<?> last;
@@ -498,7 +524,7 @@ final class TokenReleases {
 			if (last != null) {
 				last.cancel(true);
 			}
-			// Another release of the same token may have come after this one.
+			// Only this release: a later release of the token may have replaced it.
 			TokenReleases.this.releasing.remove(this.ended.token(), this);
 			this.over.complete(null);
 		}

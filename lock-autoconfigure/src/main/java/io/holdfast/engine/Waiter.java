@@ -15,19 +15,19 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request for one resource, and its result. Its state in the {@link ResourceQueue} is
- * confined to the events of the queue; its public methods are thread-safe.
+ * A request for one resource, and its result. State of the {@link ResourceQueue} is
+ * confined to the events of the queue. The public methods are thread-safe.
  */
 final class Waiter implements PendingAcquisition {
 
-	/** The context of most requests. */
+	/** Context of most requests. */
 	private static final LeaseContext NO_LEASES = LeaseContext.empty();
 
 	final ResourceQueue queue;
 
 	private final EngineContext context;
 
-	/** The id of the instance at the arrival of the request. */
+	/** Id of the instance at the arrival of the request. */
 	final String instanceId;
 
 	/** Number of the request within its instance. */
@@ -39,52 +39,65 @@ final class Waiter implements PendingAcquisition {
 
 	private final LeaseContext leaseContext;
 
-	/** Observes the request, or the whole that it is a part of. */
+	/**
+	 * Observation of the request, or of the request for several keys that it is a part
+	 * of.
+	 */
 	final @Nullable RequestObservation observation;
 
 	/**
-	 * Whether it is one part of a request for several keys, which has the observation.
+	 * Whether this waiter is a part of a request for several keys.
 	 */
 	final boolean part;
 
-	/** Begin of this request. */
+	/** Time of arrival. */
 	final long arrivedAt;
 
-	/** Start of the wait: of several keys, of the wait for the first. */
+	/**
+	 * Start of the wait. For a part of a request for several keys, start of the wait for
+	 * the first key.
+	 */
 	final long startedAt;
 
-	/** Latest end of the wait: there is time for a first answer. */
+	/** Latest end of the wait. Leaves time for a first answer of the store. */
 	private final long endsAt;
 
-	/** The lease, or the reason for its absence. Completed by the first outcome. */
+	/**
+	 * Future of the lease, which fails with the exception for the user. The first outcome
+	 * counts.
+	 */
 	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
 
 	// State in the queue
 
-	/** The event in which it arrived. */
+	/** Number of the event of the arrival. */
 	long event;
 
-	/** Number of the newest question at its arrival. */
+	/** Number of the newest question at the arrival. */
 	long askedBefore;
 
-	/** Whether it stands in the queue. */
+	/** Whether this waiter is in the queue. */
 	boolean waiting;
 
 	/**
-	 * Whether it has a place from its arrival on, blocks no waiter and is not blocked.
+	 * Whether this waiter has a reserved place from its arrival on, neither blocking
+	 * other waiters nor blocked by them.
 	 */
 	boolean aside;
 
-	/** Whether a place has taken its number. */
+	/** Whether a place has used this waiter's number. */
 	boolean numberTaken;
 
-	/** Its reserved place, or the shared one that serves it in the present order. */
+	/** Reserved place, or the shared place that serves this waiter now. */
 	volatile @Nullable Place place;
 
-	/** Its lease, whether or not the caller is still there. */
+	/** Lease of this waiter, even if the caller has gone. */
 	@Nullable LeaseHandle lease;
 
-	/** Whether it, or an earlier part, had to wait for others; of itself once granted. */
+	/**
+	 * Whether this request, or an earlier part, had to wait for other owners. Set at the
+	 * grant.
+	 */
 	volatile boolean metOthers;
 
 	Waiter(ResourceQueue queue, String instanceId, long number, ResolvedRequest request, @Nullable Thread thread,
@@ -104,45 +117,54 @@ final class Waiter implements PendingAcquisition {
 		this.endsAt = this.startedAt + Math.max(waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
-	/** Return whether others were before it, or it waited here before its place asked. */
+	/**
+	 * Return whether this waiter had to wait for other owners in the store, or in this
+	 * queue.
+	 */
 	boolean hasMetOthersAt(Place own) {
 		return own.busy || own.event > this.event || this.metOthers;
 	}
 
 	/**
-	 * Return the longest wait: for one answer, if the request does not wait for others.
+	 * Return the maximum wait, in nanoseconds. For a request without waiting, this is the
+	 * time for one answer.
 	 */
 	long waitNanos() {
 		return this.request.waits() ? this.request.waitNanos() : this.context.commandTimeoutNanos;
 	}
 
-	/** Return the number of its place in the store or, without one, its own. */
+	/**
+	 * Return the number of the place in the store or, without a place, of this waiter.
+	 */
 	public long numberInStore() {
 		Place own = this.place;
 		return (own != null) ? Tokens.number(own.token()) : this.number;
 	}
 
-	/** Return for how long it has waited, in nanoseconds. */
+	/** Return the time waited so far, in nanoseconds. */
 	public long waitedNanos() {
 		return this.context.scheduler.nanoTime() - this.startedAt;
 	}
 
-	/** Return the exception for a wait in vain. */
+	/** Return the exception for a request that is not granted. */
 	public NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
 		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
 	}
 
-	/** Return the exception for trouble with the store. */
+	/** Return the exception for a failure of the store. */
 	public LeaseStoreException storeTrouble(@Nullable Throwable error) {
 		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error);
 	}
 
-	/** Return the holds of its key that have open leases in its lease context. */
+	/**
+	 * Return the holds of this waiter's resource that have open leases in its lease
+	 * context.
+	 */
 	List<Hold> enclosingHolds() {
 		if (this.leaseContext == NO_LEASES) {
 			return List.of();
 		}
-		// Mostly there are none, and nothing is made for them.
+		// The usual context has no lease of the key: allocate nothing for it.
 		List<Hold> found = List.of();
 		for (Lease lease : this.leaseContext.leases(this.request.resource().key())) {
 			for (Hold hold : (lease instanceof EngineLease own) ? own.openHolds() : List.<Hold>of()) {
@@ -156,14 +178,17 @@ final class Waiter implements PendingAcquisition {
 		return found;
 	}
 
-	/** Tell the observation that the request begins, as it is not a nested one. */
+	/** Notify the observation that the request has to wait or ask the store. */
 	void tellBegin() {
 		if (this.observation != null) {
 			this.observation.begin();
 		}
 	}
 
-	/** Tell the observation that it waited for others, before it is granted. */
+	/**
+	 * Notify the observation, before the grant, that the request waited for another
+	 * owner.
+	 */
 	void tellHandedOver(HandOver way) {
 		if (this.observation != null) {
 			this.observation.handedOver(way);
@@ -171,22 +196,27 @@ final class Waiter implements PendingAcquisition {
 	}
 
 	/**
-	 * Complete the result without a lease.
-	 * @return false if the wait had ended
+	 * Fail the result.
+	 * @return {@code false} if the result was already completed
 	 */
 	boolean fail(RuntimeException why) {
 		return this.result.completeExceptionally(why);
 	}
 
-	// Its end in vain. Each rule is about its place: the one that serves it or, if none
-	// does, the first one before it. Without any it waits for a hold of this instance.
+	// End of the wait without a lease. The rules depend on the place that serves this
+	// waiter
+	// or, without one, on the first place before it. Without any place, the waiter waits
+	// for
+	// a hold of this instance.
 
-	/** Return why it is over, or {@code null} if it is not. */
-	@Nullable RuntimeException whyOver(@Nullable Place at, long now) {
-		if (now - deadline(at) >= 0) {
-			return whyTimedOut(at, now);
+	/**
+	 * Return the exception for an overdue wait, or {@code null} if the wait is not over.
+	 */
+	@Nullable RuntimeException whyOver(@Nullable Place relevantPlace, long now) {
+		if (now - deadline(relevantPlace) >= 0) {
+			return whyTimedOut(relevantPlace, now);
 		}
-		if (!this.request.waits() || at == null || at.busy) {
+		if (!this.request.waits() || relevantPlace == null || relevantPlace.busy) {
 			return null;
 		}
 		long unreached = this.context.store.unreachedNanos();
@@ -194,46 +224,50 @@ final class Waiter implements PendingAcquisition {
 				&& now - ResourceQueue.later(this.startedAt, now - unreached) >= this.context.outagePatienceNanos) {
 			return storeTrouble(unreached());
 		}
-		Throwable trouble = at.trouble;
+		Throwable trouble = relevantPlace.trouble;
 		if (trouble == null || EngineExceptions.isWorthWaiting(trouble)) {
 			return null;
 		}
-		long since = ResourceQueue.later(this.arrivedAt, at.firstAskedAt);
+		long since = ResourceQueue.later(this.arrivedAt, relevantPlace.firstAskedAt);
 		if (unreached > 0) {
 			since = ResourceQueue.later(since, now - unreached);
 		}
-		return (at.failedAt - since >= this.context.outagePatienceNanos) ? storeTrouble(trouble) : null;
+		return (relevantPlace.failedAt - since >= this.context.outagePatienceNanos) ? storeTrouble(trouble) : null;
 	}
 
-	/** Return a time before which it is not over, unless a failure comes. */
-	long lookAgainAt(@Nullable Place at, long now) {
+	/** Return a time before which the wait is not over, unless a question fails. */
+	long lookAgainAt(@Nullable Place relevantPlace, long now) {
 		long unreached = this.context.store.unreachedNanos();
 		long outageEndsAt = ResourceQueue.later(this.startedAt, now - unreached) + this.context.outagePatienceNanos;
 		if (unreached == 0 || outageEndsAt - now <= 0) {
-			// The connection may be lost at any time from now on.
+			// The connection may be lost at any time.
 			outageEndsAt = now
 					+ Math.max(this.context.outagePatienceNanos, this.context.settings.retryInterval().toNanos());
 		}
-		return ResourceQueue.earlier(deadline(at), outageEndsAt);
+		return ResourceQueue.earlier(deadline(relevantPlace), outageEndsAt);
 	}
 
 	/**
-	 * Return the deadline. It leaves time for one answer: without one, nothing is known.
+	 * Return the deadline. Leaves time for a first answer, without which nothing is known
+	 * about the resource.
 	 */
-	private long deadline(@Nullable Place at) {
-		return (at != null && at.isAwaitingFirst()) ? this.endsAt : this.startedAt + waitNanos();
+	private long deadline(@Nullable Place relevantPlace) {
+		return (relevantPlace != null && relevantPlace.isAwaitingFirst()) ? this.endsAt : this.startedAt + waitNanos();
 	}
 
-	/** Return the reason at the deadline: another holder, or the store. */
-	RuntimeException whyTimedOut(@Nullable Place at, long now) {
-		if (at == null) {
+	/**
+	 * Return the exception for a missed deadline: because of another holder, or because
+	 * of the store.
+	 */
+	RuntimeException whyTimedOut(@Nullable Place relevantPlace, long now) {
+		if (relevantPlace == null) {
 			return this.queue.timedOut(this);
 		}
-		boolean metNothing = at == this.place && !hasMetOthersAt(at);
-		if (metNothing || at.isSilent(this.context, now, waitNanos())) {
-			return storeTrouble(at.reason());
+		boolean neverBlocked = relevantPlace == this.place && !hasMetOthersAt(relevantPlace);
+		if (neverBlocked || relevantPlace.isSilent(this.context, now, waitNanos())) {
+			return storeTrouble(relevantPlace.reason());
 		}
-		// The holder may be this instance, whose release has failed.
+		// The holder may be this instance itself, if its release has failed.
 		Throwable trouble = this.queue.releases().failure(this.request.resource());
 		return (trouble != null) ? storeTrouble(trouble) : this.queue.timedOut(this);
 	}
@@ -243,7 +277,7 @@ final class Waiter implements PendingAcquisition {
 		return this.context.isAdmitted() ? unreached : StoreCommandException.notCompared(unreached);
 	}
 
-	// As a wait
+	// Methods of PendingAcquisition
 
 	@Override
 	public CompletableFuture<LeaseHandle> result() {
@@ -262,7 +296,7 @@ final class Waiter implements PendingAcquisition {
 
 	@Override
 	public void endOverdue() {
-		// As the late timer would: the queue knows the reason.
+		// The queue ends the wait with the actual reason, as the late timer would.
 		this.queue.endOverdue();
 		abandon(storeTrouble(null));
 	}
@@ -284,10 +318,10 @@ final class Waiter implements PendingAcquisition {
 	}
 
 	/**
-	 * The request for several keys that a waiter is one part of.
+	 * Request for several keys, from the view of one part.
 	 *
-	 * @param startedAt the start of the wait for the first part
-	 * @param metOthers whether an earlier part had to wait for others
+	 * @param startedAt the start of the wait for the first key
+	 * @param metOthers whether an earlier part had to wait for other owners
 	 */
 	record Whole(long startedAt, boolean metOthers) {
 	}

@@ -1,6 +1,6 @@
 /**
- * The engine: queues, grants, renewals, hand-overs and losses of leases, over any
- * {@link io.holdfast.engine.store.LeaseStore}. {@code ResourceQueue} is the algorithm.
+ * Engine of leases on top of a {@link io.holdfast.engine.store.LeaseStore}: queues,
+ * grants, renewals, hand-overs and losses. {@code ResourceQueue} has the core algorithm.
  */
 @NullMarked
 package io.holdfast.engine;
