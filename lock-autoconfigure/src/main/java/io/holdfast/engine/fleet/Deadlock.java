@@ -3,21 +3,21 @@ package io.holdfast.engine.fleet;
 import java.util.List;
 
 /**
- * Threads that wait for each other in a circle: none of them goes on before one of them
- * gives up. Endpoints show it in this form.
+ * A deadlock: a cycle of threads that wait for each other's locks. Part of the endpoints'
+ * format.
  *
- * @param waits the waits, each for the holder that is the waiter of the next one, and the
- * last for the first
+ * @param waits the waits of the cycle: the holder of each wait is the thread of the next
+ * wait, and the holder of the last is the thread of the first
  */
 public record Deadlock(List<ThreadWait> waits) {
 
 	/**
-	 * One thread that waits for a lock which another thread holds.
+	 * A thread that waits for a lock of another thread.
 	 *
-	 * @param instance the public id of the instance whose thread waits
-	 * @param thread the thread that waits
+	 * @param instance the public id of the waiting thread's instance
+	 * @param thread the name of the waiting thread
 	 * @param key the key of the lock
-	 * @param holder the holder of that lock
+	 * @param holder the holder of the lock
 	 */
 	public record ThreadWait(String instance, String thread, String key, Actor holder) {
 	}

@@ -19,32 +19,33 @@ import io.holdfast.engine.fleet.Deadlock.ThreadWait;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * Finds threads that wait for each other's locks in a circle. A thread that waits for a
- * lock waits for all its holders; a request of no thread waits for no other.
+ * Finds cycles of threads that wait for each other's locks. A waiting thread waits for
+ * all holders of its lock. Asynchronous requests belong to no thread and are ignored.
  *
  * <p>
- * The graph of waits: R. C. Holt, <em>Some Deadlock Properties of Computer Systems</em>,
+ * On wait-for graphs: R. C. Holt, <em>Some Deadlock Properties of Computer Systems</em>,
  * ACM Computing Surveys 4 (1972).
  */
 final class DeadlockFinder {
 
-	/** Where there are so many deadlocks, more examples do not help. */
+	/** Maximum number of deadlocks to find. */
 	private static final int MOST = 100;
 
-	/** From threads to the keys that they wait for, and from these to their holders. */
-	private final Map<Object, Set<Object>> ways = new LinkedHashMap<>();
+	/** Edges from threads to the keys they wait for, and from keys to their holders. */
+	private final Map<Object, Set<Object>> edges = new LinkedHashMap<>();
 
-	/** The same from the other end. */
+	/** Reversed edges. */
 	private final Map<Object, Set<Object>> reversed = new HashMap<>();
 
 	/**
-	 * The threads with their names, which may change at any time and are not compared.
+	 * Threads with their names, which may change at any time and are therefore not part
+	 * of the nodes.
 	 */
 	private final Map<Object, Actor> actors = new HashMap<>();
 
 	private DeadlockFinder(FleetReport report) {
-		report.waits().filter(DeadlockFinder::counts).forEach((wait) -> way(thread(wait), wait.resource().key()));
-		report.holds().filter(DeadlockFinder::counts).forEach((hold) -> way(hold.resource().key(), thread(hold)));
+		report.waits().filter(DeadlockFinder::counts).forEach((wait) -> addEdge(thread(wait), wait.resource().key()));
+		report.holds().filter(DeadlockFinder::counts).forEach((hold) -> addEdge(hold.resource().key(), thread(hold)));
 	}
 
 	private static boolean counts(Entry entry) {
@@ -57,15 +58,15 @@ final class DeadlockFinder {
 		return thread;
 	}
 
-	private void way(Object from, Object to) {
-		this.ways.computeIfAbsent(from, (k) -> new LinkedHashSet<>()).add(to);
+	private void addEdge(Object from, Object to) {
+		this.edges.computeIfAbsent(from, (k) -> new LinkedHashSet<>()).add(to);
 		this.reversed.computeIfAbsent(to, (k) -> new LinkedHashSet<>()).add(from);
 	}
 
 	/**
 	 * Find cycles.
-	 * @param report of all instances
-	 * @return cycles, of which no two have a thread or a key in common
+	 * @param report the report of all instances
+	 * @return disjoint cycles: no two share a thread or a key
 	 */
 	static List<Deadlock> find(FleetReport report) {
 		return new DeadlockFinder(report).find();
@@ -73,8 +74,8 @@ final class DeadlockFinder {
 
 	private List<Deadlock> find() {
 		List<Deadlock> cycles = new ArrayList<>();
-		remove(this.reversed.keySet().stream().filter((node) -> !this.ways.containsKey(node)).toList());
-		while (!this.ways.isEmpty() && cycles.size() < MOST) {
+		remove(this.reversed.keySet().stream().filter((node) -> !this.edges.containsKey(node)).toList());
+		while (!this.edges.isEmpty() && cycles.size() < MOST) {
 			List<Object> cycle = shortestOf(threadOfCycle());
 			cycles.add(deadlock(cycle));
 			remove(cycle);
@@ -82,17 +83,17 @@ final class DeadlockFinder {
 		return cycles;
 	}
 
-	/** Remove nodes, and with them the nodes that lead nowhere else. */
+	/** Remove nodes, and then all nodes without remaining edges. */
 	private void remove(Collection<?> nodes) {
 		Deque<Object> next = new ArrayDeque<>(nodes);
 		while (!next.isEmpty()) {
 			Object node = next.remove();
-			this.ways.remove(node);
-			Set<Object> before = this.reversed.remove(node);
-			if (before != null) {
-				for (Object from : before) {
-					Set<Object> left = this.ways.get(from);
-					if (left != null && left.remove(node) && left.isEmpty()) {
+			this.edges.remove(node);
+			Set<Object> predecessors = this.reversed.remove(node);
+			if (predecessors != null) {
+				for (Object from : predecessors) {
+					Set<Object> remaining = this.edges.get(from);
+					if (remaining != null && remaining.remove(node) && remaining.isEmpty()) {
 						next.add(from);
 					}
 				}
@@ -101,27 +102,28 @@ final class DeadlockFinder {
 	}
 
 	/**
-	 * Follow the ways, of which each node that is left has one, until one comes again.
+	 * Return a thread of a cycle: follow edges, of which each remaining node has at least
+	 * one, until a thread repeats.
 	 */
 	private Object threadOfCycle() {
 		Set<Object> seen = new HashSet<>();
-		Object node = this.ways.keySet().iterator().next();
+		Object node = this.edges.keySet().iterator().next();
 		while (!(node instanceof ThreadNode) || seen.add(node)) {
-			node = Objects.requireNonNull(this.ways.get(node)).iterator().next();
+			node = Objects.requireNonNull(this.edges.get(node)).iterator().next();
 		}
 		return node;
 	}
 
 	/**
-	 * Return the shortest way from a thread back to itself, breadth first: that thread, a
-	 * key, another thread and so on to the last key.
+	 * Return the shortest cycle through a thread, by a breadth-first search: the thread,
+	 * a key, the next thread and so on.
 	 */
 	private List<Object> shortestOf(Object start) {
 		Map<Object, Object> cameFrom = new HashMap<>();
 		Deque<Object> next = new ArrayDeque<>(List.of(start));
 		while (!cameFrom.containsKey(start)) {
 			Object from = next.remove();
-			for (Object to : Objects.requireNonNull(this.ways.get(from))) {
+			for (Object to : Objects.requireNonNull(this.edges.get(from))) {
 				if (cameFrom.putIfAbsent(to, from) == null) {
 					next.add(to);
 				}

@@ -40,25 +40,28 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * View of holders and waiters in all instances that share an engine's store, for
- * operators. Nothing here contains a token or an instance's id. Its methods block until
- * the store has answered, and throw {@link LeaseStoreException} if it fails. Thread-safe.
+ * View of the holders and waiters of all instances that share an engine's store, for
+ * operators. Results never contain tokens or secret ids of instances. Unless stated
+ * otherwise, methods block until the store answers, and throw {@link LeaseStoreException}
+ * if the store fails. Thread-safe.
  */
 public final class Fleet implements InstanceDirectory {
 
-	/** How many holders and how many of a queue are named in a list. */
+	/** Maximum number of holders, and of queue entries, for each key of a list. */
 	public static final int MOST_IN_LIST = 100;
 
-	/** How many holders and how many of a queue are named of one key. */
+	/** Maximum number of holders, and of queue entries, for a single key. */
 	public static final int MOST_OF_ONE = 1000;
 
-	/** How many are looked at in one step of a walk over all of them. */
+	/** Number of keys per step of a scan. */
 	private static final int KEYS_PER_STEP = 500;
 
-	/** How many questions of others are answered at a time. */
+	/** Maximum number of concurrent answers to queries of other instances. */
 	private static final int MOST_ANSWERS = 8;
 
-	/** How long a page is looked for; then it is as long as it is. */
+	/**
+	 * Time to fill a page, in nanoseconds. A page may be shorter when the time is over.
+	 */
 	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
 	private static final String LOOK_HERE = "The look at this instance";
@@ -71,7 +74,7 @@ public final class Fleet implements InstanceDirectory {
 
 	private volatile @Nullable InstanceRegistration membership;
 
-	/** The questions that are not answered yet, by the key asked for; guards itself. */
+	/** Unanswered queries by key. Guarded by itself. */
 	private final Map<@Nullable String, CompletableFuture<FleetReport>> questions = new HashMap<>();
 
 	private final long startedAt;
@@ -89,19 +92,19 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Return the fleet as an instance sees it. The first call lets the instance answer
-	 * the questions of others.
-	 * @param engine the engine of the instance
+	 * Return the fleet of an engine. From the first call on, the engine answers queries
+	 * of other instances.
+	 * @param engine the engine
 	 */
 	public static Fleet of(LeaseEngine engine) {
 		return (Fleet) engine.directory(Fleet::new);
 	}
 
 	/**
-	 * Show this instance to operators, from its engine's start on until that is shut
-	 * down. Done in the background. It gets no leases if others do not fit it; other
-	 * trouble is logged once, and harms nothing.
-	 * @param info tells of this instance, once; may block
+	 * Register this instance in the background, from the start of its engine until the
+	 * shutdown. An instance that is incompatible with the fleet gets no leases. Other
+	 * failures are logged once, and have no effect on leases.
+	 * @param info supplies the description of this instance; called once, may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
 		InstanceRegistration known = new InstanceRegistration(this.context, this::age, info);
@@ -112,10 +115,10 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Wait until it is known whether the other instances fit this one.
-	 * @param patience for how long at most
-	 * @return why this one gets no leases, with a cure; {@code null} if it does, or if
-	 * that is not known yet
+	 * Wait for the check of this instance's compatibility with the fleet.
+	 * @param patience the maximum wait
+	 * @return the reason why this instance gets no leases, with a remedy; {@code null} if
+	 * it gets leases, or if the result is not known yet
 	 */
 	public @Nullable String awaitMisfit(Duration patience) {
 		InstanceRegistration known = this.membership;
@@ -127,14 +130,14 @@ public final class Fleet implements InstanceDirectory {
 					(error) -> EngineExceptions.storeTrouble("The comparison of versions", error));
 		}
 		catch (LeaseStoreException ex) {
-			// Without an answer, requests are told so.
+			// Requests will report the missing answer.
 		}
 		return known.misfit();
 	}
 
 	@Override
 	public void answer(String name) {
-		// An instance that floods this one with questions gets no more answers.
+		// Do not answer an instance that floods this instance with queries.
 		if (this.answering.incrementAndGet() > MOST_ANSWERS) {
 			this.answering.decrementAndGet();
 			return;
@@ -147,24 +150,24 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Public id of this instance.
-	 * @return eight hexadecimal digits, from which its id cannot be told
+	 * Return the public id of this instance. Does not block.
+	 * @return 8 hexadecimal digits, from which the secret id cannot be derived
 	 */
 	public String instance() {
 		return Tokens.shown(this.context.ensureStarted());
 	}
 
 	/**
-	 * Return whether the store has answered this instance. Does not block.
-	 * @return whether leases may be asked for, as far as is known
+	 * Return whether this instance is admitted to the fleet. Does not block.
+	 * @return whether leases may be requested, as far as is known
 	 */
 	public boolean isAdmitted() {
 		return this.context.isAdmitted();
 	}
 
 	/**
-	 * Return the description of this instance.
-	 * @return its application and so on, or {@code null} if that is not known (yet)
+	 * Return the description of this instance. Does not block.
+	 * @return the description, or {@code null} if it is not known (yet)
 	 */
 	public @Nullable InstanceInfo info() {
 		InstanceRegistration known = this.membership;
@@ -172,8 +175,8 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Return the instances that share the store, as far as they are known.
-	 * @return the instances, the latest sign of life first
+	 * Return the registered instances that share the store.
+	 * @return the instances, the most recently refreshed first
 	 */
 	public List<Member> members() {
 		List<Member> members = answer(
@@ -194,9 +197,9 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Return an instance as it was registered when this one looked last. Does not block.
+	 * Return an instance from the local copy of the register. Does not block.
 	 * @param instance the name of the instance, 8 hexadecimal digits
-	 * @return the instance, or {@code null} if it was not seen
+	 * @return the instance, or {@code null} if the copy does not have it
 	 */
 	public @Nullable LockHolder named(String instance) {
 		InstanceRegistration known = this.membership;
@@ -204,39 +207,37 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Return how long this instance is there.
-	 * @return since its engine was created
+	 * Return the age of this instance. Does not block.
+	 * @return the time since the creation of the engine
 	 */
 	public Duration age() {
 		return Duration.ofNanos(this.context.scheduler.nanoTime() - this.startedAt);
 	}
 
 	/**
-	 * Return the holds and waits of this instance itself. Asks no store, but fails in the
-	 * same way if commands under way are not answered.
-	 * @param key the key of the only thing that is wanted, of which all is looked at, or
-	 * {@code null}
-	 * @return its report
+	 * Return the holds and waits of this instance. Does not ask the store.
+	 * @param key the only key to include, or {@code null} for all keys
+	 * @return the report
 	 */
 	public InstanceReport report(@Nullable String key) {
 		return answer(this.reporter.report(key), LOOK_HERE);
 	}
 
 	/**
-	 * Return the holds of this instance itself. Does not wait.
-	 * @return its report without its waits, as one that is cut
+	 * Return the holds of this instance. Does not block.
+	 * @return the report without waits, marked as cut
 	 */
 	public InstanceReport holds() {
 		return this.reporter.holds();
 	}
 
 	/**
-	 * Return the holds and waits of all instances, as they know them themselves. They are
-	 * asked, and have a second to answer; an instance that does not receive wake-ups is
-	 * silent. A call during the same question of another thread gets its answers.
-	 * @param key the most important key: its holds and waits are in a report that is cut,
-	 * too; or {@code null}
-	 * @return their reports
+	 * Return the holds and waits of all instances. Queries all instances, and waits for
+	 * their answers for one second at most. An instance that receives no notifications
+	 * does not answer. Concurrent calls for one key share a query.
+	 * @param key the key whose entries come first, so that a cut report has them; or
+	 * {@code null}
+	 * @return the reports
 	 */
 	public FleetReport reports(@Nullable String key) {
 		String name = ReportCollector.name(key);
@@ -248,7 +249,7 @@ public final class Fleet implements InstanceDirectory {
 					(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
 		}
 		finally {
-			// Later calls must not wait for one that is never answered.
+			// Later calls must not wait for a query without an answer.
 			synchronized (this.questions) {
 				this.questions.remove(key, question);
 			}
@@ -260,7 +261,7 @@ public final class Fleet implements InstanceDirectory {
 		return reports(key).find(holder);
 	}
 
-	/** Many questions at a time would not be answered, and the living seem silent. */
+	/** Share concurrent queries: instances limit their answers, and would seem silent. */
 	private CompletableFuture<FleetReport> question(@Nullable String key, String name, InstanceReport own) {
 		synchronized (this.questions) {
 			CompletableFuture<FleetReport> current = this.questions.get(key);
@@ -273,40 +274,40 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Threads that wait for each other's locks in a circle. If there seem to be any the
-	 * instances are asked again, so that waits which ended in between are not taken for a
-	 * circle.
+	 * Return the deadlocks of the fleet. If the reports show cycles, queries the
+	 * instances again, and ignores waits that have ended in between.
 	 * @param reports the reports of the instances
-	 * @return the circles
+	 * @return the deadlocks
 	 */
 	public List<Deadlock> cycles(FleetReport reports) {
 		return DeadlockFinder.find(reports).isEmpty() ? List.of() : DeadlockFinder.find(reports.lasting(reports(null)));
 	}
 
 	/**
-	 * Some of all that is held or waited for, or has a limit, in no order.
-	 * @param kind the kind
-	 * @param cursor where the page before ended, or {@code null} to begin
-	 * @param wanted how many are enough, at least 1; there may be a few more, or fewer if
-	 * they are far between in the store
-	 * @return a page
-	 * @throws IllegalArgumentException if no page ends like that
+	 * Return a page of all resources that are held or waited for, or have an operator's
+	 * limit, in no order.
+	 * @param kind the kind of resource
+	 * @param cursor the cursor of the previous page, or {@code null} for the first page
+	 * @param wanted the desired size of the page, at least 1; the page may be slightly
+	 * larger, or smaller if a search in the store takes too long
+	 * @return the page
+	 * @throws IllegalArgumentException if the cursor is invalid
 	 */
 	public Standings page(Kind kind, @Nullable String cursor, int wanted) {
 		long until = this.context.scheduler.nanoTime() + PAGE_NANOS;
 		List<Standing> found = new ArrayList<>();
-		String at = cursor;
+		String next = cursor;
 		do {
-			Standings part = part(kind, at, wanted - found.size(), MOST_IN_LIST);
+			Standings part = part(kind, next, wanted - found.size(), MOST_IN_LIST);
 			found.addAll(part.standings());
-			at = part.cursor();
+			next = part.cursor();
 		}
-		while (at != null && found.size() < wanted && this.context.scheduler.nanoTime() - until < 0);
-		return new Standings(found, at);
+		while (next != null && found.size() < wanted && this.context.scheduler.nanoTime() - until < 0);
+		return new Standings(found, next);
 	}
 
 	private Standings part(Kind kind, @Nullable String cursor, int wanted, int most) {
-		// Not inside of send(..), where a mistake of the caller would be a failure of the
+		// Not inside send(..), where an invalid cursor would become a failure of the
 		// store.
 		CompletableFuture<Page> scan = this.context.store.fleet().scan(kind, cursor, wanted);
 		Page page = answer(this.context.sendInTime(Command.INSPECT, () -> scan), "The look for " + what(kind));
@@ -319,12 +320,12 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Some of all that is held or waited for, or has a limit, and of how much. Looks
-	 * through all of it for a second at most, and goes on there when it is asked again.
-	 * @param kind the kind
-	 * @param query which of it
-	 * @param told the reports of instances by key
-	 * @return a page as of now, by a catalogue that may be older
+	 * Return a page of the resources that match a query, with totals. Scans the store for
+	 * one second at most, and continues the scan with the next call.
+	 * @param kind the kind of resource
+	 * @param query the query
+	 * @param told the instances' reports, by key
+	 * @return the page, with current holders, selected by a catalogue that may be older
 	 */
 	public Found find(Kind kind, StandingQuery query, Map<String, Told> told) {
 		return Objects.requireNonNull(this.catalogs.get(kind)).find(query, told);
@@ -341,7 +342,7 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Look at one thing.
+	 * Return the holders and waiters of a resource.
 	 * @param resource the lock or semaphore
 	 * @return the holders and waiters
 	 */
@@ -352,7 +353,10 @@ public final class Fleet implements InstanceDirectory {
 		}), "The look at '" + resource.key() + "'");
 	}
 
-	/** Look for something else at the key, which lists leave out: it keeps all away. */
+	/**
+	 * Check for a foreign value of another type at the key, which lists omit, but which
+	 * blocks all requests.
+	 */
 	private CompletableFuture<Standing> lookForForeign(Standing empty) {
 		Resource resource = empty.resource();
 		CompletableFuture<Standing> answer = this.context
@@ -375,24 +379,24 @@ public final class Fleet implements InstanceDirectory {
 	/**
 	 * A page of all locks, or of all semaphores.
 	 *
-	 * @param standings the keys on the page
-	 * @param cursor where the next page begins, or {@code null} if there is none
+	 * @param standings the resources on the page
+	 * @param cursor the cursor of the next page, or {@code null} if there is none
 	 */
 	public record Standings(List<Standing> standings, @Nullable String cursor) {
 	}
 
 	/**
-	 * A page of a query's matches.
+	 * A page of matches of a query.
 	 *
-	 * @param standings the keys as they are now; one that was released since has no
-	 * holders
+	 * @param standings the current state of the resources; without holders if a resource
+	 * was released since the scan
 	 * @param late the held keys that were not renewed in time
-	 * @param matching how many match the query
-	 * @param total how many there are
-	 * @param held how many of them are held
-	 * @param waiting how many wait, as far as is known
-	 * @param complete whether these numbers count all of it
-	 * @param age how old these numbers are
+	 * @param matching the number of resources that match the query
+	 * @param total the number of all resources
+	 * @param held the number of held resources
+	 * @param waiting the known number of waiters
+	 * @param complete whether the numbers cover all resources
+	 * @param age the age of the numbers
 	 */
 	public record Found(List<Standing> standings, Set<String> late, int matching, int total, int held, long waiting,
 			boolean complete, Duration age) {

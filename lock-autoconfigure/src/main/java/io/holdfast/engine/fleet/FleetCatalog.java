@@ -25,14 +25,14 @@ import io.holdfast.engine.store.FleetStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catalogue of all that the store keeps of one kind, for searches and sorted pages. It is
- * written only while it is asked for: each question goes on for a second at most, and
- * gets the last complete one, if there is any. Between two walks over the store there is
- * a rest of nine times as long. Thread-safe.
+ * Catalogue of all resources of one kind in the store, for searches and sorted pages. The
+ * store is scanned only by queries. Each query continues the scan for one second at most,
+ * and returns the last complete edition, if there is one. After a scan, the next scan
+ * waits for nine times the duration of the scan. Thread-safe.
  */
 final class FleetCatalog {
 
-	/** More is not listed. */
+	/** Maximum number of listed resources. */
 	static final int MOST = 200_000;
 
 	private static final long STEP_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -47,28 +47,28 @@ final class FleetCatalog {
 
 	private final Function<Stream<String>, List<Standing>> look;
 
-	/** Held by the one that walks. */
-	private final ReentrantLock walking = new ReentrantLock();
+	/** Held by the scanning thread. */
+	private final ReentrantLock scanning = new ReentrantLock();
 
 	private volatile @Nullable Edition current;
 
-	// Guarded by 'walking':
+	// Guarded by 'scanning':
 
-	/** Findings of the walk that has not ended, or {@code null}. */
-	private @Nullable Map<String, Line> found;
+	/** Findings of the unfinished scan, or {@code null}. */
+	private @Nullable Map<String, Line> findings;
 
 	private @Nullable String cursor;
 
-	private long begunAt;
+	private long scanStartedAt;
 
-	private long worked;
+	private long scannedNanos;
 
 	private long restUntil;
 
 	/**
-	 * Create it.
-	 * @param source gives a part of all that there is from a cursor on; blocks
-	 * @param look gives the holders and waiters of keys as they are now; blocks
+	 * Create a catalogue.
+	 * @param source returns a part of all resources from a cursor on; blocks
+	 * @param look returns the current holders and waiters of keys; blocks
 	 */
 	FleetCatalog(LongSupplier clock, Function<@Nullable String, Standings> source,
 			Function<Stream<String>, List<Standing>> look) {
@@ -78,9 +78,9 @@ final class FleetCatalog {
 	}
 
 	/**
-	 * Find a page. Blocks while the store is asked: for a second, or until others that
-	 * ask for the first time have done so.
-	 * @param told the reports of instances by key
+	 * Find a page. Blocks during the scan: for one second or, for the first edition,
+	 * until other scanning threads have finished, too.
+	 * @param told the instances' reports, by key
 	 */
 	Found find(StandingQuery query, Map<String, Told> told) {
 		Edition edition = edition();
@@ -122,34 +122,34 @@ final class FleetCatalog {
 
 	private Edition edition() {
 		Edition last = this.current;
-		// Others need not wait for the one that walks if there is something to tell.
+		// With a complete edition, there is no need to wait for a scanning thread.
 		if (last != null && last.complete) {
-			if (this.walking.tryLock()) {
-				walk();
+			if (this.scanning.tryLock()) {
+				scan();
 			}
 		}
 		else {
-			this.walking.lock();
-			walk();
+			this.scanning.lock();
+			scan();
 		}
 		Edition edition = this.current;
 		return (edition != null) ? edition : new Edition(Map.of(), false, this.clock.getAsLong());
 	}
 
-	/** Go on for a second; unlocks in the end. */
-	private void walk() {
+	/** Continue the scan for one second, and unlock. */
+	private void scan() {
 		try {
 			long start = this.clock.getAsLong();
-			Map<String, Line> lines = this.found;
+			Map<String, Line> lines = this.findings;
 			if (lines == null) {
 				if (this.current != null && start - this.restUntil < 0) {
 					return;
 				}
 				lines = new HashMap<>();
-				this.found = lines;
+				this.findings = lines;
 				this.cursor = null;
-				this.begunAt = start;
-				this.worked = 0;
+				this.scanStartedAt = start;
+				this.scannedNanos = 0;
 			}
 			Edition before = this.current;
 			do {
@@ -161,44 +161,44 @@ final class FleetCatalog {
 				this.cursor = part.cursor();
 			}
 			while (this.cursor != null && lines.size() < MOST && this.clock.getAsLong() - start < STEP_NANOS);
-			this.worked += this.clock.getAsLong() - start;
+			this.scannedNanos += this.clock.getAsLong() - start;
 			publish(lines, before);
 		}
 		catch (RuntimeException ex) {
-			this.found = null;
+			this.findings = null;
 			throw ex;
 		}
 		finally {
-			this.walking.unlock();
+			this.scanning.unlock();
 		}
 	}
 
 	private void publish(Map<String, Line> lines, @Nullable Edition before) {
 		boolean ended = this.cursor == null || lines.size() >= MOST;
 		if (ended || before == null || !before.complete) {
-			this.current = new Edition(Map.copyOf(lines), this.cursor == null, this.begunAt);
+			this.current = new Edition(Map.copyOf(lines), this.cursor == null, this.scanStartedAt);
 		}
 		if (ended) {
-			this.found = null;
-			this.restUntil = this.clock.getAsLong() + Math.max(SHORTEST_REST, REST_TO_WORK * this.worked);
+			this.findings = null;
+			this.restUntil = this.clock.getAsLong() + Math.max(SHORTEST_REST, REST_TO_WORK * this.scannedNanos);
 		}
 	}
 
-	/** The outcome of a walk. */
+	/** Result of a scan. */
 	private record Edition(Map<String, Line> lines, boolean complete, long at) {
 	}
 
 	/**
-	 * Summary of a standing: little, as there may be many.
+	 * Compact summary of a standing: there may be many.
 	 *
-	 * @param key its key
-	 * @param fence its fencing token, 0 if that is not known
-	 * @param since when it was granted; of readers, as far as is known, the oldest one
-	 * @param foreign whether its holder is another program
-	 * @param waiting how many wait
+	 * @param key the key
+	 * @param fence the fencing token, 0 if it is not known
+	 * @param since the time of the grant; for readers, of the oldest known grant
+	 * @param foreign whether the holder is a client other than Holdfast
+	 * @param waiting the number of waiters
 	 * @param holder the number of the first holder's request, -1 if there is no holder
 	 * @param ttlMillis the time to live of the first holder, -1 if there is no holder
-	 * @param longestMillis the longest time to live of the same hold that was seen
+	 * @param longestMillis the longest time to live seen for the first holder
 	 */
 	private record Line(String key, long fence, long since, boolean foreign, int waiting, long holder, long ttlMillis,
 			long longestMillis) {
@@ -228,7 +228,10 @@ final class FleetCatalog {
 			return isHeld() && this.ttlMillis < 0;
 		}
 
-		/** A lease is renewed when two thirds of it are left. */
+		/**
+		 * Return whether a renewal is overdue. Leases are renewed when two thirds of them
+		 * are left.
+		 */
 		private boolean isLate(Standing now) {
 			return Line.of(now, this).isLate();
 		}

@@ -18,10 +18,9 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reports of the instances of a fleet. Their reports are of slightly different
- * moments.
+ * Reports of the instances of a fleet, from slightly different moments.
  *
- * @param reports the reports, that of the asking instance first
+ * @param reports the reports, with the querying instance's report first
  * @param silent the instances that did not report in time
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
@@ -37,9 +36,9 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return the report of a holder or a waiter.
+	 * Return the entry of a holder or waiter.
 	 * @param place the holder or waiter
-	 * @return the entry, or {@code null} if nothing was reported of it
+	 * @return the entry, or {@code null} if no instance has reported it
 	 */
 	public @Nullable Entry find(TokenState place) {
 		return this.reports.stream()
@@ -50,9 +49,9 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return the waits inside of instances, without a place in the store.
-	 * @param standing the key in the store
-	 * @return the waits, in the order of the instances and their own
+	 * Return the waits that are queued only within their instances, not in the store.
+	 * @param standing the holders and waiters in the store
+	 * @return the waits, in the order of the reports
 	 */
 	public Stream<Entry> inside(Standing standing) {
 		return waits().filter((wait) -> wait.resource().equals(standing.resource()))
@@ -60,10 +59,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return the part of keys that the store does not tell.
-	 * @param kind the kind
-	 * @param now the time in microseconds since 1970
-	 * @return the reports, by key
+	 * Return summaries of the information that only the instances have.
+	 * @param kind the kind of resource
+	 * @param now the current time, in microseconds since 1970
+	 * @return the summaries, by key
 	 */
 	public Map<String, Told> told(Kind kind, long now) {
 		Map<String, Told> told = new HashMap<>();
@@ -79,11 +78,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Return the part that was the same when the instances were asked again: between the
-	 * two times all of it was so at once. A number alone does not tell, since one thread
-	 * may go on with that of another.
-	 * @param later the second reports
-	 * @return the common part
+	 * Return the entries that a later report has, too. All of them held at once at some
+	 * moment between the two reports.
+	 * @param later the later reports
+	 * @return the common entries
 	 */
 	FleetReport lasting(FleetReport later) {
 		Set<Same> holds = later.holds().map(Same::of).collect(Collectors.toSet());
@@ -96,17 +94,18 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Summary of the instances' reports of one key.
+	 * Summary of the instances' reports on one key.
 	 *
-	 * @param waits how many wait, in the queue or inside of their instances, at least
-	 * @param since since when it is held by its oldest reader, in microseconds since
-	 * 1970; {@link Long#MAX_VALUE} if that is not known
-	 * @param exclusiveSince since when it is held exclusively, by the newest report, as
-	 * an older hold is lost; 0 if that is not known
+	 * @param waits the minimum number of waiters, in the store's queue or only within
+	 * their instances
+	 * @param since the time of the oldest reader's grant, in microseconds since 1970;
+	 * {@link Long#MAX_VALUE} if it is not known
+	 * @param exclusiveSince the time of the latest exclusive grant, as older exclusive
+	 * holds are lost; 0 if it is not known
 	 */
 	public record Told(int waits, long since, long exclusiveSince) {
 
-		/** Of a key of which nothing was reported. */
+		/** Summary of a key without reports. */
 		public static final Told NOTHING = new Told(0, Long.MAX_VALUE, 0);
 
 		private Told and(Told other) {
@@ -115,10 +114,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 		}
 
 		/**
-		 * Return since when the key is held.
-		 * @param fence its fencing token, the time of the last grant, which the store
-		 * knows better than the holder of an exclusive lock; 0 if it is not remembered,
-		 * as after a long hold
+		 * Return the time since which the key is held.
+		 * @param fence the fencing token, which is the time of the last grant, and for
+		 * exclusive locks more precise than the report; 0 if the store has none, as after
+		 * a long hold
 		 * @return the time in microseconds since 1970, 0 if it is not known
 		 */
 		public long heldSince(long fence) {
@@ -131,7 +130,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 
 	}
 
-	/** The part of a hold, or of the wait of a thread, that does not change. */
+	/**
+	 * Identity of a hold or wait. The number of a request alone does not suffice, because
+	 * a token may be handed over to another thread.
+	 */
 	private record Same(String instance, long number, long threadId, long fence) {
 
 		static Same of(Entry entry) {

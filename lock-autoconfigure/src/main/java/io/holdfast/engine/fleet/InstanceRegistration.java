@@ -26,29 +26,33 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The registration of an instance in the store, kept up in the background. Each
- * registration compares the versions of the fleet, and no lease is asked for before the
- * first comparison. Other failures of the registration have no effect on leases.
- * Thread-safe.
+ * Registration of an instance in the store, refreshed in the background. Each refresh
+ * compares the versions of the fleet, and no lease is requested before the first
+ * comparison. Other failures have no effect on leases. Thread-safe.
  */
 public final class InstanceRegistration implements Membership {
 
 	private static final Log logger = LogFactory.getLog(InstanceRegistration.class);
 
-	/** An instance that has said nothing for so long is not there any more. */
+	/** Time without a refresh after which an instance counts as gone. */
 	public static final Duration RETENTION = Duration.ofMinutes(3);
 
 	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
-	/** Limit of the names, those of former instances included. */
+	/** Maximum number of names, including former instances. */
 	static final int MOST_NAMES = 1_000;
 
-	/** The least time between two looks for the names of new instances. */
+	/**
+	 * Minimum time between two reads of the register for new instances, in nanoseconds.
+	 */
 	private static final long NAMES_PAUSE = TimeUnit.SECONDS.toNanos(1);
 
 	private static final long RETRY = TimeUnit.SECONDS.toNanos(10);
 
-	/** How long a shut-down waits for the store to forget this instance. */
+	/**
+	 * Maximum time for which a shutdown waits for the removal from the register, in
+	 * nanoseconds.
+	 */
 	private static final long LEAVING = EngineContext.FIRST_ANSWER_NANOS;
 
 	private final EngineContext context;
@@ -60,41 +64,44 @@ public final class InstanceRegistration implements Membership {
 	private volatile @Nullable InstanceInfo info;
 
 	/**
-	 * Copy of the register, by the shown names of instances: of the last refresh, and
-	 * behind these the instances that have left, the latest first.
+	 * Copy of the register, by the public ids of instances: those of the last read first,
+	 * followed by former instances, the latest first.
 	 */
 	private volatile Map<String, InstanceInfo> names = Map.of();
 
-	/** Whether a look for the names of new instances is due. */
+	/** Whether a read of the register for new instances is scheduled. */
 	private boolean refreshingNames;
 
 	private boolean joined;
 
 	private @Nullable Future<?> timer;
 
-	/** Last message to the store, answered or not. */
-	private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
+	/** Last registration, answered or not. */
+	private CompletableFuture<?> lastRegistration = CompletableFuture.completedFuture(null);
 
-	/** How often that has failed in a row. */
+	/** Number of consecutive failures. */
 	private int failures;
 
 	private boolean warned;
 
-	/** Whether a comparison of the versions is due or under way. */
+	/** Whether a comparison of versions is scheduled or under way. */
 	private boolean comparing;
 
-	/** Requests for the admission that the comparison under way answers, in order. */
+	/** Requests for admission that wait for the current comparison, in order. */
 	private List<CompletableFuture<@Nullable Void>> requests = new ArrayList<>();
 
-	/** Whether the last comparison since the start that was answered found no misfit. */
+	/**
+	 * Whether the last successful comparison since the start has found no incompatible
+	 * instance.
+	 */
 	private boolean admitted;
 
-	/** Why others that are there do not fit this instance, or {@code null}. */
+	/** Reason why this instance is incompatible with the fleet, or {@code null}. */
 	private volatile @Nullable String misfit;
 
 	/**
-	 * Create a membership.
-	 * @param source tells of this instance; may block
+	 * Create a registration.
+	 * @param source supplies the description of this instance; may block
 	 */
 	InstanceRegistration(EngineContext context, Supplier<Duration> age, Supplier<InstanceInfo> source) {
 		this.context = context;
@@ -104,9 +111,9 @@ public final class InstanceRegistration implements Membership {
 	}
 
 	/**
-	 * Have the versions compared, or join the comparison under way.
-	 * @return completed once leases may be asked for; fails if others do not fit this
-	 * instance, or if the comparison fails
+	 * Compare the versions, or join the comparison under way.
+	 * @return a future that is completed when leases may be requested. It fails if this
+	 * instance is incompatible with the fleet, or if the comparison fails
 	 */
 	@Override
 	public synchronized CompletableFuture<@Nullable Void> requestAdmission() {
@@ -141,15 +148,15 @@ public final class InstanceRegistration implements Membership {
 	}
 
 	/**
-	 * Return an instance by its shown name.
-	 * @return the instance; {@code null} if the copy of the register does not have it
+	 * Return an instance by its public id.
+	 * @return the instance, or {@code null} if the copy of the register does not have it
 	 */
 	@Nullable LockHolder named(String instance) {
 		InstanceInfo known = this.names.get(instance);
 		return (known != null) ? holder(instance, known) : null;
 	}
 
-	/** Have a new instance named the next time. */
+	/** Read the register soon, for the name of a new instance. */
 	private synchronized void refreshNamesSoon() {
 		if (this.joined && !this.refreshingNames) {
 			this.refreshingNames = true;
@@ -176,12 +183,14 @@ public final class InstanceRegistration implements Membership {
 		return this.misfit;
 	}
 
-	/** Return the description of this instance, once it is known. */
+	/**
+	 * Return the description of this instance, or {@code null} if it is not known yet.
+	 */
 	@Nullable InstanceInfo info() {
 		return this.info;
 	}
 
-	/** Be there, from now on. */
+	/** Register this instance, and refresh the registration from now on. */
 	@Override
 	public synchronized void join() {
 		this.joined = true;
@@ -190,7 +199,7 @@ public final class InstanceRegistration implements Membership {
 
 	private void refreshAfter(long nanos) {
 		if (this.timer != null) {
-			// There may be one of an earlier time, which was left and joined again.
+			// The timer may be from before a leave and a new join.
 			this.timer.cancel(false);
 		}
 		this.timer = this.context.scheduler.schedule(() -> this.context.call(this::refresh), nanos);
@@ -214,14 +223,14 @@ public final class InstanceRegistration implements Membership {
 			}
 			this.info = current;
 		}
-		tell(current);
+		register(current);
 	}
 
-	private synchronized void tell(InstanceInfo current) {
+	private synchronized void register(InstanceInfo current) {
 		if (this.joined) {
 			String id = this.context.instanceId();
 			long sentAt = this.context.scheduler.nanoTime();
-			this.told = this.context
+			this.lastRegistration = this.context
 				.sendInTime(Command.FLEET,
 						() -> this.context.store.instances().join(id, current, this.age.get(), RETENTION))
 				.whenComplete((misfit, error) -> onJoined(id, sentAt, misfit, error));
@@ -236,15 +245,15 @@ public final class InstanceRegistration implements Membership {
 				return;
 			}
 			this.comparing = false;
-			goOn(misfit != null, error);
-			refusal = settle(sentAt, misfit, error);
+			scheduleNext(misfit != null, error);
+			refusal = processComparison(sentAt, misfit, error);
 			answered = this.requests;
 			this.requests = new ArrayList<>();
 			if (refusal == null && error == null) {
 				refreshNames();
 			}
 		}
-		// Not under the lock, as requests for leases go on here.
+		// Outside the lock, because requests for leases continue here.
 		answered.forEach((request) -> {
 			if (refusal != null) {
 				request.completeExceptionally(refusal);
@@ -255,15 +264,15 @@ public final class InstanceRegistration implements Membership {
 		});
 	}
 
-	/** Without the right to read the register, holders have no names. */
+	/** Read the register. Without the right to do so, holders have no names. */
 	private void refreshNames() {
 		this.context.sendInTime(Command.FLEET, () -> this.context.store.instances().members(RETENTION, MOST_NAMES))
 			.thenAccept(this::copy);
 	}
 
 	/**
-	 * Copy the register. Instances that have left keep their names while there is room:
-	 * with {@code minHold}, a lock is held for longer than its holder is there.
+	 * Copy the register. Keeps former instances as far as the limit allows: with
+	 * {@code minHold}, a lock may be held for longer than its instance exists.
 	 */
 	synchronized void copy(List<Member> members) {
 		Map<String, InstanceInfo> copy = new LinkedHashMap<>();
@@ -276,22 +285,26 @@ public final class InstanceRegistration implements Membership {
 		this.names = copy;
 	}
 
-	/** Return why leases may not be asked for now, or {@code null}. */
-	private @Nullable Throwable settle(long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+	/**
+	 * Process a comparison. Returns the reason why no leases may be requested now, or
+	 * {@code null}.
+	 */
+	private @Nullable Throwable processComparison(long sentAt, @Nullable String misfit, @Nullable Throwable error) {
 		if (error != null && CallResult.cause(error) instanceof StoreCommandException failure
 				&& failure.isTemporary()) {
 			if (!this.admitted) {
 				return StoreCommandException.notCompared(failure);
 			}
-			// The key of the fleet may be away alone, as in a cluster.
+			// In a cluster, the register's key alone may be unreachable.
 			this.context.setAdmittedUntil(this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY));
 			return null;
 		}
 		boolean wasKeptOut = this.misfit != null;
 		this.misfit = misfit;
 		this.admitted = misfit == null;
-		// So long that the store has not forgotten this instance before. Also without the
-		// right to compare: leases do not depend on it.
+		// Until the registration expires in the store. Also after a denied comparison,
+		// because
+		// leases do not depend on that right.
 		this.context.setAdmittedUntil(this.admitted ? (Long) (sentAt + RETENTION.toNanos()) : null);
 		if (misfit != null) {
 			if (!wasKeptOut) {
@@ -302,9 +315,9 @@ public final class InstanceRegistration implements Membership {
 		return null;
 	}
 
-	private void goOn(boolean misfit, @Nullable Throwable error) {
+	private void scheduleNext(boolean misfit, @Nullable Throwable error) {
 		this.failures = (error != null) ? this.failures + 1 : 0;
-		// One failure alone may be a restart.
+		// A single failure may be a restart of Redis.
 		if (error != null && !this.warned && (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
 			this.warned = true;
 			boolean waits = !this.admitted && EngineExceptions.isTemporary(error);
@@ -315,8 +328,8 @@ public final class InstanceRegistration implements Membership {
 	}
 
 	/**
-	 * Be there no longer.
-	 * @return completed when the store has forgotten this instance, or after a short time
+	 * Remove this instance from the register.
+	 * @return a future that is completed by the store's answer, or after a short time
 	 */
 	@Override
 	public synchronized CompletableFuture<@Nullable Void> leave() {
@@ -329,14 +342,14 @@ public final class InstanceRegistration implements Membership {
 		this.admitted = false;
 		this.context.setAdmittedUntil(null);
 		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
-		// It may be another one when this is sent.
+		// Read the id now: it may have changed when the command is sent.
 		String id = this.context.instanceId();
 		if (this.timer != null) {
 			this.timer.cancel(false);
 		}
 		Future<?> patience = this.context.scheduler.schedule(() -> left.complete(null), LEAVING);
-		// Where commands do not keep their order, this one must still be the last.
-		this.told.handle((done, error) -> done)
+		// Wait for the last registration: some stores do not keep the order of commands.
+		this.lastRegistration.handle((done, error) -> done)
 			.thenCompose((done) -> this.context.send(Command.FLEET, () -> this.context.store.instances().leave(id)))
 			.whenComplete((done, error) -> {
 				patience.cancel(false);

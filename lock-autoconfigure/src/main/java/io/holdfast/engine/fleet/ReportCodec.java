@@ -13,9 +13,9 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A report as text on its way between instances, perhaps of different versions: lines of
- * fields, separated by the control characters that ASCII has for that. A version may add
- * fields behind the others.
+ * Text format of reports between instances, perhaps of different versions. Lines and
+ * fields are separated by the ASCII control characters for records and units. New
+ * versions may append fields.
  */
 public final class ReportCodec {
 
@@ -28,7 +28,7 @@ public final class ReportCodec {
 	private ReportCodec() {
 	}
 
-	/** Return a report as the text that goes through the store. */
+	/** Return the text of a report. */
 	public static String of(InstanceReport report) {
 		String head = String.join(FIELD, report.instance(), report.cut() ? "1" : "0");
 		return Stream
@@ -52,9 +52,9 @@ public final class ReportCodec {
 	}
 
 	/**
-	 * Read a report.
+	 * Parse a report.
 	 * @param text the text
-	 * @return the report, or {@code null} if the text is none
+	 * @return the report, or {@code null} if the text is invalid
 	 */
 	public static @Nullable InstanceReport read(String text) {
 		try {
@@ -70,7 +70,7 @@ public final class ReportCodec {
 					: null;
 		}
 		catch (IllegalArgumentException | IndexOutOfBoundsException ex) {
-			// Not with its text, which may be anything.
+			// Not logged: the text may contain anything.
 			return null;
 		}
 	}

@@ -18,11 +18,11 @@ import io.holdfast.engine.store.InstanceStore.Asked;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One question to all instances for their holds and waits. Does not block.
+ * Query of all instances for their holds and waits. Does not block.
  */
 final class ReportCollector {
 
-	/** How long the instances have to answer. */
+	/** Time for the instances to answer, in nanoseconds. */
 	static final long PATIENCE = TimeUnit.SECONDS.toNanos(1);
 
 	private static final long FIRST_LOOK = TimeUnit.MILLISECONDS.toNanos(5);
@@ -31,7 +31,7 @@ final class ReportCollector {
 
 	private static final SecureRandom random = new SecureRandom();
 
-	/** Where the name of an answer tells which key is asked for. */
+	/** Position of the key's hash in the name of a query. */
 	private static final int KEY_HASH = 24;
 
 	private final EngineContext context;
@@ -45,8 +45,8 @@ final class ReportCollector {
 	private final long until;
 
 	/**
-	 * Create a question.
-	 * @param name the {@linkplain #name name} of the answer
+	 * Create a query.
+	 * @param name the {@linkplain #name name} of the query
 	 */
 	ReportCollector(EngineContext context, InstanceReport own, String name) {
 		this.context = context;
@@ -57,9 +57,9 @@ final class ReportCollector {
 	}
 
 	/**
-	 * Return a new name for an answer: 32 hexadecimal digits. The last eight are the
-	 * key's hash code, so that versions which do not know of it answer as well.
-	 * @param key the key that is asked for above all, or {@code null}
+	 * Return a new name for a query: 32 hexadecimal digits. The last 8 are the hash code
+	 * of the key. Older versions ignore the hash code, and answer as well.
+	 * @param key the key whose entries come first, or {@code null}
 	 */
 	static String name(@Nullable String key) {
 		byte[] bytes = new byte[16];
@@ -69,9 +69,10 @@ final class ReportCollector {
 	}
 
 	/**
-	 * Return for which key an answer is wanted above all.
-	 * @param name the {@linkplain #name name} of the answer
-	 * @return the key; other keys may seem to be it, which does no harm
+	 * Return a predicate for the key whose entries come first.
+	 * @param name the {@linkplain #name name} of the query
+	 * @return the predicate. It may match other keys with the same hash code, which does
+	 * no harm
 	 */
 	static Predicate<String> wantedKey(String name) {
 		int hash = Integer.parseUnsignedInt(name, KEY_HASH, name.length(), 16);
@@ -79,15 +80,16 @@ final class ReportCollector {
 	}
 
 	/**
-	 * Ask.
-	 * @return the reports until all had answered, or the time was over
+	 * Query all instances.
+	 * @return a future of the reports, completed when all instances have answered or the
+	 * time is over
 	 */
 	CompletableFuture<FleetReport> ask(String instanceId) {
 		return this.context.sendInTime(Command.FLEET, () -> this.store.ask(instanceId, this.name))
 			.thenCompose((asked) -> collect(asked, new LinkedHashMap<>(), FIRST_LOOK));
 	}
 
-	/** Wait for the missing answers: an answer may have come twice. */
+	/** Wait for the missing answers. Answers may be duplicated. */
 	private CompletableFuture<FleetReport> collect(Asked asked, Map<String, InstanceReport> answers, long pause) {
 		int silent = silent(asked, answers).size();
 		if (silent == 0) {

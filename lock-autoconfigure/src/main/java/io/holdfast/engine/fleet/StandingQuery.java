@@ -3,52 +3,52 @@ package io.holdfast.engine.fleet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Query for a page of all that is held or waited for.
+ * Query for a page of resources that are held or waited for.
  *
- * @param search text that keys contain, in upper or lower case, or {@code null} for all
- * @param state the state to match, or {@code null} for all
- * @param grantedBefore the fencing token, which is a time in microseconds, that locks are
- * to be older than; {@link Long#MAX_VALUE} for all
+ * @param search a text that the keys contain, ignoring case, or {@code null} for all keys
+ * @param state the state to match, or {@code null} for all states
+ * @param grantedBefore the time before which locks were granted, as a fencing token in
+ * microseconds; {@link Long#MAX_VALUE} for all locks
  * @param order the order
- * @param page which page, from 1
- * @param size how many a page has, at least 1
+ * @param page the number of the page, from 1
+ * @param size the size of a page, at least 1
  */
 public record StandingQuery(@Nullable String search, @Nullable State state, long grantedBefore, Order order, int page,
 		int size) {
 
 	/**
-	 * Conditions that are of interest to an operator.
+	 * State of a resource that is of interest to operators.
 	 */
 	public enum State {
 
-		/** There are waiters. */
+		/** The resource has waiters. */
 		CONTENDED,
 
 		/**
-		 * Less than half of the longest time to live that was seen is left, or it never
-		 * ends.
+		 * Less than half of the longest time to live seen is left, or the holder has no
+		 * expiry.
 		 */
 		NOT_RENEWED,
 
-		/** The holder is another program. */
+		/** The holder is a client other than Holdfast. */
 		FOREIGN
 
 	}
 
 	/**
-	 * The orders; in each, equals are in the order of keys.
+	 * Order of a page. Equal resources are sorted by key.
 	 */
 	public enum Order {
 
 		/** By key. */
 		KEY,
 
-		/** The one with most waiters first. */
+		/** Most waiters first. */
 		WAITERS,
 
 		/**
-		 * The lock that was granted first, after those of which that is not known: they
-		 * may be older, as foreign ones are. Free ones come last.
+		 * Oldest grant first. Grants of unknown age, such as those of foreign clients,
+		 * come before, and free resources last.
 		 */
 		AGE
 

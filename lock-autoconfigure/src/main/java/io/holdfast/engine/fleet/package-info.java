@@ -1,5 +1,5 @@
 /**
- * The holds and waits of all instances, and the deadlocks among them.
+ * Holds and waits of all instances, and deadlocks among them.
  */
 @NullMarked
 package io.holdfast.engine.fleet;

@@ -7,8 +7,8 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * View of operators of all that a {@link LeaseStore} keeps. Nothing of it changes a
- * lease, and no answer contains a token or an instance's id.
+ * Operators' view of a {@link LeaseStore}. No command changes a lease, and no answer
+ * contains a token or the secret id of an instance.
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
@@ -16,48 +16,48 @@ import org.jspecify.annotations.Nullable;
 public interface FleetStore {
 
 	/**
-	 * Look for a part of the stored keys, in no order. Bounded in work, not in finds: a
-	 * page may be empty although others follow, and have a few more than were wanted.
-	 * Keys that are there from the first page to the last are found; keys that come or go
-	 * in between may be.
-	 * @param kind the kind to look for
-	 * @param cursor where the page before ended, or {@code null} to begin
-	 * @param wanted how many finds are enough, at least 1
-	 * @return a page
-	 * @throws IllegalArgumentException if no page ends like that
+	 * Return a page of the stored keys, in no order. The work per page is limited: a page
+	 * may be empty although more pages follow, and may be slightly larger than wanted.
+	 * Keys that exist during the whole scan are found; keys that are added or removed
+	 * during the scan may be missing.
+	 * @param kind the kind of resource
+	 * @param cursor the cursor of the previous page, or {@code null} for the first page
+	 * @param wanted the desired number of finds, at least 1
+	 * @return a future of the page
+	 * @throws IllegalArgumentException if the cursor is invalid
 	 */
 	CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted);
 
 	/**
-	 * Look at one thing, at one moment.
+	 * Return the holders and waiters of a resource at one moment.
 	 * @param resource the lock or semaphore
-	 * @param most how many holders, and how many of the queue, to name at most
-	 * @return the holders and waiters
+	 * @param most the maximum number of holders, and of queue entries, to return
+	 * @return a future of the holders and waiters
 	 */
 	CompletableFuture<Standing> look(Resource resource, int most);
 
 	/**
-	 * The finds of one step.
+	 * Page of a scan.
 	 *
 	 * @param finds the keys found
-	 * @param cursor where to go on, or {@code null} if that was all
+	 * @param cursor the cursor of the next page, or {@code null} after the last page
 	 */
 	record Page(List<Find> finds, @Nullable String cursor) {
 	}
 
 	/**
-	 * A trace of something. It may have several, on several pages; by the one that counts
-	 * it is told once.
+	 * A find of a scan. A resource may have several traces, on different pages. Only one
+	 * of its traces counts, so that each resource is listed once.
 	 *
-	 * @param key its key, as its user named it
-	 * @param trace the trace found of it
+	 * @param key the key as its user named it
+	 * @param trace the kind of trace
 	 */
 	record Find(String key, Trace trace) {
 
 		/**
 		 * Return whether this is the trace that counts.
-		 * @param standing its holders and waiters
-		 * @return whether to tell of it because of this find
+		 * @param standing the holders and waiters of the resource
+		 * @return whether to list the resource because of this find
 		 */
 		public boolean counts(Standing standing) {
 			return switch (this.trace) {
@@ -70,50 +70,49 @@ public interface FleetStore {
 	}
 
 	/**
-	 * The traces of use that may be found.
+	 * Kind of trace that a resource leaves in the store.
 	 */
 	enum Trace {
 
-		/** It has a holder, or had one. */
+		/** The resource has, or had, a holder. */
 		HOLDERS,
 
-		/** An operator has set its limit. */
+		/** An operator has set the limit. */
 		LIMIT,
 
-		/** It has a waiter, or had one. */
+		/** The resource has, or had, a waiter. */
 		QUEUE
 
 	}
 
 	/**
-	 * The holders and the queue of a resource.
+	 * Holders and queue of a resource.
 	 *
 	 * @param resource the resource
-	 * @param fence a lock's last fencing token, 0 if none is remembered
-	 * @param limit a semaphore's limit that an operator has set, or {@code null}
-	 * @param asked a semaphore's limit that the last request said, 0 if none is
-	 * remembered
-	 * @param used how many permits are held
-	 * @param holderCount how many hold it
-	 * @param holders some of them
-	 * @param waiting how many stand in its queue
-	 * @param queue the first of them, in their order
+	 * @param fence the last fencing token of a lock, 0 if the store has none
+	 * @param limit the operator's limit of a semaphore, or {@code null}
+	 * @param asked the limit of the last request for a semaphore, 0 if the store has none
+	 * @param used the number of held permits
+	 * @param holderCount the number of holders
+	 * @param holders the first holders
+	 * @param waiting the length of the queue
+	 * @param queue the first entries of the queue, in order
 	 */
 	record Standing(Resource resource, long fence, @Nullable Integer limit, int asked, int used, int holderCount,
 			List<TokenState> holders, int waiting, List<TokenState> queue) {
 
 		/**
-		 * Return whether it is neither held nor waited for, and has no limit set.
-		 * @return whether there is nothing to tell
+		 * Return whether the resource has no holders, no waiters and no operator's limit.
+		 * @return whether the resource is unused
 		 */
 		public boolean isEmpty() {
 			return this.holderCount == 0 && this.waiting == 0 && this.limit == null;
 		}
 
 		/**
-		 * Return whether its holder is no instance of this project: then the fence is
-		 * that of one before.
-		 * @return whether it is held by another program
+		 * Return whether the holder is a client other than Holdfast. The fence is then
+		 * that of an earlier holder.
+		 * @return whether the holder is foreign
 		 */
 		public boolean isForeign() {
 			return this.holderCount > 0 && !this.holders.isEmpty() && this.holders.get(0).instance() == null;
@@ -122,25 +121,25 @@ public interface FleetStore {
 	}
 
 	/**
-	 * A holder, or a place in a queue.
+	 * A holder or a queue entry.
 	 *
-	 * @param instance the public id of the instance, or {@code null} if it is no instance
-	 * of this project
-	 * @param number which of its requests this is
-	 * @param kind the kind of the request
-	 * @param permits how many permits; of a lock 1 to read
-	 * @param ttlMillis how long it is held from now if it is not renewed, -1 for no end;
+	 * @param instance the public id of the instance, or {@code null} for a client other
+	 * than Holdfast
+	 * @param number the number of the request within its instance
+	 * @param kind the kind of resource
+	 * @param permits the number of permits; for a lock 1 for reading
+	 * @param ttlMillis the time left without renewal, in milliseconds; -1 without expiry,
 	 * 0 for waiters
 	 */
 	record TokenState(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
 
 		/**
-		 * Return the place that a token has.
-		 * @param token the token or, of a foreign owner, its value, which is not kept
-		 * @param kind the kind of the request
-		 * @param permits how many permits
-		 * @param ttlMillis how long it is held
-		 * @return the place
+		 * Return the state of a token.
+		 * @param token the token, or the value of a foreign owner, which is not kept
+		 * @param kind the kind of resource
+		 * @param permits the number of permits
+		 * @param ttlMillis the time left without renewal, in milliseconds
+		 * @return the state
 		 */
 		public static TokenState of(String token, Kind kind, int permits, long ttlMillis) {
 			return Tokens.isToken(token)

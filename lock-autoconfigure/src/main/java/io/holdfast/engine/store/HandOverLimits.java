@@ -3,16 +3,16 @@ package io.holdfast.engine.store;
 import java.time.Duration;
 
 /**
- * Limits for how long a lock, or a permit, stays within one instance while others may
- * wait for it: its release hands it over to the next waiter here, without the store.
+ * Limits of local hand-overs: a release hands a lock or permit over to the next waiter of
+ * its instance without the store, while other instances may wait.
  *
- * @param maxCount how often at most after each grant by the store, less than
- * {@value #STRIDE}; 0 has the store grant each hold
- * @param maxTime for how long at most after each grant by the store
+ * @param maxCount the maximum number of local hand-overs after a grant by the store, less
+ * than {@value #STRIDE}; 0 for none
+ * @param maxTime the maximum time of local hand-overs after a grant by the store
  */
 public record HandOverLimits(int maxCount, Duration maxTime) {
 
-	/** The distance of the fencing tokens of two grants by the store. */
+	/** Minimum distance between the fencing tokens of two grants by the store. */
 	public static final int STRIDE = 64;
 
 	public HandOverLimits {
@@ -21,15 +21,18 @@ public record HandOverLimits(int maxCount, Duration maxTime) {
 		}
 	}
 
-	/** Return whether anything is passed on. */
+	/** Return whether local hand-overs are allowed. */
 	public boolean isOn() {
 		return this.maxCount > 0 && !this.maxTime.isZero();
 	}
 
-	/** Long enough to save most commands, too short to be noticed by other instances. */
+	/**
+	 * Default limits: enough to save most commands, and too short to be noticed by other
+	 * instances.
+	 */
 	public static final HandOverLimits DEFAULT = new HandOverLimits(STRIDE - 1, Duration.ofMillis(5));
 
-	/** Every hold is granted by the store. */
+	/** No local hand-overs: the store grants each hold. */
 	public static final HandOverLimits NONE = new HandOverLimits(0, Duration.ofMillis(5));
 
 }

@@ -5,22 +5,22 @@ import io.holdfast.async.SingleLine;
 /**
  * Description of an instance for operators.
  *
- * @param application the name of its application
- * @param host the host that it runs on
- * @param process its process there
+ * @param application the name of the application
+ * @param host the name of the host
+ * @param process the id of the process on the host
  */
 public record InstanceInfo(String application, String host, long process) {
 
-	/** Name of an application or host that has none. */
+	/** Name of an application or host without a name. */
 	public static final String UNKNOWN = "unknown";
 
 	private static final int MAX_LENGTH = 100;
 
 	/**
-	 * Keep the part that can be shown: no control characters, and not too long.
-	 * @param application the name of its application
-	 * @param host the host that it runs on
-	 * @param process its process there
+	 * Create a description. Names are shortened and stripped of control characters.
+	 * @param application the name of the application
+	 * @param host the name of the host
+	 * @param process the id of the process on the host
 	 */
 	public InstanceInfo {
 		application = SingleLine.shown(application, MAX_LENGTH);

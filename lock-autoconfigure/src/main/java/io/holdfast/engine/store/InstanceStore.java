@@ -7,9 +7,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The instances that share a store, and their reports to each other. Nothing of it
- * matters to leases but whether an instance may join, and no answer contains an
- * instance's id.
+ * Register of the instances that share a store, and exchange of their reports. Has no
+ * effect on leases, except for the refusal of instances by {@link #join}. No answer
+ * contains the secret id of an instance.
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
@@ -17,74 +17,76 @@ import org.jspecify.annotations.Nullable;
 public interface InstanceStore {
 
 	/**
-	 * Say that an instance is there, for the first time or again, and forget instances
-	 * that have not said so for long. An instance that does not speak the same protocol
-	 * as others that are there is kept out, and does not count as there.
-	 * @param instanceId the instance
-	 * @param info its description
-	 * @param age how long it is there
-	 * @param retention the time after which a silent instance is forgotten
-	 * @return why the instance must not use the store, with a cure, or {@code null} if it
-	 * is there now
+	 * Register an instance or refresh its registration, and remove expired registrations.
+	 * An instance whose protocol differs from that of registered instances is refused and
+	 * not registered.
+	 * @param instanceId the id of the instance
+	 * @param info the description of the instance
+	 * @param age the age of the instance
+	 * @param retention the time without a refresh after which a registration expires
+	 * @return a future of the reason for a refusal, with a remedy; {@code null} if the
+	 * instance is registered
 	 */
 	CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age, Duration retention);
 
 	/**
-	 * Say that an instance is there no longer.
-	 * @param instanceId the instance
-	 * @return completed by the store's answer
+	 * Remove an instance from the register.
+	 * @param instanceId the id of the instance
+	 * @return a future that is completed by the store's answer
 	 */
 	CompletableFuture<@Nullable Void> leave(String instanceId);
 
 	/**
-	 * Return the instances that share the store.
-	 * @param retention the time after which a silent instance is left out
-	 * @param most how many to tell at most
-	 * @return the instances, the latest sign of life first
+	 * Return the registered instances.
+	 * @param retention the time without a refresh after which a registration counts as
+	 * expired
+	 * @param most the maximum number of instances to return
+	 * @return a future of the instances, the most recently refreshed first
 	 */
 	CompletableFuture<List<Member>> members(Duration retention, int most);
 
 	/**
-	 * Ask all instances but one for a report.
-	 * @param instanceId the one that asks
-	 * @param report a name for the report, 32 hexadecimal digits that no other report has
-	 * @return the instances that were asked
+	 * Request a report from all other instances.
+	 * @param instanceId the id of the requesting instance
+	 * @param report the unique name of the report, 32 hexadecimal digits
+	 * @return a future of the instances that were asked
 	 */
 	CompletableFuture<Asked> ask(String instanceId, String report);
 
 	/**
-	 * Answer with a report; it is there for some seconds.
-	 * @param report its name
+	 * Store an answer to a request for a report, for some seconds.
+	 * @param report the name of the report
 	 * @param text the report
-	 * @return completed by the store's answer
+	 * @return a future that is completed by the store's answer
 	 */
 	CompletableFuture<@Nullable Void> answer(String report, String text);
 
 	/**
-	 * Take the answers if they are enough.
-	 * @param report the report's name
-	 * @param enough how many there must be; 0 for as many as there are
-	 * @return the answers, or none yet
+	 * Return the answers to a request for a report if there are enough.
+	 * @param report the name of the report
+	 * @param enough the required number of answers; 0 for any number
+	 * @return a future of the answers, empty if there are not enough yet
 	 */
 	CompletableFuture<List<String>> collect(String report, int enough);
 
 	/**
-	 * An instance that said that it is there.
+	 * A registered instance.
 	 *
-	 * @param instance its public id
-	 * @param info its description
-	 * @param startedMillis since when it is there, by the store's clock in milliseconds
+	 * @param instance the public id of the instance
+	 * @param info the description of the instance
+	 * @param startedMillis the time of its start, by the store's clock in milliseconds
 	 * since 1970
-	 * @param seenMillis when it said last that it is there, in the same way
+	 * @param seenMillis the time of its last refresh, by the store's clock in
+	 * milliseconds since 1970
 	 */
 	record Member(String instance, InstanceInfo info, long startedMillis, long seenMillis) {
 	}
 
 	/**
-	 * The public ids of the instances that were asked for a report.
+	 * Public ids of the instances that were asked for a report.
 	 *
-	 * @param present the instances that may have received the question
-	 * @param absent the instances that have certainly not received it
+	 * @param present the instances that may have received the request
+	 * @param absent the instances that have certainly not received the request
 	 */
 	record Asked(List<String> present, List<String> absent) {
 	}

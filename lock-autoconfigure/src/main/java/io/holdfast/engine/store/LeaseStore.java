@@ -6,78 +6,80 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place where leases are kept: the few commands of the protocol, each atomic and
- * idempotent per token. They are described in {@code docs/internals/protocol.md}. One of
- * the seven concepts of the engine. It owns the connections, and knows nothing of
- * callers, threads or queues in this instance. The engine calls it; stores in Redis and
- * in memory implement it.
+ * Store of leases: the commands of the protocol, each atomic and idempotent per token.
+ * See {@code docs/internals/protocol.md}. One of the seven concepts of the engine. The
+ * store owns the connections, and is independent of callers, threads and queues of this
+ * instance. Implemented for Redis and in memory.
  *
  * <p>
- * No method blocks. A future fails with {@link StoreCommandException} if the store
- * refused the command or could not be reached; it may stay open for as long as the store
- * is silent. Cancelling a future gives its command up: it is not sent if it was not sent
- * yet, and may run all the same otherwise. Replies may be completed on any thread, which
- * must not be blocked.
+ * No method blocks, unless stated otherwise. A future fails with
+ * {@link StoreCommandException} if the store refused the command or could not be reached.
+ * While the store does not answer, a future may stay open without limit. Cancelling a
+ * future prevents its command only if the command was not sent yet. Futures may be
+ * completed on any thread, which dependents must not block.
  */
 public interface LeaseStore extends AutoCloseable {
 
 	/**
-	 * Begin to receive wake-ups for tokens of an instance, and to keep receiving them if
-	 * the connection breaks. Called before any command, and again after {@link #stop()}.
-	 * @param instanceId the first part of all its tokens, 32 hexadecimal digits
-	 * @param notifications where they go
+	 * Start receiving notifications for an instance, also across lost connections. Called
+	 * before all commands, and again after {@link #stop()}.
+	 * @param instanceId the id of the instance and prefix of its tokens, 32 hexadecimal
+	 * digits
+	 * @param notifications the receiver of the notifications
 	 */
 	void start(String instanceId, StoreNotifications notifications);
 
 	/**
-	 * Receive no more wake-ups, and close the subscription. May block for as long as the
-	 * store takes. Commands are still possible.
+	 * Stop receiving notifications, and close the subscription. May block until the store
+	 * answers. Commands are still possible.
 	 */
 	void stop();
 
 	/**
-	 * Set the context class loader of the threads of this store, if it has any.
-	 * @param classLoader that of the application, or {@code null} if it has none
+	 * Set the context class loader of this store's threads, if it has any.
+	 * @param classLoader the application's class loader, or {@code null} for the class
+	 * loader of Holdfast's classes
 	 */
 	default void setClassLoader(@Nullable ClassLoader classLoader) {
 	}
 
 	/**
-	 * Return where the leases are kept, in words.
-	 * @return the place, such as {@code Redis at localhost:6379}
+	 * Return a description of the store.
+	 * @return the description, such as {@code Redis at localhost:6379}
 	 */
 	default String place() {
 		return toString();
 	}
 
 	/**
-	 * Return whether wake-ups reach this instance now, as far as is known. If not,
-	 * waiters poll.
-	 * @return whether wake-ups are received
+	 * Return whether this instance receives notifications now, as far as is known.
+	 * Otherwise, waiters poll.
+	 * @return whether notifications are received
 	 */
 	boolean isListening();
 
 	/**
-	 * Return whether wake-ups are not meant to reach this instance, because it is
-	 * configured so.
-	 * @return whether waiters ask at intervals at all times
+	 * Return whether this instance is configured to poll instead of receiving
+	 * notifications.
+	 * @return whether waiters always poll
 	 */
 	default boolean isPolling() {
 		return false;
 	}
 
 	/**
-	 * Return why wake-ups do not reach this instance now.
-	 * @return the reason, or {@code null} if they do or it is not known
+	 * Return the reason why this instance does not receive notifications.
+	 * @return the reason, or {@code null} if notifications are received or the reason is
+	 * not known
 	 */
 	default @Nullable String whyNotListening() {
 		return null;
 	}
 
 	/**
-	 * Look for dangers to leases here: the settings of the store, and the rights of this
-	 * application. Changes nothing.
-	 * @return the findings; fails if the store cannot be asked now
+	 * Check the store's settings and this application's rights for dangers to leases.
+	 * Changes nothing.
+	 * @return a future of the findings, which fails if the store cannot be asked
 	 */
 	default CompletableFuture<List<StoreDiagnostic>> examine() {
 		return CompletableFuture.completedFuture(List.of());
@@ -85,45 +87,46 @@ public interface LeaseStore extends AutoCloseable {
 
 	/**
 	 * Send a write that changes nothing.
-	 * @return fails as a request for a lease does where the store does not write now
+	 * @return a future that fails, as a request for a lease does, if the store accepts no
+	 * writes
 	 */
 	default CompletableFuture<@Nullable Void> tryWrite() {
 		return CompletableFuture.completedFuture(null);
 	}
 
-	/** Return how often this instance had to connect again. */
+	/** Return the number of reconnects of this instance. */
 	long reconnects();
 
 	/**
-	 * Return whether a command without an answer may run behind newer ones. Between two
-	 * reconnects commands run in the order in which they were given.
-	 * @param since the count of {@link #reconnects} before it was sent
+	 * Return whether an unanswered command may run after newer commands. Between two
+	 * reconnects, commands run in the order of their calls.
+	 * @param since the number of {@link #reconnects} before the command was sent
 	 */
 	default boolean mayRunLate(long since) {
 		return reconnects() != since;
 	}
 
 	/**
-	 * Return whether a command that has failed, or was given up, may run or have run.
-	 * @param command the future that this store has returned for it; of all other
-	 * futures, it may
+	 * Return whether a failed or cancelled command may have run, or may still run.
+	 * @param command the future that this store has returned for the command;
+	 * {@code true} for all other futures
 	 */
 	default boolean mayRun(CompletableFuture<?> command) {
 		return true;
 	}
 
 	/**
-	 * Return for how long the connection has been lost. Until there is another one,
-	 * commands are kept for it, and so do not fail by themselves. Does not block.
-	 * @return the time in nanoseconds; 0 if it is not lost, or that is not known
+	 * Return the time for which the connection has been lost. During this time, commands
+	 * are kept for the next connection, and do not fail by themselves.
+	 * @return the time in nanoseconds; 0 if the connection is not lost, as far as is
+	 * known
 	 */
 	default long unreachedNanos() {
 		return 0;
 	}
 
 	/**
-	 * Return the time after which ACQUIRE without an answer counts as failed. The store
-	 * itself need not end it.
+	 * Return the timeout of ACQUIRE, which the caller must enforce.
 	 * @return the time in nanoseconds
 	 */
 	default long answerNanos() {
@@ -131,125 +134,128 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Grant the request if the resource is free and no waiter is before this token. A
-	 * free lock, or free permits, go to the waiters before it.
+	 * Grant a request if the resource is free and no waiter comes first. A free lock, or
+	 * free permits, are granted to earlier waiters first.
 	 * @param resource the resource
-	 * @param command the token, and its request
-	 * @param enqueue whether to join the queue if nothing is granted now
+	 * @param command the token and its request
+	 * @param enqueue whether to queue the token if the request is not granted now
 	 * @return the reply
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue);
 
 	/**
-	 * End a token, whether it holds or waits: the last command that names it. Its lock or
-	 * permits pass to the waiters.
+	 * End a token that holds or waits. Its lock or permits are granted to waiters. This
+	 * is the last command for a token.
 	 * @param resource the resource
-	 * @param ended the token, and its last request
-	 * @param next the token that follows, or {@code null}: at the place in the queue of a
-	 * token that waited for a lock exclusively as it does, else behind all waiters that
-	 * are there already. Not brought in if the ended token neither held nor waited
+	 * @param ended the token and its last request
+	 * @param next a token to queue by the same command, or {@code null}. If both tokens
+	 * waited for the lock exclusively, the next token takes the ended token's place in
+	 * the queue; otherwise it is queued behind all waiters. It is not queued if the ended
+	 * token neither held nor waited
 	 * @return the reply
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
 
 	/**
-	 * End the leases of tokens of any instance, and tell their instances, see
-	 * {@link StoreNotifications#ended}. The leases pass to the waiters. A repeated
-	 * command ends nothing more, but a token that waits goes on waiting.
+	 * End the leases of tokens of any instance, and notify their instances by
+	 * {@link StoreNotifications#ended}. The resource is granted to waiters. Tokens that
+	 * only wait are not changed, so that repeating the command is harmless.
 	 * @param resource the resource
 	 * @param tokens the tokens
-	 * @return for each, in order, whether it held anything
+	 * @return a future that has, for each token in order, whether the token held anything
 	 */
 	CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens);
 
 	/**
-	 * Return the part of the store in which something is kept, and how. A failure in one
-	 * part, or a slow one, must not matter to the others; so leases that are renewed
-	 * together must be in one part.
+	 * Return the number of the part of the store that keeps a resource. Only leases in
+	 * one part are renewed together, so that a failed or slow part does not affect the
+	 * others.
 	 * @param resource the resource
-	 * @return the part's number
+	 * @return the number of the part
 	 */
 	int partOf(Resource resource);
 
 	/**
-	 * Lengthen leases, never shorten them.
+	 * Renew leases. Never shortens a lease.
 	 * @param renewals the leases to renew, all in one part
-	 * @return for each, in order, whether its token still holds
+	 * @return a future that has, for each lease in order, whether its token still holds
+	 * the resource
 	 */
 	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals);
 
 	/**
-	 * Have a lease end at a given time by itself, sooner or later than it would: its
-	 * holder is through with it, but others are to be kept out until then.
-	 * @param lease the lease, and how long it is to last from now
-	 * @return whether its token held it, without a next
+	 * Set the end of a lease, sooner or later than its current end. The holder has
+	 * finished, but other owners must be kept out until then.
+	 * @param lease the lease, with its time from now on
+	 * @return a future of the reply, without a next token
 	 */
 	CompletableFuture<ReleaseReply> retain(Renewal lease);
 
 	/**
-	 * Look at a lock, without changing anything.
+	 * Return the state of a lock. Changes nothing.
 	 * @param resource the lock
-	 * @param maxReaders how many readers to name at most
-	 * @return its state
+	 * @param maxReaders the maximum number of readers to return
+	 * @return a future of the state
 	 */
 	CompletableFuture<KeyState> inspect(Resource resource, int maxReaders);
 
 	/**
-	 * Look at a semaphore, without changing anything.
+	 * Return the state of a semaphore. Changes nothing.
 	 * @param resource the semaphore
-	 * @param maxHolders how many holders to name at most
-	 * @return its state
+	 * @param maxHolders the maximum number of holders to return
+	 * @return a future of the state
 	 */
 	CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders);
 
 	/**
-	 * Set or remove the limit of a semaphore that comes before those of requests. Waiters
-	 * that fit are granted their permits.
+	 * Set or remove the operator's limit of a semaphore, which replaces the limits of
+	 * requests. Grants permits to waiters as far as the new limit allows.
 	 * @param resource the semaphore
 	 * @param limit the limit, or {@code null} to remove it
-	 * @return whether there was one before
+	 * @return a future that has whether there was an operator's limit before
 	 */
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit);
 
 	/**
-	 * Return the view of operators: the holds and waits of all instances.
-	 * @return the fleet's part of this store
+	 * Return the operators' view of holds and waits of all instances.
+	 * @return the view
 	 */
 	FleetStore fleet();
 
 	/**
-	 * Return the view of operators: which instances there are.
-	 * @return where instances say that they are there
+	 * Return the register of instances.
+	 * @return the register
 	 */
 	InstanceStore instances();
 
 	/**
-	 * Stop receiving wake-ups and close the connections of this store. Commands fail
-	 * afterwards.
+	 * Stop receiving notifications, and close the connections of this store. Commands
+	 * fail afterwards.
 	 */
 	@Override
 	void close();
 
 	/**
-	 * A command that acquires permits for a token. A command that ends a token names it
-	 * by the same terms.
+	 * A token and the terms of its request. Used to acquire and to end a token.
 	 *
 	 * @param token the token
-	 * @param permits how many permits; of a lock 1 to read, {@link Resource#ALL} for an
-	 * exclusive one; 0 where a token ends whose number is not known
-	 * @param limit how many permits there are in all, unless an operator has set that; 0
-	 * if nothing is to be granted without an operator's limit
-	 * @param fair whether the waiters before it come first
-	 * @param leaseMillis how long the lease is to last
-	 * @param claimMillis how long a later hand-off is to last at first
+	 * @param permits the number of permits; for a lock 1 for reading and
+	 * {@link Resource#ALL} for an exclusive lock; 0 to end a token whose number of
+	 * permits is not known
+	 * @param limit the limit of the request; 0 if nothing is granted without an
+	 * operator's limit
+	 * @param fair whether earlier waiters come first
+	 * @param leaseMillis the lease time of a direct grant, in milliseconds
+	 * @param claimMillis the initial lease time of a later grant from the queue, in
+	 * milliseconds
 	 */
 	record AcquireCommand(String token, int permits, int limit, boolean fair, long leaseMillis, long claimMillis) {
 
 		/**
-		 * Return the command for the end of a token of which nothing else is known.
+		 * Return the terms for ending a token whose request is not known.
 		 * @param token the token
-		 * @param millis how long it may live on
-		 * @return the command
+		 * @param millis the maximum time left of the token, in milliseconds
+		 * @return the token with unknown terms
 		 */
 		public static AcquireCommand unknown(String token, long millis) {
 			return new AcquireCommand(token, 0, 0, true, millis, millis);
@@ -258,44 +264,43 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * A lease to lengthen.
+	 * A lease to renew.
 	 *
 	 * @param resource the resource
-	 * @param token its owner
-	 * @param permits how many permits it is for
-	 * @param leaseMillis how long it is to last from now, at least
+	 * @param token the token of the lease
+	 * @param permits the number of permits
+	 * @param leaseMillis the minimum time from now, in milliseconds
 	 */
 	record Renewal(Resource resource, String token, int permits, long leaseMillis) {
 	}
 
 	/**
-	 * Answer to a token that asks.
+	 * Reply to a request.
 	 */
 	sealed interface AcquireReply {
 
 		/**
-		 * The request of the token is granted.
+		 * The request is granted.
 		 *
-		 * @param fence the fencing token of this grant
-		 * @param ttlMillis how long it holds it from now
+		 * @param fence the fencing token of the grant
+		 * @param ttlMillis the duration of the grant from now, in milliseconds
 		 */
 		record Granted(long fence, long ttlMillis) implements AcquireReply {
 		}
 
 		/**
-		 * Others hold it, or come first.
+		 * Other owners hold the resource, or earlier waiters come first.
 		 *
-		 * @param ownerTtlMillis how long from now until the first of them ends if it is
-		 * not renewed, -1 for no end
-		 * @param fence the last fencing token given; if none is remembered, a number that
-		 * all earlier ones were not above, and all later ones will be
-		 * @param foreign whether the holder does not hand it over, as it is no instance
-		 * of this project
+		 * @param ownerTtlMillis the time until the first owner's lease ends without
+		 * renewal, in milliseconds; -1 without expiry
+		 * @param fence the last fencing token. If the store has none, a number not below
+		 * all earlier tokens and below all later tokens
+		 * @param foreign whether the holder is a client other than Holdfast, which does
+		 * not notify waiters
 		 * @param owner the id of the instance that holds a lock exclusively, {@code null}
 		 * if there is none
-		 * @param held how many readers hold a lock, or how many permits are held; 0 if
-		 * that is not known
-		 * @param limit how many permits there are in all; 0 of a lock, or if that is not
+		 * @param held the number of readers, or of held permits; 0 if it is not known
+		 * @param limit the limit of a semaphore; 0 for a lock, or if the limit is not
 		 * known
 		 */
 		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner, int held,
@@ -303,10 +308,9 @@ public interface LeaseStore extends AutoCloseable {
 		}
 
 		/**
-		 * More permits were asked for than there are in all. The token is not in the
-		 * queue.
+		 * The request is for more permits than the limit. The token is not queued.
 		 *
-		 * @param limit how many there are
+		 * @param limit the limit
 		 */
 		record Rejected(int limit) implements AcquireReply {
 		}
@@ -314,21 +318,21 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Answer to a release, or to a retention.
+	 * Reply to a release or a retention.
 	 *
 	 * @param released whether the token held anything
-	 * @param next the reply for the token that takes its place; {@code null} if there was
-	 * none, or if it was not put into the queue and has to ask by itself
-	 * @param certain whether a token that held nothing had lost it before. It may not
-	 * have, if the driver may have sent the command more than once, or out of order: then
-	 * this may be the answer to a copy. Nor during a fail-over grace, as no other token
-	 * was granted anything
+	 * @param next the reply for the next token; {@code null} if there was none, or if it
+	 * was not queued and has to ask by itself
+	 * @param certain whether a token that held nothing has certainly lost its lease
+	 * before. Not certain if the driver may have sent the command more than once or out
+	 * of order, and during the grace time after a fail-over, when no other token is
+	 * granted anything
 	 */
 	record ReleaseReply(boolean released, @Nullable AcquireReply next, boolean certain) {
 
 		/**
 		 * Return whether the token had certainly lost its lease.
-		 * @return whether nothing was found that a release could end
+		 * @return whether the store found nothing to release
 		 */
 		public boolean foundNothing() {
 			return !this.released && this.certain;
@@ -337,30 +341,30 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * The stored state of a lock.
+	 * State of a lock in the store.
 	 *
-	 * @param owner the exclusive owner's token or, if foreign, its own value;
+	 * @param owner the exclusive owner's token, or the value of a foreign owner;
 	 * {@code null} if there is none
-	 * @param ttlMillis how long it is held from now, by the last of the readers if there
-	 * is no owner; -1 for no end, 0 if it is free
-	 * @param fence the last fencing token given, 0 if none is remembered
-	 * @param waiting how many tokens stand in the queue
-	 * @param readerCount how many tokens hold it to read
-	 * @param readers some of those, in the order in which their leases end
+	 * @param ttlMillis the time until the exclusive owner's or the last reader's lease
+	 * ends, in milliseconds; -1 without expiry, 0 if the lock is free
+	 * @param fence the last fencing token, 0 if the store has none
+	 * @param waiting the length of the queue
+	 * @param readerCount the number of readers
+	 * @param readers the first readers, in the order of the ends of their leases
 	 */
 	record KeyState(@Nullable String owner, long ttlMillis, long fence, int waiting, int readerCount,
 			List<PermitHolder> readers) {
 	}
 
 	/**
-	 * The stored state of a semaphore.
+	 * State of a semaphore in the store.
 	 *
-	 * @param limit the limit of an operator, or {@code null}
-	 * @param asked the limit that the last request said, 0 if none is remembered
-	 * @param used how many permits are held
-	 * @param holderCount how many tokens hold them
-	 * @param holders some of those, in the order in which their leases end
-	 * @param waiting how many tokens stand in the queue
+	 * @param limit the operator's limit, or {@code null}
+	 * @param asked the limit of the last request, 0 if the store has none
+	 * @param used the number of held permits
+	 * @param holderCount the number of holders
+	 * @param holders the first holders, in the order of the ends of their leases
+	 * @param waiting the length of the queue
 	 */
 	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<PermitHolder> holders,
 			int waiting) {
@@ -369,9 +373,9 @@ public interface LeaseStore extends AutoCloseable {
 	/**
 	 * A holder of permits, or a reader.
 	 *
-	 * @param token its token
-	 * @param permits how many
-	 * @param ttlMillis how long from now
+	 * @param token the token of the holder
+	 * @param permits the number of permits
+	 * @param ttlMillis the time left without renewal, in milliseconds
 	 */
 	record PermitHolder(String token, int permits, long ttlMillis) {
 	}

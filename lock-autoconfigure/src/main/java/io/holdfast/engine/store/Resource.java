@@ -3,25 +3,25 @@ package io.holdfast.engine.store;
 import io.holdfast.async.SingleLine;
 
 /**
- * A lock or semaphore: its kind and key. One of the seven concepts of the engine; a
- * value, which everything below and above may use.
+ * A lock or semaphore: its kind and key. One of the seven concepts of the engine.
+ * Immutable.
  *
- * @param kind its kind
- * @param key its key, as its user named it
+ * @param kind the kind of resource
+ * @param key the key as its user named it
  * @since 0.1.0
  */
 public record Resource(Kind kind, String key) {
 
 	/**
-	 * How many permits an exclusive request takes of a lock, which is all of them; a
-	 * reader takes one.
+	 * Number of all permits of a lock, which an exclusive request takes. A reader takes
+	 * one permit.
 	 */
 	public static final int ALL = 1_000_000_000;
 
 	/**
-	 * Return the same in every JVM, so that runs that depend on it can be repeated in
-	 * another.
-	 * @return a hash code
+	 * Return a hash code that is the same in every JVM, so that simulations are
+	 * repeatable.
+	 * @return the hash code
 	 */
 	@Override
 	public int hashCode() {
@@ -29,7 +29,7 @@ public record Resource(Kind kind, String key) {
 	}
 
 	/**
-	 * Describe it in words, for messages.
+	 * Return a description for messages.
 	 * @return the kind and the key
 	 */
 	@Override
@@ -38,7 +38,7 @@ public record Resource(Kind kind, String key) {
 	}
 
 	/**
-	 * Kinds of resources.
+	 * Kind of resource.
 	 */
 	public enum Kind {
 

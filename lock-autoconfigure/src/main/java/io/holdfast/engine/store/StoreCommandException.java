@@ -25,9 +25,9 @@ public final class StoreCommandException extends RuntimeException {
 
 	/**
 	 * Create the failure.
-	 * @param message the failure and, where it can be known, the cure
-	 * @param temporary whether the same command may succeed later by itself: a lost
-	 * connection, a fail-over under way; not a missing right or a wrong type
+	 * @param message the failure and, if known, the remedy
+	 * @param temporary whether a repetition of the command may succeed: after a lost
+	 * connection or a fail-over, but not with a missing right or a wrong type
 	 * @param cause the driver's error, or {@code null}
 	 */
 	public StoreCommandException(String message, boolean temporary, @Nullable Throwable cause) {
@@ -44,9 +44,9 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return the failure of a grant that is not as safe as it is to be. Its token keeps
-	 * it until it is released, or has lost it again.
-	 * @param message the missing right, without keys
+	 * Return the failure of a grant that replicas have not confirmed. The token keeps the
+	 * grant until its release or loss.
+	 * @param message the failure, without keys
 	 * @return the failure
 	 */
 	public static StoreCommandException unconfirmed(String message) {
@@ -54,10 +54,9 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return the failure of a store that has to finish something before it can run the
-	 * command.
-	 * @param message the work to finish
-	 * @param refusal the same without keys
+	 * Return the failure of a store that cannot run the command yet.
+	 * @param message the reason
+	 * @param refusal the reason without keys
 	 * @param cause the driver's error
 	 * @return the failure
 	 */
@@ -66,9 +65,9 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return the failure of a command that the store does not let this application run,
-	 * or does not have.
-	 * @param message the attempt, and the missing right
+	 * Return the failure of a command that this application has no right to run, or that
+	 * the store does not have.
+	 * @param message the attempt and the missing right
 	 * @param refusal the missing right, without keys
 	 * @param cause the driver's error
 	 * @return the failure
@@ -79,9 +78,9 @@ public final class StoreCommandException extends RuntimeException {
 
 	/**
 	 * Return the failure of a command that the store refuses now, or for some keys.
-	 * @param message the attempt, and the answer of the store
-	 * @param temporary whether the same command may succeed later by itself
-	 * @param refusal how the store answered, without keys
+	 * @param message the attempt and the store's answer
+	 * @param temporary whether a repetition of the command may succeed
+	 * @param refusal the store's answer, without keys
 	 * @param cause the driver's error
 	 * @return the failure
 	 */
@@ -90,9 +89,9 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return the failure of a command that is not sent, as other instances that use the
-	 * store would not understand its writes.
-	 * @param message the instance, and the cure
+	 * Return the failure of a command that is not sent, because other instances would not
+	 * understand its writes.
+	 * @param message the incompatible instance and the remedy
 	 * @return the failure
 	 */
 	public static StoreCommandException incompatible(String message) {
@@ -100,8 +99,8 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return the failure of a request before the versions of the instances were compared.
-	 * @param cause why the comparison has failed
+	 * Return the failure of a request after a failed comparison of versions.
+	 * @param cause the failure of the comparison
 	 * @return the failure, which is temporary
 	 */
 	public static StoreCommandException notCompared(StoreCommandException cause) {
@@ -109,18 +108,18 @@ public final class StoreCommandException extends RuntimeException {
 				false, cause);
 	}
 
-	/** Return the failure of a request during the comparison of versions. */
+	/** Return the failure of a request during an unanswered comparison of versions. */
 	public static StoreCommandException comparing() {
 		return new StoreCommandException("the store (Redis) did not answer" + NOT_COMPARED, true, null);
 	}
 
-	/** Return the failure of a command without an answer. */
+	/** Return the failure of a command that timed out. */
 	public static StoreCommandException silence(Duration patience, TimeoutException cause) {
 		return new StoreCommandException("the store (Redis) did not answer within " + patience.toMillis() + " ms", true,
 				cause);
 	}
 
-	/** Return the failure of a wait for a connection. */
+	/** Return the failure of a request that waited for a connection for too long. */
 	public static StoreCommandException unreached(Duration patience) {
 		return new StoreCommandException(
 				"the store (Redis) cannot be reached: the connection was lost, and no new one could be opened within "
@@ -129,41 +128,43 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return whether the same command may succeed later by itself.
+	 * Return whether a repetition of the command may succeed.
 	 * @return whether to try again
 	 */
 	public boolean isTemporary() {
 		return this.temporary;
 	}
 
-	/** Return whether it is that of a command without an answer. */
+	/** Return whether this is the failure of a command that timed out. */
 	public boolean isSilence() {
 		return getCause() instanceof TimeoutException;
 	}
 
 	/**
-	 * Return how the store refused the command, for a reason other than its key: it
-	 * cannot write now, or a right or a command is missing.
-	 * @return its answer without keys, or {@code null} if it did not refuse the command
+	 * Return the store's refusal of the command for a reason that does not depend on the
+	 * key: no writes are possible, or a right or a command is missing.
+	 * @return the store's answer without keys, or {@code null} if the store did not
+	 * refuse the command
 	 */
 	public @Nullable String refusal() {
 		return this.refusal;
 	}
 
 	/**
-	 * Return whether the store does not let this application run the command, or does not
-	 * have it, for all keys.
-	 * @return whether it is {@link #forbidden}
+	 * Return whether this application has no right to run the command, or the store does
+	 * not have it, for all keys.
+	 * @return whether this is a {@link #forbidden} command
 	 */
 	public boolean isForbidden() {
 		return this.forbidden;
 	}
 
 	/**
-	 * Return whether the store is there, and will be able to serve the same token by
-	 * itself. So it is worth to ask again for as long as one waits, where other failures
-	 * end a wait that has met no other holder.
-	 * @return whether it is {@link #unconfirmed} or {@link #notYet} possible
+	 * Return whether the store is reachable and expected to serve the token soon. A
+	 * waiting request then goes on for its whole wait time, whereas other failures end it
+	 * after the outage patience.
+	 * @return whether this is an {@link #unconfirmed} grant or a command that is
+	 * {@link #notYet} possible
 	 */
 	public boolean isWorthWaiting() {
 		return this.worthWaiting;

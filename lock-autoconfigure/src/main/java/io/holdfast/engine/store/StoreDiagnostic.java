@@ -1,10 +1,11 @@
 package io.holdfast.engine.store;
 
 /**
- * Something about a store that may harm leases.
+ * A danger to leases in the settings of a store or the rights of the application.
  *
- * @param certain whether it is known to be so; if not, it could not be found out
- * @param text the danger and the cure: one sentence or more, without the last full stop
+ * @param certain whether the danger is certain; otherwise it could not be checked
+ * @param text the danger and the remedy: one or more sentences, without the last full
+ * stop
  */
 public record StoreDiagnostic(boolean certain, String text) {
 }

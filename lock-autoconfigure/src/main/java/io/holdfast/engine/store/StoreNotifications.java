@@ -1,24 +1,25 @@
 package io.holdfast.engine.store;
 
 /**
- * Listener that a store tells of grants by the commands of other waiters and holders.
- * Called on any thread, which must not be blocked.
+ * Receiver of a store's notifications of grants by commands of other waiters and holders.
+ * Called on any thread. Methods must not block.
  */
 public interface StoreNotifications {
 
 	/**
-	 * The store granted the request of a waiting token of this instance.
+	 * Process a grant to a waiting token of this instance.
 	 * @param resource the resource
 	 * @param token the token that was granted
 	 * @param fence the fencing token of the grant
-	 * @param ttlMillis how long the grant lasts from when it was made; 0 if there was
-	 * none, but the token was taken out of the queue and should ask again to learn why
+	 * @param ttlMillis the duration of the grant from its beginning, in milliseconds; 0
+	 * if the token was removed from the queue without a grant, and must ask again for the
+	 * reason
 	 */
 	void granted(Resource resource, String token, long fence, long ttlMillis);
 
 	/**
-	 * The store granted the request of a waiting token of this instance, but the grant is
-	 * not confirmed yet: it counts only once the token has asked again.
+	 * Process an unconfirmed grant to a waiting token of this instance. The grant is
+	 * valid only after the token has asked again.
 	 * @param resource the resource
 	 * @param token the token that was granted
 	 * @param fence the fencing token of the grant
@@ -28,26 +29,25 @@ public interface StoreNotifications {
 	}
 
 	/**
-	 * A lease of this instance was released by force: the token has nothing in the store
-	 * any more of all that it was granted before.
-	 * @param token the token that held it
-	 * @param nextFence above the fencing tokens of all grants before, and not above those
-	 * of later ones
+	 * Process the forced release of a token of this instance. All grants to the token so
+	 * far have ended.
+	 * @param token the token
+	 * @param nextFence the fencing token below which the token's grants have ended
 	 */
 	default void ended(String token, long nextFence) {
 	}
 
 	/**
-	 * A report of the holds and waits of this instance is wanted; see
+	 * Process a request for a report of this instance's holds and waits; see
 	 * {@link InstanceStore#ask}.
-	 * @param report names the report
+	 * @param report the name of the report
 	 */
 	default void reportWanted(String report) {
 	}
 
 	/**
-	 * Wake-ups may have been missed: they are received from now on, or some of them are
-	 * not any more. Waiters are to ask.
+	 * Process a change of the subscription, by which notifications may have been missed.
+	 * Waiters must ask again.
 	 */
 	void listening();
 

@@ -7,7 +7,7 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * The form of a token: {@code <instance id>:<number>}.
+ * Format of tokens: {@code <instance id>:<number>}.
  */
 public final class Tokens {
 
@@ -22,41 +22,41 @@ public final class Tokens {
 
 	/**
 	 * Return the token of a request.
-	 * @param instanceId whose
-	 * @param number which of its requests
+	 * @param instanceId the id of the request's instance
+	 * @param number the number of the request within its instance
 	 */
 	public static String of(String instanceId, long number) {
 		return instanceId + ":" + number;
 	}
 
-	/** Return whether an owner's text is a token of some instance. */
+	/** Return whether an owner's value has the format of a token. */
 	public static boolean isToken(String owner) {
 		return TOKEN.matcher(owner).matches();
 	}
 
-	/** Return whether a token is of an instance. */
+	/** Return whether a token belongs to an instance. */
 	public static boolean isOf(String token, String instanceId) {
 		return token.startsWith(instanceId) && token.charAt(ID_LENGTH) == ':';
 	}
 
-	/** Return which of its instance's requests a token is of. */
+	/** Return the number of a token's request within its instance. */
 	public static long number(String token) {
 		return Long.parseLong(token.substring(ID_LENGTH + 1));
 	}
 
-	/** Return the id of the instance that a token is of. */
+	/** Return the id of a token's instance. */
 	public static String instance(String token) {
 		return token.substring(0, ID_LENGTH);
 	}
 
-	/** Return the public id of the instance that a token is of. */
+	/** Return the public id of a token's instance. */
 	public static String shownInstance(String token) {
 		return shown(instance(token));
 	}
 
 	/**
-	 * Return the public id of an instance: with its full id one could guess its tokens,
-	 * and release its leases.
+	 * Return the public id of an instance. The full id is secret, because it allows
+	 * guessing tokens and releasing leases.
 	 */
 	public static String shown(String instanceId) {
 		try {

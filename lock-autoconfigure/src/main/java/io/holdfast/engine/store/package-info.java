@@ -1,5 +1,5 @@
 /**
- * The SPI of stores: atomic commands on resources, with fencing tokens.
+ * SPI of stores: atomic commands on resources, with fencing tokens.
  */
 @NullMarked
 package io.holdfast.engine.store;
