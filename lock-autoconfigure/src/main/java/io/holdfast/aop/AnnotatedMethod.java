@@ -23,10 +23,10 @@ import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.Assert;
 
 /**
- * An annotation as it applies to one method of one class, with its place for messages.
+ * An annotation that applies to a method of a class, and its location for messages.
  *
- * @param annotation the annotation, merged with the meta-annotations it came by
- * @param method the method as the class has it
+ * @param annotation the annotation, merged with its meta-annotations
+ * @param method the most specific method of the class
  * @param targetClass the class, without proxies
  * @param source the method or type on which the annotation was found
  */
@@ -35,9 +35,9 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	private static final Pattern MANGLING = Pattern.compile("(-[\\w-]{7})?(\\$\\w+)?$");
 
 	/**
-	 * Return the name of the class and of the method, the same in every instance of an
-	 * application. A generated class has another name in each: the declaring class stands
-	 * in for it.
+	 * Return the names of class and method, which are the same in every instance of an
+	 * application. The name of a generated class varies, and is replaced by the name of
+	 * the declaring class.
 	 */
 	String qualifiedMethodName() {
 		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
@@ -47,8 +47,8 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	}
 
 	/**
-	 * Return the name of a method as it is written: in byte code, Kotlin adds a hash for
-	 * value classes, and to internal functions the name of their module.
+	 * Return the name of a method in its source code. In byte code, Kotlin appends a hash
+	 * for value classes, and the name of the module for internal functions.
 	 */
 	static String sourceName(Method method) {
 		return KotlinDetector.isKotlinType(method.getDeclaringClass())
@@ -56,15 +56,15 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	}
 
 	/**
-	 * Return the type of the result in this class, which may tell more than the method;
-	 * of a suspending function, the declared type.
+	 * Return the type of the result as resolved in the target class; for a suspending
+	 * function, the declared type.
 	 */
 	ResolvableType returned() {
 		return returned(this.method);
 	}
 
 	/**
-	 * Return the type of the result of another method, as {@link #returned()} does.
+	 * Return the type of another method's result, as {@link #returned()} does.
 	 */
 	ResolvableType returned(Method other) {
 		ResolvableType returned = ResolvableType.forMethodReturnType(other, this.targetClass);
@@ -79,15 +79,16 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	}
 
 	/**
-	 * Return whether a method or type has an annotation, whose library need not be there.
+	 * Return whether a method or type has an annotation. The annotation's library may be
+	 * absent.
 	 */
 	static boolean isAnnotated(AnnotatedElement element, String annotation) {
 		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).isPresent(annotation);
 	}
 
 	/**
-	 * Return whether its call at the start prepares all of its runs. Looked for as by
-	 * Spring, which does not schedule a method for an annotation of an overridden one.
+	 * Return whether Spring schedules this method, and so calls a reactive method only
+	 * once for all of its runs. Like Spring, ignores annotations of overridden methods.
 	 */
 	boolean isScheduled() {
 		return !AnnotatedElementUtils.getMergedRepeatableAnnotations(this.method, Scheduled.class, Schedules.class)
@@ -95,8 +96,8 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	}
 
 	/**
-	 * Return the adapter between results and publishers; a suspending function has a
-	 * {@code Mono}.
+	 * Return the adapter between results and publishers. For a suspending function, this
+	 * is the adapter of {@code Mono}.
 	 */
 	ReactiveAdapter reactiveAdapter() {
 		Class<?> type = isSuspending() ? Mono.class : returned().toClass();
@@ -107,13 +108,13 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 
 	/**
 	 * Return the number of parameters, without the continuation of a suspending function,
-	 * which is its last one.
+	 * which is the last parameter.
 	 */
 	int parameterCount() {
 		return this.method.getParameterCount() - (isSuspending() ? 1 : 0);
 	}
 
-	/** Refuse the declaration in a case that makes no sense. */
+	/** Refuse the declaration if a condition is true. */
 	void refuseIf(boolean senseless, String problem, String cure) {
 		if (senseless) {
 			throw invalid(problem, cure);
@@ -130,7 +131,7 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure);
 	}
 
-	/** Return an attribute and its value as messages name them. */
+	/** Return an attribute and its value for messages. */
 	String describe(String attribute, Object value) {
 		return this + ": " + attribute + " = "
 				+ ((value instanceof String text) ? "\"" + SingleLine.of(text) + "\"" : value);
@@ -147,7 +148,7 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
 	}
 
-	/** Return the names of parameter types as messages have them. */
+	/** Return the names of parameter types for messages. */
 	static String inBrackets(List<Class<?>> types) {
 		return types.stream().map(Class::getSimpleName).collect(Collectors.joining(", ", "(", ")"));
 	}

@@ -26,7 +26,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The methods to which an annotation applies. Thread-safe.
+ * Finds the methods to which an annotation applies. Thread-safe.
  */
 final class AnnotatedMethods {
 
@@ -34,10 +34,10 @@ final class AnnotatedMethods {
 
 	final Class<? extends Annotation> annotationType;
 
-	/** The annotations of types: asked for with each of their methods. */
+	/** Annotations of types, cached because each method of a type needs them. */
 	private final Map<Class<?>, MergedAnnotation<?>> ofTypes = new ConcurrentHashMap<>();
 
-	/** The declarations of all classes, mostly none. */
+	/** Annotated methods by class, mostly empty. */
 	private final Map<Class<?>, List<AnnotatedMethod>> located = new ConcurrentHashMap<>();
 
 	AnnotatedMethods(Class<? extends Annotation> annotationType) {
@@ -45,7 +45,7 @@ final class AnnotatedMethods {
 	}
 
 	/**
-	 * Return the annotation of a method, valid or not. Searches each time.
+	 * Return the annotation of a method, valid or not. Not cached.
 	 * @return the annotation, or {@code null} if none applies
 	 */
 	@Nullable AnnotatedMethod find(Method method, Class<?> targetClass) {
@@ -62,11 +62,15 @@ final class AnnotatedMethods {
 			return List.of();
 		}
 		MetadataLookup<AnnotatedMethod> lookup = (method) -> locate(method, userClass);
-		Collection<AnnotatedMethod> all = MethodIntrospector.selectMethods(userClass, lookup).values();
-		return all.stream().filter((found) -> all.stream().noneMatch((other) -> isBridge(found, other))).toList();
+		Collection<AnnotatedMethod> annotatedMethods = MethodIntrospector.selectMethods(userClass, lookup).values();
+		return annotatedMethods.stream()
+			.filter((found) -> annotatedMethods.stream().noneMatch((other) -> isBridge(found, other)))
+			.toList();
 	}
 
-	/** Return whether the first is the bridge of the other: they have one annotation. */
+	/**
+	 * Return whether the first method is a bridge of the other with the same annotation.
+	 */
 	private static boolean isBridge(AnnotatedMethod found, AnnotatedMethod other) {
 		return found.method().isBridge() && !other.method().isBridge() && found.source().equals(other.source())
 				&& found.method().getName().equals(other.method().getName());
@@ -79,15 +83,15 @@ final class AnnotatedMethods {
 	}
 
 	/**
-	 * Return whether a method only calls another one of its name with default values, as
-	 * Kotlin's {@code @JvmOverloads} adds it: final, with the same annotations, and past
-	 * no proxy, as the other one is called through that.
+	 * Return whether a method is an overload that Kotlin's {@code @JvmOverloads} has
+	 * generated. The overload is final, has the same annotations, and only calls the
+	 * original method with default values, through the proxy.
 	 */
 	boolean isKotlinOverload(Method method) {
-		Method[] all = method.getDeclaringClass().getDeclaredMethods();
+		Method[] declared = method.getDeclaringClass().getDeclaredMethods();
 		return Modifier.isFinal(method.getModifiers())
-				&& Stream.of(all).anyMatch((other) -> other.getName().equals(method.getName() + "$default"))
-				&& Stream.of(all)
+				&& Stream.of(declared).anyMatch((other) -> other.getName().equals(method.getName() + "$default"))
+				&& Stream.of(declared)
 					.anyMatch((other) -> other.getName().equals(method.getName())
 							&& !Modifier.isFinal(other.getModifiers())
 							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
@@ -95,7 +99,8 @@ final class AnnotatedMethods {
 
 	private @Nullable AnnotatedMethod locate(Method method, Class<?> userClass) {
 		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
-		// A class may inherit the method from one that knows nothing of the interface.
+		// A class may inherit the method from a class that does not implement the
+		// interface.
 		Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
 		MergedAnnotation<?> annotation = Stream.of(specific, implemented, method)
 			.distinct()
@@ -118,14 +123,14 @@ final class AnnotatedMethods {
 	}
 
 	/**
-	 * Search methods that are overridden by a bridge only: in Kotlin, a parameter that is
-	 * generic there may be primitive here.
+	 * Search the methods that only a bridge method overrides. In Kotlin, a generic
+	 * parameter of an overridden method may be primitive in the overriding method.
 	 */
 	private MergedAnnotation<?> searchBridges(Method method, Class<?> userClass) {
 		if (Stream.of(method.getParameterTypes()).noneMatch(Class::isPrimitive)) {
 			return MergedAnnotation.missing();
 		}
-		// Spring does not know which methods of Kotlin bridges are for, if they suspend.
+		// Spring cannot resolve Kotlin's bridges of suspending functions.
 		return Stream.of(ReflectionUtils.getAllDeclaredMethods(userClass))
 			.filter((bridge) -> bridge.isBridge() && bridge.getName().equals(method.getName()))
 			.map(this::search)
@@ -147,14 +152,14 @@ final class AnnotatedMethods {
 				&& !method.isSynthetic() && !ReflectionUtils.isObjectMethod(method);
 	}
 
-	/** Return whether a method makes a bean. */
+	/** Return whether a method creates a bean. */
 	static boolean makesBean(Method method) {
 		boolean factory = method.getName().equals("getObject") && method.getParameterCount() == 0
 				&& FactoryBean.class.isAssignableFrom(method.getDeclaringClass());
 		return factory || MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(BEAN);
 	}
 
-	/** Return the annotation of a type itself, perhaps missing. */
+	/** Return the annotation of a type itself, which may be missing. */
 	MergedAnnotation<?> ofType(Class<?> type) {
 		return this.ofTypes.computeIfAbsent(type, this::search);
 	}

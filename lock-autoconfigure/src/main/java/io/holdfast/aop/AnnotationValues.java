@@ -10,21 +10,21 @@ import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Reads the attributes of an annotation by their names.
+ * Reads the attributes of an annotation by name.
  *
  * @param annotatedMethod the annotation
  * @param resolver resolves placeholders
  */
 record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver resolver) {
 
-	/** Return the values that need no resolving. */
+	/** Return the values without resolving placeholders. */
 	MergedAnnotation<?> plain() {
 		return this.annotatedMethod.annotation();
 	}
 
 	/**
-	 * Return a text with its placeholders resolved.
-	 * @return the text; empty only if nothing was written
+	 * Return a text attribute with placeholders resolved.
+	 * @return the text; empty only if the attribute is not set
 	 */
 	String text(String attribute) {
 		String resolved = resolve(attribute);
@@ -35,11 +35,11 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 
 	/**
 	 * Return the name, which is plain text.
-	 * @return the name; empty only if nothing was written
+	 * @return the name; empty only if the attribute is not set
 	 */
 	String name() {
 		String name = text("name");
-		// A parameter would be no parameter there, or null in #{...}.
+		// Parameters are not available: #sku would be plain text, and null in #{...}.
 		refuseIf(name.contains("#") || written("name").replace("#{", "").contains("#"), "name",
 				"has a '#', although parameters are not known in it: all calls would share one key",
 				"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
@@ -49,16 +49,16 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 
 	/**
 	 * Return the text of an expression.
-	 * @return the expression; empty if there is none
+	 * @return the expression; empty if the attribute is not set
 	 */
 	String expression(String attribute) {
-		// Resolving it would evaluate the inside, now and without arguments.
+		// Resolving #{...} would evaluate the expression now, without arguments.
 		refuseIf(written(attribute).contains("#{"), attribute, "has #{...} around an expression",
 				"The attribute is an expression already: leave #{ and } out");
 		return text(attribute);
 	}
 
-	/** Return a positive whole number that is given as text. */
+	/** Return a positive integer attribute that is given as text. */
 	int count(String attribute, int max) {
 		refuseIf(written(attribute).contains("#{"), attribute, "has an expression, which is not evaluated here",
 				"Write a number, or a placeholder such as ${property:10}");
@@ -75,7 +75,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10").causedBy(cause);
 	}
 
-	/** Return a time, or {@code null} if none is given. */
+	/** Return a duration, or {@code null} if the attribute is not set. */
 	@Nullable Duration duration(String attribute) {
 		String resolved = resolve(attribute).trim();
 		if (resolved.isEmpty()) {
@@ -99,20 +99,20 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		}
 	}
 
-	/** Refuse an attribute by its text, with the meaning of a placeholder. */
+	/** Return the exception for a text attribute, with its resolved placeholders. */
 	InvalidDeclarationException invalidText(String attribute, String problem, String cure) {
 		String resolved = resolve(attribute).trim();
 		return invalid(attribute, (written(attribute).equals(resolved) ? "" : "(" + resolved + ") ") + problem, cure);
 	}
 
-	/** Refuse an attribute in a case that makes no sense. */
+	/** Refuse an attribute if a condition is true. */
 	void refuseIf(boolean senseless, String attribute, String problem, String cure) {
 		if (senseless) {
 			throw invalid(attribute, problem, cure);
 		}
 	}
 
-	/** Refuse an attribute. */
+	/** Return the exception for an attribute. */
 	InvalidDeclarationException invalid(String attribute, String problem, String cure) {
 		Object value = plain().getValue(attribute).orElseThrow();
 		return this.annotatedMethod.invalid(attribute, value, problem, cure);
@@ -122,7 +122,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		return plain().getString(attribute);
 	}
 
-	/** Return a text with its placeholders resolved, perhaps blank. */
+	/** Return a text attribute with placeholders resolved, which may be blank. */
 	String resolve(String attribute) {
 		String text = written(attribute);
 		if (text.isEmpty()) {
@@ -138,7 +138,7 @@ record AnnotationValues(AnnotatedMethod annotatedMethod, StringValueResolver res
 		if (resolved == null) {
 			return "";
 		}
-		// Without a strict configurer, a context leaves unknown placeholders.
+		// Without a strict configurer, Spring leaves unknown placeholders unresolved.
 		if (resolved.contains("${")) {
 			throw unresolved(attribute);
 		}

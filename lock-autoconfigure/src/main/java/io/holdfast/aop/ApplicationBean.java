@@ -12,10 +12,10 @@ import org.springframework.beans.factory.config.NamedBeanHolder;
 import org.springframework.beans.factory.support.ScopeNotActiveException;
 
 /**
- * A bean that an application may have, of which there is one for all calls; or one for
- * each call, by its scope. Thread-safe.
+ * Optional bean of the application, which may be a singleton or have a scope.
+ * Thread-safe.
  *
- * @param <T> its type
+ * @param <T> the type of the bean
  */
 public final class ApplicationBean<T> {
 
@@ -23,13 +23,16 @@ public final class ApplicationBean<T> {
 
 	private final Class<T> type;
 
-	/** Not guarded: a lock held while a bean is looked up could wait for its creator. */
+	/**
+	 * Supplier of the bean, empty if there is none. {@code null} before the first lookup.
+	 * Not guarded by a lock, which could cause a deadlock with the creation of beans.
+	 */
 	private volatile @Nullable Optional<Supplier<T>> found;
 
 	/**
-	 * Create a holder that looks for the bean when it is asked for first.
-	 * @param beans gives the factory that has it
-	 * @param type its type
+	 * Create a holder, which looks the bean up on first use.
+	 * @param beans supplies the bean factory
+	 * @param type the type of the bean
 	 */
 	public ApplicationBean(Supplier<? extends AutowireCapableBeanFactory> beans, Class<T> type) {
 		this.beans = beans;
@@ -37,10 +40,11 @@ public final class ApplicationBean<T> {
 	}
 
 	/**
-	 * Return the supplier of the bean. Creates nothing that is not in its scope now.
-	 * @return gives it to each call, or throws if the call is not in its scope; empty if
+	 * Return the supplier of the bean. Creates no scoped bean outside its scope.
+	 * @return the supplier, which throws an exception outside the bean's scope; empty if
 	 * the application has no such bean
-	 * @throws InvalidDeclarationException if it has several, of which none is primary
+	 * @throws InvalidDeclarationException if the application has several such beans, and
+	 * none is primary
 	 */
 	public Optional<Supplier<T>> find() {
 		Optional<Supplier<T>> known = this.found;
@@ -53,15 +57,16 @@ public final class ApplicationBean<T> {
 
 	/**
 	 * Return the bean.
-	 * @return the bean for the current call, or {@code null} if the application has none
-	 * @throws InvalidDeclarationException if it has several, of which none is primary
+	 * @return the bean in the current scope, or {@code null} if the application has none
+	 * @throws InvalidDeclarationException if the application has several such beans, and
+	 * none is primary
 	 */
 	public @Nullable T get() {
 		Supplier<T> supplier = find().orElse(null);
 		return (supplier != null) ? supplier.get() : null;
 	}
 
-	/** Return a bean again; or {@code null}, for good, if the application has none. */
+	/** Return the given holder, or {@code null} if the application has no such bean. */
 	static <T> @Nullable ApplicationBean<T> ifAny(@Nullable ApplicationBean<T> bean) {
 		return (bean != null && bean.find().isPresent()) ? bean : null;
 	}

@@ -34,15 +34,15 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 
 /**
- * An expression of an annotation, over the arguments of a call. Parsed and checked once;
+ * An expression of an annotation on the arguments of a call. Parsed and checked once, and
  * evaluated for each call. Thread-safe.
  *
- * @param use the attribute
+ * @param use the use of the expression
  * @param text the expression as text
  * @param annotatedMethod the annotation
  * @param parameters the positions of the arguments, by name
  * @param expression the parsed expression
- * @param delegates the context of all calls
+ * @param delegates the shared evaluation context of all calls
  */
 record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map<String, Integer> parameters,
 		SpelExpression expression, StandardEvaluationContext delegates) {
@@ -53,9 +53,9 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 
 	/**
 	 * Parse an expression.
-	 * @param text the expression, its placeholders resolved
-	 * @throws InvalidDeclarationException if the text cannot be parsed, or has an unknown
-	 * name
+	 * @param text the expression with placeholders resolved
+	 * @throws InvalidDeclarationException if the expression cannot be parsed, has an
+	 * unknown name, or changes a value
 	 */
 	static CallExpression parse(Use use, String text, AnnotatedMethod annotatedMethod,
 			StandardEvaluationContext delegates) {
@@ -94,8 +94,8 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Return the parameters that an expression can name.
-	 * @return their positions, by name
+	 * Return the parameters that an expression can use.
+	 * @return the positions of the parameters, by name
 	 */
 	static Map<String, Integer> parameters(AnnotatedMethod annotatedMethod) {
 		Map<String, Integer> positions = new LinkedHashMap<>();
@@ -105,7 +105,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			for (int i = 0; names != null && i < Math.min(names.length, annotatedMethod.parameterCount()); i++) {
 				String name = names[i];
 				if (name != null) {
-					// An interface's expression means the interface's names.
+					// An expression on an interface uses the interface's parameter names.
 					positions.putIfAbsent(name, i);
 				}
 			}
@@ -126,8 +126,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			return "The names of the method's parameters are not known: compile with -parameters (in Kotlin: "
 					+ "-java-parameters, or add kotlin-reflect), or write #p0 for the first parameter";
 		}
-		// The receiver of an extension function in Kotlin has no name that can be
-		// written.
+		// In Kotlin, the receiver of an extension function has no usable name.
 		return "The method's parameters are " + String.join(", ",
 				parameters.keySet()
 					.stream()
@@ -138,9 +137,9 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 
 	/**
 	 * Return the keys of a call.
-	 * @param prefix the text before each key
+	 * @param prefix the text in front of each key
 	 * @param several whether the value may be a collection or an array of keys
-	 * @throws IllegalArgumentException if a key is null or blank, there is none, or the
+	 * @throws IllegalArgumentException if there is no key, a key is null or blank, or the
 	 * expression fails
 	 */
 	List<String> keys(@Nullable Object target, @Nullable Object[] arguments, String prefix, boolean several) {
@@ -186,9 +185,9 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Return the decision of a condition for a call.
-	 * @throws IllegalArgumentException if the value is neither true nor false, or the
-	 * expression fails
+	 * Return the value of a condition for a call.
+	 * @throws IllegalArgumentException if the value is not a boolean, or the expression
+	 * fails
 	 */
 	boolean holds(@Nullable Object target, @Nullable Object[] arguments) {
 		Object value;
@@ -212,8 +211,8 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Explain why a call yields no value. The language names the failure, but no cure.
-	 * @return failure and cure, without a full stop
+	 * Return an explanation of a failed evaluation: Spring's message with a remedy.
+	 * @return the explanation, without a full stop
 	 */
 	String explain(EvaluationException error) {
 		String cure = "Correct the expression, or refuse the call";
@@ -239,28 +238,28 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	private static String cureOfUnknown(Member origin) {
-		// Kotlin adds a hash to the names of functions that take or give a value class.
+		// Kotlin appends a hash to the names of functions with value classes.
 		return origin.getName().contains("-") ? "In Kotlin, a value class is its value: write #a for #a.b"
 				: "Write the name of an existing public property or method; a native image has only those that are "
 						+ "registered for reflection";
 	}
 
-	/** Names annotation, method and attribute, for messages. */
+	/** Return annotation, method and attribute, for messages. */
 	@Override
 	public String toString() {
 		return this.annotatedMethod.describe(this.use.attribute, this.text);
 	}
 
 	/**
-	 * The use of an expression.
+	 * Use of an expression.
 	 */
 	enum Use {
 
-		/** Gives text, or several texts. */
+		/** Key: yields one or several texts. */
 		KEY("key", "#name, or 'text:' + #name", "put text into quotes, or write it as name",
 				"?. for . and a key for this call, as in #a?.b ?: 'none'"),
 
-		/** Gives true or false. */
+		/** Condition: yields true or false. */
 		CONDITION("condition", "#name != null", "put text into quotes",
 				"?. for . and what null means, as in #a?.b ?: false");
 
@@ -282,10 +281,11 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * A call as its expressions see it: the object that they find as {@code #root}, and
-	 * their context. Looks arguments up by name, and shares all else with other calls.
-	 * {@code MethodBasedEvaluationContext} would copy all arguments, and knows the names
-	 * of one method only; {@code StandardEvaluationContext} has a map for each call.
+	 * Evaluation context of a call, and its {@code #root} object. Looks arguments up by
+	 * name, and shares everything else with other calls. More economical than
+	 * {@code MethodBasedEvaluationContext}, which copies all arguments and knows the
+	 * names of one method only, and than {@code StandardEvaluationContext}, which has a
+	 * map for each call.
 	 */
 	public static final class Root implements EvaluationContext {
 

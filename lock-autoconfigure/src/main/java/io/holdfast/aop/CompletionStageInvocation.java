@@ -13,10 +13,10 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call of a method that returns a stage. Its leases are acquired without blocking the
- * caller; the method is called on the thread that completes the acquisition, one of
- * Holdfast's that may block. Its leases are kept until its stage is completed, also if
- * the caller has gone. One thread at a time works at a call.
+ * Call of a method that returns a stage. The leases are acquired without blocking the
+ * caller. The method is then called on the thread that completes the acquisition, a
+ * Holdfast thread that may block. The leases are held until the method's stage is
+ * completed, even if the caller has gone. At most one thread at a time works on a call.
  */
 final class CompletionStageInvocation {
 
@@ -26,21 +26,21 @@ final class CompletionStageInvocation {
 
 	private final List<MethodLease> methodLeases;
 
-	/** Observes the call. */
+	/** Observation of the call. */
 	private final MethodCallObservation observation;
 
-	/** Completed when all is released. */
+	/** Result for the caller, completed after all leases are released. */
 	private final CallResult<@Nullable Object> result = new CallResult<>();
 
-	/** Number of leases that are held: the first of the list. */
+	/** Number of held leases, from the beginning of {@link #methodLeases}. */
 	private int held;
 
 	private LeaseContext context = LeaseContext.current();
 
-	/** That of the caller, if the leases belong to it. */
+	/** Transaction of the caller, or {@code null} if it has none or no lease joins it. */
 	private @Nullable TransactionShare transaction;
 
-	/** Create the invocation of a method that returns a stage. */
+	/** Create the invocation. */
 	CompletionStageInvocation(MethodInvocation invocation, AnnotatedMethod method, List<MethodLease> methodLeases,
 			MethodCallObservation observation) {
 		this.invocation = invocation;
@@ -50,11 +50,11 @@ final class CompletionStageInvocation {
 	}
 
 	/**
-	 * Call the method as soon as it may run. Does not block.
-	 * @return the result to come; cancel it to end a wait
+	 * Acquire the leases, and then call the method. Does not block.
+	 * @return a future of the result; cancelling it ends the wait
 	 */
 	CompletableFuture<@Nullable Object> start() {
-		// Of the caller, whose thread this is: the method runs on another one.
+		// Read the transaction on the caller's thread: the method runs on another thread.
 		TransactionShare share = this.methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
 				? SpringTransactionBinding.current() : null;
 		if (share != null) {
@@ -67,14 +67,15 @@ final class CompletionStageInvocation {
 	}
 
 	/**
-	 * Call the method on the current thread, which blocks until it may run. The leases
-	 * belong to this thread: it must wait for the result, or else would enter again.
+	 * Acquire the leases and call the method on the current thread, which blocks. The
+	 * leases belong to this thread. The thread must therefore wait for the result, or its
+	 * next call would get nested leases.
 	 */
 	@Nullable Object startHere() throws Throwable {
 		try {
-			Object given = this.observation.run(() -> LeaseInterceptor.acquire(this.methodLeases, this.observation));
-			if (given != LeaseInterceptor.ACQUIRED) {
-				endWith(() -> given);
+			Object fallback = this.observation.run(() -> LeaseInterceptor.acquire(this.methodLeases, this.observation));
+			if (fallback != LeaseInterceptor.ACQUIRED) {
+				endWith(() -> fallback);
 				return this.result.future();
 			}
 		}
@@ -94,10 +95,10 @@ final class CompletionStageInvocation {
 			return;
 		}
 		MethodLease methodLease = this.methodLeases.get(this.held);
-		CompletableFuture<Lease> asked = this.observation
+		CompletableFuture<Lease> acquisition = this.observation
 			.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
-		this.result.waitsFor(asked);
-		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(asked, () -> {
+		this.result.waitsFor(acquisition);
+		acquisition.whenComplete((granted, failure) -> this.result.awayFromCaller(acquisition, () -> {
 			if (failure != null) {
 				notAcquired(methodLease, CallResult.cause(failure));
 			}
@@ -131,14 +132,15 @@ final class CompletionStageInvocation {
 		endWith(() -> this.observation.run(() -> methodLease.instead(ex)));
 	}
 
-	/** End the call with the stage that is given instead of the method's. */
-	private void endWith(CallResult.Code<Object> given) {
-		CallResult.<@Nullable Object>follow(() -> stage(given.run(), "The fallback of ")).whenComplete(this::complete);
+	/** End the call with the stage of a fallback. */
+	private void endWith(CallResult.Code<Object> fallback) {
+		CallResult.<@Nullable Object>follow(() -> stage(fallback.run(), "The fallback of "))
+			.whenComplete(this::complete);
 	}
 
 	private void call() {
 		if (this.result.future().isDone()) {
-			// Its caller has cancelled.
+			// The caller has cancelled.
 			discard();
 			complete(null, null);
 			return;
@@ -151,8 +153,8 @@ final class CompletionStageInvocation {
 		CompletionStage<?> stage = stage(
 				this.observation.run(() -> LeaseInterceptor.run(this.invocation, this.context, this.methodLeases)), "");
 		this.methodLeases.stream()
-			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
-			.forEach((each) -> each.lease().onLost(() -> CallResult.cancel(stage)));
+			.filter((methodLease) -> methodLease.onLoss() == OnLoss.INTERRUPT)
+			.forEach((methodLease) -> methodLease.lease().onLost(() -> CallResult.cancel(stage)));
 		return stage;
 	}
 
@@ -164,7 +166,7 @@ final class CompletionStageInvocation {
 				whose + this.method + " returned null: it has to return a stage, which may be completed with null");
 	}
 
-	/** End the leases, the innermost first, and then tell the caller. */
+	/** End the leases, the innermost first, and then complete the caller's result. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
 		this.result.ended();
 		if (this.held == 0) {
@@ -172,12 +174,12 @@ final class CompletionStageInvocation {
 			return;
 		}
 		MethodLease innermost = this.methodLeases.get(--this.held);
-		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
+		innermost.endAsync(failure).whenComplete((exception, unexpected) -> end(value, exception));
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {
-		Throwable told = (failure != null) ? CallResult.cause(failure) : null;
-		this.observation.ended(told, () -> this.result.complete(value, told));
+		Throwable cause = (failure != null) ? CallResult.cause(failure) : null;
+		this.observation.ended(cause, () -> this.result.complete(value, cause));
 	}
 
 }

@@ -30,28 +30,31 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.PropagationContextElement;
 
 /**
- * The coroutine in which a suspending function or a flow runs, as a part of its context:
- * each thread that it runs on has its leases. Needs kotlinx-coroutines-reactor.
+ * Coroutine context element of a suspending function or flow. Opens the leases on each
+ * thread on which the coroutine runs. Needs kotlinx-coroutines-reactor.
  */
 final class CoroutineBody extends AbstractCoroutineContextElement implements ThreadContextElement<LeaseContext.Scope> {
 
 	private static final CoroutineContext.Key<CoroutineBody> KEY = new CoroutineContext.Key<>() {
 	};
 
-	/** Stands for a null element, which a flow may have and a publisher may not. */
+	/** Substitute for a null element, which a flow may have but a publisher may not. */
 	private static final Object NULL = new Object();
 
 	private final LeaseContext leases;
 
-	/** The proxy that the call is to reach next, as for {@link LeaseInterceptor}. */
+	/**
+	 * Proxy that the call must reach next, as in {@link LeaseInterceptor}, or
+	 * {@code null}.
+	 */
 	private final @Nullable Object next;
 
 	private final AtomicBoolean reached = new AtomicBoolean();
 
-	/** The first that comes is that of the body, others are parts of it. */
+	/** Job of the body: the first job seen. Later jobs are children of the body. */
 	private final AtomicReference<@Nullable Job> job = new AtomicReference<>();
 
-	/** Create the body of a call. */
+	/** Create the context element of a call. */
 	CoroutineBody(LeaseContext leases, MethodInvocation call) {
 		super(KEY);
 		this.leases = leases;
@@ -59,7 +62,8 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Return the arguments of a suspending function, to run it as this body.
+	 * Return the arguments of a suspending function with this element in the context of
+	 * the continuation.
 	 * @param arguments the arguments of the call; the last one is the continuation
 	 */
 	@Nullable Object[] runningIn(@Nullable Object[] arguments) {
@@ -71,8 +75,9 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Return a flow as publisher, for {@link #inStep} to make a flow of it again.
-	 * @param body its coroutine, or {@code null} if it runs under no lease
+	 * Convert a flow to a publisher, which {@link #inStep} converts back.
+	 * @param body the context element of the flow, or {@code null} if it runs under no
+	 * lease
 	 */
 	@SuppressWarnings("unchecked")
 	static <T> Publisher<T> publisher(Object flow, @Nullable CoroutineBody body) {
@@ -83,16 +88,16 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 				Hooks.isAutomaticContextPropagationEnabled() ? new PropagationContextElement().plus(context) : context);
 	}
 
-	/** Return a flow that is another one for each collection. */
+	/** Return a flow that collects a new flow each time. */
 	static Flow<Object> anew(Supplier<Object> flow) {
 		return (collector, continuation) -> ((Flow<?>) flow.get()).collect(collector, continuation);
 	}
 
 	/**
-	 * Return a flow that goes on when its collector has done with an element, as a flow
-	 * without a publisher does. Else it would end, and its leases with it, while the
-	 * collector still works on buffered elements.
-	 * @param flow makes the flow for the leases of a collector
+	 * Return a flow without buffer, which emits an element only after the collector has
+	 * processed the previous one. With a buffer, the flow and its leases would end while
+	 * the collector still processes buffered elements.
+	 * @param flow creates the flow for the leases of a collector
 	 */
 	static Flow<Object> inStep(Function<LeaseContext, Object> flow) {
 		return (collector, continuation) -> {
@@ -100,12 +105,12 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 			return FlowKt
 				.<@Nullable Object, @Nullable Object>map(
 						FlowKt.buffer(elements, Channel.RENDEZVOUS, BufferOverflow.SUSPEND),
-						(element, each) -> (element != NULL) ? element : null)
+						(element, downstream) -> (element != NULL) ? element : null)
 				.collect(collector, continuation);
 		};
 	}
 
-	/** Return the leases of the coroutine that calls a suspending function. */
+	/** Return the leases of a suspending function's calling coroutine. */
 	static LeaseContext callerLeases(MethodInvocation call) {
 		@Nullable Object[] arguments = call.getArguments();
 		return (arguments[arguments.length - 1] instanceof Continuation<?> continuation) ? leases(continuation)
@@ -113,8 +118,8 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Return the leases of a coroutine. Those of its thread may be the leases of other
-	 * code, which has resumed it and waits for its next suspension.
+	 * Return the leases of a coroutine. The leases of the thread do not count if they
+	 * belong to other code that has resumed the coroutine on its thread.
 	 */
 	private static LeaseContext leases(Continuation<?> continuation) {
 		CoroutineContext coroutine = continuation.getContext();
@@ -129,8 +134,9 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Return whether a coroutine never runs within the code that resumes it. Blocking
-	 * code whose leases its thread has then waits for it, by {@code runBlocking}.
+	 * Return whether a coroutine never runs within the code that resumes it. The leases
+	 * of the thread then belong to code that waits for the coroutine by
+	 * {@code runBlocking}.
 	 */
 	private static boolean isDispatched(CoroutineContext coroutine) {
 		return coroutine.get(ContinuationInterceptor.Key) instanceof CoroutineDispatcher dispatcher
@@ -138,9 +144,9 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Wait for the end of the body, which may go on for a while when it is cancelled. If
-	 * it has not begun by then, it never does.
-	 * @return completed when the body has ended; never fails
+	 * Wait for the end of the body, which may go on for a while after its cancellation. A
+	 * body that has not begun by now will never begin.
+	 * @return a future that is completed when the body has ended; never fails
 	 */
 	CompletableFuture<@Nullable Void> ended() {
 		CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
@@ -170,9 +176,9 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Take note that a call of a suspending function has reached the proxy that it is
-	 * meant for: the second half of a call, see {@link LeaseInterceptor}.
-	 * @return whether it has; once for each call
+	 * Return whether a call of a suspending function has already acquired its leases at
+	 * an outer proxy, see {@link LeaseInterceptor}. Returns {@code true} once for each
+	 * call.
 	 */
 	static boolean takeReached(MethodInvocation call) {
 		@Nullable Object[] arguments = call.getArguments();
@@ -182,7 +188,10 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 				&& proxied.getProxy() == body.next && body.reached.compareAndSet(false, true);
 	}
 
-	/** Only asked for its context: Spring makes a publisher of the body. */
+	/**
+	 * Continuation that only supplies the context: Spring converts the function to a
+	 * publisher.
+	 */
 	private record BodyContinuation(Continuation<?> caller, CoroutineBody body) implements Continuation<Object> {
 
 		@Override

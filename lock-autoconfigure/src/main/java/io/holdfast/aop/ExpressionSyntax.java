@@ -35,13 +35,13 @@ import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
 import org.springframework.util.ClassUtils;
 
 /**
- * Rules for expressions beyond those of the language.
+ * Checks and changes of expressions beyond those of the Spring Expression Language.
  */
 final class ExpressionSyntax {
 
 	private static final Set<String> ROOT_PROPERTIES = Set.of("method", "target", "targetClass", "args", "methodName");
 
-	/** The variables of the language. */
+	/** Variables of the Spring Expression Language. */
 	private static final Set<String> OWN_VARIABLES = Set.of("root", "this");
 
 	private static final Properties PROPERTIES = new Properties();
@@ -49,7 +49,7 @@ final class ExpressionSyntax {
 	private ExpressionSyntax() {
 	}
 
-	/** Find a name that means nothing, and would yield null or an error in every call. */
+	/** Find an unknown name, which would yield null or an error in every call. */
 	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
 		String mistake = findUnknownProperty(root);
 		return (mistake != null) ? mistake
@@ -58,8 +58,7 @@ final class ExpressionSyntax {
 	}
 
 	/**
-	 * Find a part that would change an argument of the call, or something that others
-	 * see.
+	 * Find a part of the expression that changes a value.
 	 */
 	static @Nullable String findAssignment(SpelNode root) {
 		return find(root, (node) -> (node instanceof Assign || node instanceof OpInc || node instanceof OpDec)
@@ -67,8 +66,7 @@ final class ExpressionSyntax {
 	}
 
 	/**
-	 * Find a property that would not be there in any call, as the types of its values can
-	 * have no subtypes.
+	 * Find a property that no call can have, because the type of its owner is final.
 	 */
 	static @Nullable Missing findMissing(SpelNode root, Method method, Map<String, Integer> parameters) {
 		return find(root, (node) -> {
@@ -86,12 +84,15 @@ final class ExpressionSyntax {
 		return found;
 	}
 
-	/** Finds forgotten quotes and hashes: {@code stock}, {@code sku}. */
+	/**
+	 * Find an unknown property, which is usually a missing quote or hash: {@code stock},
+	 * {@code sku}.
+	 */
 	private static @Nullable String findUnknownProperty(SpelNode node) {
 		if (node instanceof PropertyOrFieldReference property) {
 			return ROOT_PROPERTIES.contains(property.getName()) ? null : property.getName();
 		}
-		// Names in parts of other nodes mean something else than in the node itself.
+		// In the children of other nodes, names refer to another object.
 		boolean transparent = node instanceof Operator || node instanceof OperatorNot || node instanceof Ternary
 				|| node instanceof Elvis || node instanceof InlineList;
 		int children = transparent ? node.getChildCount() : (node instanceof CompoundExpression) ? 1 : 0;
@@ -125,24 +126,26 @@ final class ExpressionSyntax {
 	}
 
 	/**
-	 * Return whether the properties of all values of a type are known. Of an
-	 * {@code Optional}, the properties of its value are read as well, and of a class the
-	 * static ones.
+	 * Return whether the type of a value determines its properties. Not so for
+	 * {@code Optional}, whose value's properties are read, too, nor for {@code Class},
+	 * whose static properties are read.
 	 */
 	private static boolean isKnown(Class<?> type) {
 		return Modifier.isFinal(type.getModifiers()) && !type.isArray() && type != Optional.class
 				&& type != Class.class;
 	}
 
-	/** Return the method or field that is read as a property of a declared type. */
+	/**
+	 * Return the method or field that is read for a property of a type, or {@code null}.
+	 */
 	static @Nullable Member property(Class<?> type, String name) {
 		return PROPERTIES.find(type, name);
 	}
 
 	/**
-	 * Change an expression so that {@code +} refuses null: the language would append the
-	 * text "null", and all calls without a value would share one key. An appended value
-	 * gets its text as a whole key would.
+	 * Change an expression so that {@code +} refuses null. Otherwise Spring appends the
+	 * text "null", and all calls without a value share one key. Other operands are
+	 * converted to text like a whole key.
 	 */
 	static SpelNodeImpl refuseNullInText(SpelNodeImpl node) {
 		int start = node.getStartPosition();
@@ -178,17 +181,17 @@ final class ExpressionSyntax {
 			.toArray(SpelNodeImpl[]::new);
 	}
 
-	/** Return a side of a {@code +}; written text needs no check. */
+	/** Return the operand of a {@code +}. Literals need no check. */
 	private static SpelNodeImpl operand(SpelNodeImpl node) {
 		return (node instanceof StringLiteral) ? node : new Operand(node);
 	}
 
 	/**
-	 * A property that is not there.
+	 * A missing property.
 	 *
-	 * @param name its name
-	 * @param type the type without it
-	 * @param origin where the value comes from: the called method, or the property before
+	 * @param name the name of the property
+	 * @param type the type without the property
+	 * @param origin the origin of the value: the called method, or the previous property
 	 */
 	record Missing(String name, Class<?> type, Member origin) {
 
@@ -199,7 +202,7 @@ final class ExpressionSyntax {
 
 	}
 
-	/** Finds properties as the language does, before there are values. */
+	/** Finds properties as Spring does, but without values. */
 	private static final class Properties extends ReflectivePropertyAccessor {
 
 		@Nullable Member find(Class<?> type, String name) {
@@ -210,7 +213,7 @@ final class ExpressionSyntax {
 	}
 
 	/**
-	 * One side of a {@code +}.
+	 * Operand of a {@code +}.
 	 */
 	private static final class Operand extends SpelNodeImpl {
 
@@ -227,7 +230,7 @@ final class ExpressionSyntax {
 				throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
 						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
 			}
-			// Numbers stay numbers: they may be meant to be added.
+			// Numbers stay numbers, so that they can be added.
 			return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
 		}
 

@@ -24,29 +24,32 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Calls another method of the target.
+ * Calls a fallback method of the target.
  *
- * @param method the method
- * @param withException whether its last parameter is for the exception
+ * @param method the fallback
+ * @param withException whether the last parameter of the fallback takes the exception
  */
 record FallbackHandler(Method method, boolean withException) implements NotAcquiredHandler {
 
 	/**
-	 * Find the method that an annotation names.
-	 * @param failure the exception that the method is to take, if it takes one
-	 * @throws InvalidDeclarationException if no method fits, or more than one
+	 * Find the fallback of an annotation.
+	 * @param failure the type of exception that the fallback must accept if it takes one
+	 * @throws InvalidDeclarationException if no method fits, or several methods fit
 	 */
 	static FallbackHandler find(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
 		return new Search(attributes, name, failure).find();
 	}
 
-	/** Return whether the method can be called for a kind of exception. */
+	/** Return whether the fallback can be called for a type of exception. */
 	boolean handles(Class<? extends HoldfastException> failure) {
 		int last = this.method.getParameterCount() - (isSuspending() ? 2 : 1);
 		return !this.withException || this.method.getParameterTypes()[last].isAssignableFrom(failure);
 	}
 
-	/** The last parameter of a suspending function is its continuation. */
+	/**
+	 * Return whether the fallback is a suspending function, whose last parameter is the
+	 * continuation.
+	 */
 	private boolean isSuspending() {
 		return KotlinDetector.isSuspendingFunction(this.method);
 	}
@@ -62,13 +65,14 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		if (isSuspending()) {
 			values.add(continuation);
 		}
-		// Gives a publisher of the result of a suspending function.
+		// For a suspending function, this returns a publisher of the result.
 		return AopUtils.invokeJoinpointUsingReflection(receiver(call), this.method, values.toArray());
 	}
 
 	/**
-	 * Return the object behind all proxies, for which private methods work; but methods
-	 * of an interface that it does not implement are the proxy's.
+	 * Return the receiver of the call: the object behind all proxies, so that private
+	 * methods can be called; or the proxy, for methods of interfaces that the object does
+	 * not implement.
 	 */
 	private @Nullable Object receiver(MethodInvocation call) {
 		Object target = call.getThis();
@@ -82,7 +86,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	}
 
 	/**
-	 * Finds the method, and refuses one that could not be called when it is needed.
+	 * Finds and checks the fallback.
 	 */
 	private record Search(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
 
@@ -90,7 +94,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			Collection<Method> named = candidates((method) -> method.getName().equals(this.name));
 			List<Method> fitting = fitting(named);
 			if (fitting.isEmpty()) {
-				// In byte code, functions of Kotlin may have another name.
+				// In byte code, Kotlin functions may have another name.
 				named = candidates((method) -> AnnotatedMethod.sourceName(method).equals(this.name));
 				fitting = fitting(named);
 			}
@@ -101,15 +105,14 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 					"Leave one of them, or give them different names");
 			Method method = fitting.get(0);
 			checkResult(method);
-			// Now, as it may fail, rather than at the first refusal.
+			// Make it accessible now, as this may fail.
 			ReflectionUtils.makeAccessible(method);
 			return new FallbackHandler(method, parameters(method).size() > parameters().size());
 		}
 
 		/**
-		 * Return methods as the class has them: one for each name and list of parameters,
-		 * which overrides or hides the others. Parameters are compared as in this class,
-		 * where they may be less generic.
+		 * Return the methods of the class, without those that are overridden or hidden.
+		 * Parameter types are resolved in the target class.
 		 */
 		private Collection<Method> candidates(ReflectionUtils.MethodFilter filter) {
 			Map<List<Object>, Method> methods = new LinkedHashMap<>();

@@ -3,9 +3,8 @@ package io.holdfast.aop;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An annotation of Holdfast's cannot be applied as it is declared. Thrown while the
- * annotated bean is created, so that an application with such a declaration does not
- * start.
+ * Thrown when an annotation of Holdfast cannot be applied as declared. Thrown while the
+ * annotated bean is created, so that the application does not start.
  *
  * @since 0.1.0
  */
@@ -19,8 +18,8 @@ public class InvalidDeclarationException extends IllegalStateException {
 
 	/**
 	 * Create the exception.
-	 * @param problem the problem: the annotation, class, method, attribute and value
-	 * @param cure the text to write instead
+	 * @param problem the problem, with annotation, class, method, attribute and value
+	 * @param cure the remedy
 	 */
 	public InvalidDeclarationException(String problem, String cure) {
 		super(problem + ". " + cure + ".");
@@ -28,23 +27,23 @@ public class InvalidDeclarationException extends IllegalStateException {
 		this.cure = cure;
 	}
 
-	/** Add the error behind it, or {@code null}. */
+	/** Set the cause, or {@code null}, and return this exception. */
 	InvalidDeclarationException causedBy(@Nullable Throwable cause) {
 		initCause(cause);
 		return this;
 	}
 
 	/**
-	 * Return the problem and its place.
-	 * @return one sentence without its full stop
+	 * Return the problem and its location.
+	 * @return a sentence without full stop
 	 */
 	public String getProblem() {
 		return this.problem;
 	}
 
 	/**
-	 * Return the cure.
-	 * @return one sentence without its full stop
+	 * Return the remedy.
+	 * @return a sentence without full stop
 	 */
 	public String getCure() {
 		return this.cure;

@@ -17,9 +17,9 @@ import org.springframework.util.ObjectUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The text of a value, if the value has one of its own. Its parts are not looked at: a
- * record with an array, or with a set whose order differs between JVMs, is taken at its
- * word.
+ * Converts values to texts of keys. Refuses values without a meaningful text. Does not
+ * check the parts of a value: the text of a record with an array or a set may still
+ * differ between JVMs.
  */
 final class KeyText {
 
@@ -28,7 +28,7 @@ final class KeyText {
 
 	/**
 	 * Return the text of a value.
-	 * @throws NoTextException if it is null or has no text that stands for it
+	 * @throws NoTextException if the value is null or has no text that identifies it
 	 */
 	static String of(@Nullable Object boxed) {
 		Object value = unboxed(boxed);
@@ -71,9 +71,9 @@ final class KeyText {
 	}
 
 	/**
-	 * Return the value in a value class of Kotlin. Where its type may not be null, a
-	 * parameter has that itself, and the same value is to give the same text everywhere.
-	 * @return the value, or itself
+	 * Return the value inside a Kotlin value class. A parameter of a non-null value class
+	 * is already unboxed, and both forms must have the same text.
+	 * @return the inner value, or the given value if it is no value class
 	 */
 	static @Nullable Object unboxed(@Nullable Object value) {
 		Method unbox = (value != null && KotlinDetector.isKotlinType(value.getClass()))
@@ -86,9 +86,9 @@ final class KeyText {
 	}
 
 	/**
-	 * Return the values of a collection or an array, but not of one that is text in
-	 * itself.
-	 * @return the values, or {@code null} if it is something else
+	 * Return the elements of a collection or an array. Arrays of characters or bytes are
+	 * not split.
+	 * @return the elements, or {@code null} if the value is not split
 	 */
 	static @Nullable Object @Nullable [] split(@Nullable Object value) {
 		if (value instanceof Collection<?> collection) {
@@ -98,12 +98,18 @@ final class KeyText {
 		return array ? ObjectUtils.toObjectArray(value) : null;
 	}
 
-	/** Each of their values alone would mean nothing. */
+	/**
+	 * Return whether a value is an array of characters or bytes, whose elements are no
+	 * keys.
+	 */
 	private static boolean isTextLike(Object value) {
 		return value instanceof char[] || value instanceof byte[];
 	}
 
-	/** Return the method that gives a text without a time zone, if a value needs one. */
+	/**
+	 * Return the method that converts a value to a type without a time zone, or
+	 * {@code null} if the text of the value does not depend on the time zone.
+	 */
 	private static @Nullable String zoneless(Object value) {
 		if (value instanceof Calendar) {
 			return "toInstant()";
@@ -111,7 +117,8 @@ final class KeyText {
 		if (!(value instanceof Date)) {
 			return null;
 		}
-		// By name, as java.sql need not be there. Its Date and Time have no toInstant.
+		// By name, as java.sql may be absent. Date and Time of java.sql have no
+		// toInstant.
 		Class<?> type = value.getClass();
 		if (ClassUtils.hasMethod(type, "toLocalDate")) {
 			return "toLocalDate()";
@@ -120,12 +127,12 @@ final class KeyText {
 	}
 
 	/**
-	 * Return whether the text begins as that of {@code Object}, here or behind a proxy.
+	 * Return whether a text is that of {@code Object.toString()}, also through a proxy.
 	 */
 	private static boolean isIdentity(String text, Class<?> type) {
 		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
 			String name = c.getName();
-			// Not put together with the @, as this is done for each call.
+			// Without concatenation, as this runs for each call.
 			if (text.startsWith(name) && text.startsWith("@", name.length())) {
 				return true;
 			}
@@ -134,7 +141,7 @@ final class KeyText {
 	}
 
 	/**
-	 * There is no text that stands for a value.
+	 * Thrown when no text identifies a value.
 	 */
 	static final class NoTextException extends RuntimeException {
 

@@ -26,10 +26,9 @@ import org.springframework.scheduling.config.TaskManagementConfigUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * One of the annotations: its methods, and the beans behind them. A service is looked up
- * at a method's first call, so that advised beans may be created before it. When all
- * beans are there, names of no such bean are refused, and so is a lack of any.
- * Thread-safe.
+ * Handler of one type of annotation: its methods, and the beans that they need. A service
+ * is looked up at a method's first call, so that advised beans can be created before the
+ * service. After all beans are created, missing services are refused. Thread-safe.
  */
 final class LeaseAnnotationHandler {
 
@@ -43,36 +42,36 @@ final class LeaseAnnotationHandler {
 
 	private final Supplier<?> unnamed;
 
-	/** The methods whose beans are not checked yet. */
+	/** Methods whose beans are not checked yet. */
 	private final Queue<LeasedMethod> expected = new ConcurrentLinkedQueue<>();
 
-	/** Whether all beans are there. */
+	/** Whether all beans are created. */
 	private volatile boolean complete;
 
 	private final Supplier<ConfigurableListableBeanFactory> beans;
 
-	/** {@code null} once it is known that there is none. */
+	/** Namespace of keys. {@code null} if the application is known to have none. */
 	volatile @Nullable ApplicationBean<KeyNamespace> namespace;
 
 	final ApplicationBean<NotAcquiredStrategy> strategy;
 
-	/** The services by the names of their beans, known from the first call on. */
+	/** Services by the names of their beans, filled by first calls. */
 	final Map<String, Object> services = new ConcurrentHashMap<>();
 
-	/** The services with a failure at the last call, of which a warning was logged. */
+	/** Services whose last call failed and was logged. */
 	final Set<Object> failing = ConcurrentHashMap.newKeySet();
 
-	/** The fenced methods of which a warning was logged. */
+	/** Fenced methods for which a warning was logged. */
 	final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
 
-	/** The scheduled methods of which a warning was logged. */
+	/** Scheduled methods for which a warning was logged. */
 	private final Set<String> inTurns = ConcurrentHashMap.newKeySet();
 
 	/**
 	 * Create the handler.
-	 * @param parser reads an annotation; throws {@link InvalidDeclarationException}
-	 * @param unnamed gives the service of annotations that name none
-	 * @param beans gives the bean factory, which is there before the first bean
+	 * @param parser parses an annotation; throws {@link InvalidDeclarationException}
+	 * @param unnamed supplies the service of annotations that name none
+	 * @param beans supplies the bean factory, which exists before the first bean
 	 */
 	LeaseAnnotationHandler(Class<? extends Annotation> annotationType,
 			BiFunction<LeaseAnnotationHandler, AnnotatedMethod, LeasedMethod> parser, Class<?> serviceType,
@@ -87,9 +86,9 @@ final class LeaseAnnotationHandler {
 	}
 
 	/**
-	 * Return the annotation of a method, ready for calls. Searches each time.
+	 * Return the parsed annotation of a method. Not cached.
 	 * @return the annotation, or {@code null} if the method has none
-	 * @throws InvalidDeclarationException if it cannot be applied
+	 * @throws InvalidDeclarationException if the annotation cannot be applied
 	 */
 	@Nullable LeasedMethod find(Method method, Class<?> targetClass) {
 		AnnotatedMethod found = this.methods.find(method, targetClass);
@@ -97,8 +96,8 @@ final class LeaseAnnotationHandler {
 	}
 
 	/**
-	 * Find the service that a method names. Not guarded: a lock held while a bean is
-	 * looked up could wait for its creator.
+	 * Find the service of a method. Not guarded by a lock, which could cause a deadlock
+	 * with the creation of beans.
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
 	Object findService(LeasedMethod method) {
@@ -120,9 +119,9 @@ final class LeaseAnnotationHandler {
 	}
 
 	/**
-	 * Parse an annotation, and check the beans that it needs: now if all beans are there,
-	 * else later.
-	 * @throws InvalidDeclarationException if it cannot be applied
+	 * Parse an annotation, and check the beans that it needs, now or after all beans are
+	 * created.
+	 * @throws InvalidDeclarationException if the annotation cannot be applied
 	 */
 	void check(AnnotatedMethod annotatedMethod) {
 		this.expected.add(this.parser.apply(this, annotatedMethod));
@@ -132,9 +131,8 @@ final class LeaseAnnotationHandler {
 	}
 
 	/**
-	 * Check the beans that calls will need, as all beans are there.
-	 * @throws InvalidDeclarationException if a service is not there, or one of several is
-	 * to be chosen
+	 * Check the beans that calls will need, after all beans are created.
+	 * @throws InvalidDeclarationException if a service is missing or ambiguous
 	 */
 	void checkBeans() {
 		this.complete = true;
@@ -170,7 +168,7 @@ final class LeaseAnnotationHandler {
 					+ "the period. If each instance is to run, write minHold = \"0\"");
 	}
 
-	/** Check a name without creating its bean: the rest is left for later. */
+	/** Check the beans of a method, without creating the service. */
 	private void checkBeans(LeasedMethod method) {
 		if (method.serviceName().isEmpty()) {
 			checkUnnamed(method);
@@ -195,7 +193,7 @@ final class LeaseAnnotationHandler {
 		}
 	}
 
-	/** Fail as each call would if there is no such bean, or none of several is meant. */
+	/** Fail, as each call would, if the unnamed service is missing or ambiguous. */
 	private void checkUnnamed(LeasedMethod method) {
 		if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans(), this.serviceType, true, false).length == 1) {
 			return;
@@ -224,7 +222,7 @@ final class LeaseAnnotationHandler {
 		return "Write the name of a " + this.serviceType.getSimpleName() + ", or leave it out for the only one";
 	}
 
-	/** Fail where each call would, as no transaction of it could be checked. */
+	/** Fail, as each call would, if transactions cannot be checked. */
 	private void checkFence(LeasedMethod method) {
 		TransactionFences fences = beans().getBeanProvider(TransactionFences.class).getIfAvailable();
 		String obstacle = (fences != null) ? fences.obstacle()

@@ -27,31 +27,31 @@ import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Reads annotations, and refuses senseless ones with an
+ * Parses annotations, and refuses invalid ones with an
  * {@link InvalidDeclarationException}. Thread-safe.
  */
 final class LeaseAnnotationParser {
 
-	/** An attribute that cannot be left out has a value for "not given". */
+	/** Value of an integer attribute that is not set. */
 	private static final int NO_LIMIT = -1;
 
-	/** As for requests. */
+	/** Maximum limit, as for requests. */
 	private static final int MAX_LIMIT = 1_000_000_000;
 
-	/** The context of expressions. */
+	/** Shared evaluation context of expressions. */
 	final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
-	/** The defaults of the application for each type of annotation. */
+	/** Application's defaults by type of annotation. */
 	final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
 
 	/** Resolves placeholders. */
 	StringValueResolver resolver = (text) -> text;
 
-	/** Gives the times of the application. */
+	/** Supplies the application's default times. */
 	Supplier<LeaseBeanPostProcessor.Defaults> defaults = () -> LeaseBeanPostProcessor.Defaults.NONE;
 
 	/**
-	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
+	 * Parse an annotation for a lock. Throws {@link InvalidDeclarationException} if it
 	 * cannot be applied.
 	 */
 	LeasedMethod lock(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod) {
@@ -77,7 +77,7 @@ final class LeaseAnnotationParser {
 	}
 
 	/**
-	 * Parse the annotation for permits; throws {@link InvalidDeclarationException} if it
+	 * Parse an annotation for permits. Throws {@link InvalidDeclarationException} if it
 	 * cannot be applied.
 	 */
 	LeasedMethod semaphore(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod) {
@@ -96,8 +96,8 @@ final class LeaseAnnotationParser {
 	}
 
 	/**
-	 * Add the terms of waiting and holding, which are checked once; times without a value
-	 * are left to the service.
+	 * Set and check the times of waiting and holding. The service's defaults apply to
+	 * times that are not set.
 	 */
 	private <R extends LeaseRequest<R>> R withTerms(AnnotationValues attributes, R request) {
 		Duration leaseTime = bounded(attributes, "leaseTime", LockRequest::leaseTime,
@@ -127,11 +127,11 @@ final class LeaseAnnotationParser {
 		return isSkip(attributes) ? result.optional() : result;
 	}
 
-	/** Read the loss margin, and refuse one that leaves no time for two renewals. */
+	/** Read the loss margin. Refuses a margin that leaves no time for two renewals. */
 	private @Nullable Duration lossMargin(AnnotationValues attributes, LockRequest terms) {
 		Duration margin = bounded(attributes, "lossMargin", LockRequest::lossMargin,
 				"Write a time up to a third of the lease time, or leave it out for the default");
-		// The lease time is no longer than maxHold.
+		// Without a lease time, maxHold limits the default lease time.
 		String bound = (terms.leaseTime() != null) ? "leaseTime" : "maxHold";
 		Duration longest = (terms.leaseTime() != null) ? terms.leaseTime() : terms.maxHold();
 		if (isAboveThird(margin, longest)) {
@@ -170,7 +170,7 @@ final class LeaseAnnotationParser {
 		Duration duration = attributes.duration(attribute);
 		try {
 			if (duration != null) {
-				// Requests know the bounds, which are the same for all of them.
+				// The setters of requests check the bounds.
 				use.apply(LockRequest.of("example"), duration);
 			}
 			return duration;
@@ -229,7 +229,7 @@ final class LeaseAnnotationParser {
 		return permits;
 	}
 
-	/** Return the name of the leases, the same for all keys of a method. */
+	/** Return the name for events and meters, the same for all keys of a method. */
 	private static String purpose(AnnotationValues attributes) {
 		String name = attributes.name();
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
@@ -258,8 +258,8 @@ final class LeaseAnnotationParser {
 	}
 
 	/**
-	 * Return whether calls of several instances have their turn one after the other, with
-	 * nothing said of how long the others are kept out after a call.
+	 * Return whether each instance runs the method in its turn: calls wait for the lock,
+	 * and no minHold is set.
 	 */
 	private boolean hasTurns(AnnotationValues attributes, LockRequest request) {
 		Duration declared = request.waitTime();

@@ -46,26 +46,24 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Has the methods of beans that are annotated with {@link Semaphore} or
- * {@link DistributedLock} run with their permits and under their locks, and refuses beans
- * whose annotations cannot be applied.
+ * Adds the advice for {@link Semaphore} and {@link DistributedLock} to annotated beans,
+ * and refuses beans whose annotations cannot be applied.
  *
  * <p>
- * The {@linkplain #setOrder order} is the place of this advice among that of a bean, as
- * for every advisor: a lower order is outside. By its {@linkplain #DEFAULT_ORDER default}
- * method security and aspects with an order come before the lock; transactions, caches
- * and aspects without one come after it.
+ * The {@linkplain #setOrder order} is the position of this advice among a bean's
+ * advisors: a lower order is outside. With the {@linkplain #DEFAULT_ORDER default order},
+ * the lock is inside method security and aspects with an order, and outside transactions,
+ * caches and aspects without an order.
  *
  * <p>
- * Advice for retries, circuit breakers and the like of any order is always outside:
- * Spring's {@code @Retryable} and {@code @ConcurrencyLimit}, Spring Retry and
- * Resilience4j.
+ * Advice for resilience is always outside, whatever its order: Spring's
+ * {@code @Retryable} and {@code @ConcurrencyLimit}, Spring Retry and Resilience4j.
  *
  * <p>
- * A lower order than the default is also the order of the post-processor. By default it
- * comes after the auto-proxy creator, and before the post-processors for {@code @Async},
- * which put their advice around all that a bean has, and of listeners. It does not need
- * the auto-proxy creator.
+ * An order below the default is also the order of the post-processor. By default, the
+ * post-processor runs after the auto-proxy creator, which it does not need. It runs
+ * before the post-processors for {@code @Async}, which add their advice outside all other
+ * advice, and for listeners.
  *
  * @see ValidationAdvicePostProcessor
  */
@@ -74,9 +72,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		implements EmbeddedValueResolverAware, SmartInitializingSingleton {
 
 	/**
-	 * After method security, before transactions and caches, which have the last place;
-	 * after the auto-proxy creator, before the post-processors of {@code @Retryable} and
-	 * {@code @Async}, which have the last two, with some room in between.
+	 * Default order: after method security and the auto-proxy creator, and before
+	 * transactions and caches, which have the lowest precedence. Leaves room for the
+	 * post-processors of {@code @Retryable} and {@code @Async}.
 	 */
 	public static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 20;
 
@@ -85,8 +83,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private static final @Nullable ClassLoader LOADER = LeaseBeanPostProcessor.class.getClassLoader();
 
 	/**
-	 * The method for the class of a job, which is created when it runs, if Quartz is
-	 * there. That of the interface, which a native image knows.
+	 * Method {@code JobDetail.getJobClass}, or {@code null} without Quartz, for jobs that
+	 * Quartz creates when they run. The interface's method, which is available in a
+	 * native image.
 	 */
 	private static final @Nullable Method JOB_CLASS = ClassUtils.isPresent("org.quartz.JobDetail", LOADER)
 			? ReflectionUtils.findMethod(ClassUtils.resolveClassName("org.quartz.JobDetail", LOADER), "getJobClass")
@@ -94,27 +93,28 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private final LeaseAnnotationParser parser = new LeaseAnnotationParser();
 
-	/** The outermost first. */
+	/** Handlers, the outermost first. */
 	private final List<LeaseAnnotationHandler> handlers;
 
 	/**
-	 * One for all annotations, so that nothing can come between them or change their
-	 * order.
+	 * Advisor for all annotations, so that no other advice can come between them or
+	 * change their order.
 	 */
 	private final DefaultPointcutAdvisor leaseAdvisor;
 
 	private final LeaseInterceptor interceptor;
 
-	/** Many beans may be created from one definition. */
+	/** Checked beans: a definition may create many beans. */
 	private final Set<CheckedBean> checked = ConcurrentHashMap.newKeySet();
 
 	private final AtomicBoolean transactionWarned = new AtomicBoolean();
 
 	/**
 	 * Create the post-processor.
-	 * @param locks gives the lock service for annotations that name none; asked at the
-	 * first call of a method that needs it, not before
-	 * @param semaphores gives the semaphore service, at the same time
+	 * @param locks supplies the lock service for annotations that name none; not called
+	 * before the first call of such a method
+	 * @param semaphores supplies the semaphore service for annotations that name none;
+	 * not called before the first call of such a method
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		this.handlers = List.of(
@@ -131,22 +131,23 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	@Override
 	public void setOrder(int order) {
-		// Not later: other post-processors would register the bare bean with a container.
+		// Not later: other post-processors would register the bean without its proxy.
 		super.setOrder(Math.min(order, DEFAULT_ORDER));
 		this.leaseAdvisor.setOrder(order);
 	}
 
 	/**
-	 * Set the times that annotations are compared with.
-	 * @param defaults gives them; asked when a bean comes whose annotations depend on one
+	 * Set the application's default times, against which annotations are checked.
+	 * @param defaults supplies the times; called when a checked annotation depends on
+	 * them
 	 */
 	public void setDefaults(Supplier<Defaults> defaults) {
 		this.parser.defaults = defaults;
 	}
 
 	/**
-	 * Set the consequence of a failure of the store for calls whose annotation says
-	 * nothing; {@link OnStoreFailure#THROW THROW} by default.
+	 * Set the outcome of a failure of the store for annotations with
+	 * {@link OnStoreFailure#DEFAULT}. {@link OnStoreFailure#THROW THROW} by default.
 	 * @param lock {@code THROW} or {@code FALLBACK}
 	 * @param semaphore {@code THROW}, {@code FALLBACK} or {@code PROCEED}
 	 */
@@ -215,7 +216,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private void check(CheckedBean checked, Object bean, String beanName, Object result) {
-		// The container calls nothing on a bean that a factory bean made.
+		// The container calls no callbacks of a bean that a factory bean created.
 		boolean called = bean instanceof FactoryBean
 				|| !beans().containsBean(BeanFactory.FACTORY_BEAN_PREFIX + beanName);
 		List<Advisor> advisors = (result instanceof Advised advised) ? List.of(advised.getAdvisors()) : List.of();
@@ -241,7 +242,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Add the advice to an existing proxy, once, also if that bean has several names.
+	 * Add the advice to an existing proxy, only once even if the bean has several names.
 	 */
 	private Object advise(Object bean, Advised advised) {
 		if (advised.indexOf(this.leaseAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
@@ -249,7 +250,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			advised.addAdvisor(place, this.leaseAdvisor);
 			int exposing = advised.indexOf(ExposeInvocationInterceptor.ADVISOR);
 			if (exposing >= 0 && exposing < place) {
-				// Aspects need it on their thread, and the method may run on another one.
+				// Aspects need the exposed invocation on their thread, and the method may
+				// run on another
+				// thread.
 				advised.addAdvisor(place + 1, ExposeInvocationInterceptor.ADVISOR);
 			}
 		}
@@ -257,9 +260,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Return the place of the advice: after all advice of a lower order, and after the
-	 * advice for retries and the like of any order. The list need not be sorted:
-	 * post-processors add to its front and to its end.
+	 * Return the position of the advice: after all advice of a lower order, and after all
+	 * advice for resilience. The list may be unsorted, because post-processors add to
+	 * both of its ends.
 	 */
 	private int place(Advised advised) {
 		Advisor[] advisors = advised.getAdvisors();
@@ -269,7 +272,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				place = i + 1;
 			}
 			else if (advisors[i] instanceof AbstractBeanFactoryPointcutAdvisor) {
-				// The advice for transactions or caches stays inside.
+				// Advice for transactions and caches stays inside.
 				break;
 			}
 		}
@@ -279,7 +282,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 					place++;
 				}
 				if (place < i) {
-					// Advice of the same order would stand between the two.
+					// Move advice for resilience in front of other advice of the same
+					// order.
 					advised.removeAdvisor(i);
 					advised.addAdvisor(place, advisors[i]);
 				}
@@ -293,7 +297,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		return AnnotationAwareOrderComparator.INSTANCE.compare(advisor, other) < 0;
 	}
 
-	/** Warn of a lock that is waited for in a transaction. */
+	/** Warn once of a wait within the method's transaction. */
 	private void warnOfTransaction(AnnotatedMethod annotatedMethod, Advisor advisor) {
 		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
@@ -310,9 +314,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Return the target's class and the interfaces that only the proxy implements: a
-	 * repository's proxy has an interface that its target does not know, and that of a
-	 * remote service has no target.
+	 * Return the target's class, and the interfaces that only the proxy implements. A
+	 * repository's proxy has an interface that its target does not implement, and the
+	 * proxy of a remote service has no target.
 	 */
 	private static List<Class<?>> typesOf(Object bean) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
@@ -353,20 +357,21 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * The times of the application for annotations that say nothing, and its bound.
+	 * Application's default times, and its maximum lease time.
 	 *
-	 * @param lockWaitTime how long calls wait for their lock, for the warning of
-	 * scheduled methods that all instances run
-	 * @param lockLease the lease time of locks, or {@code null} if it is unknown: a loss
-	 * margin of more than a third of it is refused
-	 * @param lockMargin the loss margin of locks, or {@code null} if it is unknown
-	 * @param longestLease the longest lease that is granted: a longer one is refused; or
-	 * {@code null} if there is no such bound
+	 * @param lockWaitTime the default wait time of locks, for the warning of scheduled
+	 * methods that each instance runs in its turn
+	 * @param lockLease the default lease time of locks, or {@code null} if it is unknown;
+	 * a loss margin of more than a third of it is refused
+	 * @param lockMargin the default loss margin of locks, or {@code null} if it is
+	 * unknown
+	 * @param longestLease the maximum lease time, or {@code null} if there is none; a
+	 * longer lease time is refused
 	 */
 	public record Defaults(Duration lockWaitTime, @Nullable Duration lockLease, @Nullable Duration lockMargin,
 			@Nullable Duration longestLease) {
 
-		/** Nothing is known. */
+		/** Defaults that are not known. */
 		public static final Defaults NONE = new Defaults(Duration.ZERO, null, null, null);
 
 	}
@@ -374,10 +379,10 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	/**
 	 * Beans whose declarations were checked.
 	 *
-	 * @param beanName the name of their definition, or empty: names without a definition
-	 * may be without number
+	 * @param beanName the name of the bean definition; empty for beans without a
+	 * definition, whose names are unlimited in number
 	 * @param types the types that may be annotated
-	 * @param classProxy whether the proxy is a subclass of the first one
+	 * @param classProxy whether the proxy is a subclass of the first type
 	 */
 	private record CheckedBean(String beanName, List<Class<?>> types, boolean classProxy) {
 
@@ -388,7 +393,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	private final class DeclaredPointcut extends StaticMethodMatcherPointcut {
 
-		/** Each new proxy asks anew. */
+		/** Results of matching, cached because each new proxy matches again. */
 		private final Map<MethodClassKey, Boolean> known = new ConcurrentHashMap<>();
 
 		@Override

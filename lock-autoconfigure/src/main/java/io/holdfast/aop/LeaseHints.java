@@ -39,9 +39,9 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Registers, for a native image, the reflection of the annotated methods of a bean: the
- * methods themselves, their fallbacks, and the members that their expressions read.
- * Declarations are not checked here, since the properties of the run are not known.
+ * Registers reflection hints for native images: the annotated methods of a bean, their
+ * fallbacks, and the members that their expressions read. Does not check declarations,
+ * because the properties are only known at run time.
  */
 final class LeaseHints implements BeanRegistrationAotProcessor {
 
@@ -52,11 +52,11 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 	@Override
 	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
-		// The product of a factory is of another type than the factory.
-		Class<?> made = bean.getBeanFactory().getType(bean.getBeanName(), false);
-		List<AnnotatedMethod> found = Stream.of(bean.getBeanClass(), (made != null) ? made : bean.getBeanClass())
+		// The product of a factory bean has another type than the factory bean.
+		Class<?> product = bean.getBeanFactory().getType(bean.getBeanName(), false);
+		List<AnnotatedMethod> found = Stream.of(bean.getBeanClass(), (product != null) ? product : bean.getBeanClass())
 			.distinct()
-			.flatMap((type) -> this.annotations.stream().flatMap((each) -> each.of(type).stream()))
+			.flatMap((type) -> this.annotations.stream().flatMap((annotation) -> annotation.of(type).stream()))
 			.toList();
 		return found.isEmpty() ? null
 				: (generation, code) -> found.forEach((annotatedMethod) -> register(annotatedMethod,
@@ -64,8 +64,9 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	}
 
 	/**
-	 * Register the needs of a method's calls.
-	 * @param beans resolves placeholders, and knows other beans
+	 * Register the hints of an annotated method.
+	 * @param beans the bean factory, which resolves placeholders and has the types of
+	 * other beans
 	 */
 	private static void register(AnnotatedMethod annotatedMethod, ConfigurableBeanFactory beans,
 			ReflectionHints hints) {
@@ -85,7 +86,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 				}
 			}
 			catch (ParseException | IllegalStateException ex) {
-				// Perhaps because of a placeholder that only the run can resolve.
+				// Perhaps because of a placeholder that can only be resolved at run time.
 				logger.warn(annotatedMethod + ": the expression " + text + " cannot be parsed, so what it reads is not "
 						+ "registered for a native image. Register it by @RegisterReflection");
 			}
@@ -99,15 +100,15 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 			return (resolved != null) ? resolved : "";
 		}
 		catch (IllegalArgumentException ex) {
-			// A property that only the run has.
+			// The property is only known at run time.
 			return written;
 		}
 	}
 
 	/**
-	 * The members that an expression may read by name, of all declared types on its way
-	 * from arguments and beans. Members of a value beyond its declared type cannot be
-	 * known ahead of time.
+	 * Registers the members that an expression may read by name, for all declared types
+	 * that are reachable from arguments and beans. Members of subtypes cannot be known
+	 * ahead of time.
 	 */
 	private static final class Reads {
 
@@ -115,7 +116,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 		private final ReflectionHints hints;
 
-		/** The types of the values, by their generic names. */
+		/** Reachable types, by generic name. */
 		private final Map<String, ResolvableType> types = new LinkedHashMap<>();
 
 		private final Set<String> names = new HashSet<>();
@@ -132,7 +133,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 		void register(SpelNode expression) {
 			collect(expression);
-			// A path through types has at most as many steps as there are names.
+			// A path through types has at most as many steps as the expression has names.
 			for (int i = 0; i < this.names.size(); i++) {
 				List.copyOf(this.types.values()).forEach((type) -> this.names.forEach((name) -> read(type, name)));
 			}
@@ -167,11 +168,11 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 				add(ResolvableType.forClass(type));
 			}
 			catch (EvaluationException ex) {
-				// The call will say so.
+				// Calls will report the unknown type.
 			}
 		}
 
-		/** Add a type, its elements, and the accessor of a value class of Kotlin. */
+		/** Add a type, its element types, and the accessor of a Kotlin value class. */
 		private void add(ResolvableType type) {
 			if (this.types.putIfAbsent(type.toString(), type) != null) {
 				return;
@@ -187,7 +188,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 				.forEach(this::add);
 		}
 
-		/** Register all overloads, as the values decide which one is meant. */
+		/** Register all overloads, because the choice depends on the values. */
 		private void read(ResolvableType type, String name) {
 			Member property = ExpressionSyntax.property(type.toClass(), name);
 			if (property instanceof Field field) {

@@ -29,38 +29,44 @@ import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodClassKey;
 
 /**
- * Holds around the invocation of a method all that its annotations ask for: acquired in
- * the order of their annotations, released in the reverse order.
+ * Advice that acquires the leases of an annotated method before its invocation, and
+ * releases them afterwards in the reverse order.
  *
  * <p>
- * Where a bean's proxy is the target of another one, and both have the advice, the outer
- * one has acquired the leases, outside of all other advice: the inner one has to tell the
- * second half of a call from a call of its own.
+ * If a bean's proxy is the target of another proxy, both may have this advice. The outer
+ * proxy then acquires the leases. The inner proxy must not acquire them again, and has to
+ * distinguish such a call from a direct call.
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
 
-	/** The proxy that a call of this thread is to reach next. */
+	/**
+	 * Proxy that the current call of this thread must reach next without acquiring leases
+	 * again.
+	 */
 	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
 
-	/** Tells that all leases of a call were acquired. */
+	/** Marker: all leases of a call were acquired. */
 	static final Object ACQUIRED = new Object();
 
 	private final List<LeaseAnnotationHandler> handlers;
 
-	/** {@code null} once it is known that there is none. */
+	/** Observer of calls. {@code null} if the application is known to have none. */
 	private volatile @Nullable ApplicationBean<MethodObserver> observer;
 
 	private final Guard observerGuard = MethodCallObservation.guard();
 
-	/** The kinds of the results of methods that are declared to return any object. */
+	/**
+	 * Kinds of results of methods with the return type {@code Object}, by class of the
+	 * result.
+	 */
 	private final Map<Class<?>, ReturnKind> kinds = new ConcurrentHashMap<>();
 
-	/** The methods of which such a warning was logged. */
+	/** Methods with the return type {@code Object} for which a warning was logged. */
 	private final Set<Method> warned = ConcurrentHashMap.newKeySet();
 
-	/** The annotations of the methods that pass an advised proxy, by method and class. */
+	/** Annotations of called methods, by method and class. */
 	private final Map<MethodClassKey, List<LeasedMethod>> annotations = new ConcurrentHashMap<>();
 
 	LeaseInterceptor(List<LeaseAnnotationHandler> handlers, ApplicationBean<MethodObserver> observer) {
@@ -68,7 +74,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		this.observer = observer;
 	}
 
-	/** Check the beans that calls will need, once all beans are there. */
+	/** Check the beans that calls will need, after all beans are created. */
 	void checkBeans() {
 		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
 		this.observer = ApplicationBean.ifAny(this.observer);
@@ -77,7 +83,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		if (takeReached(invocation)) {
-			// Perhaps to a third one.
+			// Not directly to the target: there may be a third proxy.
 			return proceed(invocation);
 		}
 		Object target = invocation.getThis();
@@ -87,7 +93,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		if (annotations.isEmpty()) {
 			return invocation.proceed();
 		}
-		// The same for all annotations of a method.
+		// All annotations of a call have the same method.
 		AnnotatedMethod method = annotations.get(0).annotatedMethod();
 		return switch (annotations.get(0).returnKind()) {
 			case PLAIN -> invokeHere(invocation, targetClass, method, leases(invocation, annotations));
@@ -97,7 +103,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 					leases = leases(invocation, annotations);
 				}
 				catch (Throwable ex) {
-					// Code of the application was asked, which may throw anything.
+					// Expressions and beans of the application may throw any exception.
 					yield CompletableFuture.failedFuture(ex);
 				}
 				if (leases.isEmpty()) {
@@ -127,7 +133,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Evaluate all expressions, before anything is acquired, on the caller's thread.
+	 * Evaluate all expressions on the caller's thread, before the first lease is
+	 * acquired.
 	 */
 	private static List<MethodLease> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
 		List<MethodLease> leases = List.of();
@@ -138,10 +145,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Return the leases of a call with one more, to be acquired after the others.
-	 * @param outer the leases so far; mostly none, for which a list that can grow would
-	 * be much
-	 * @param inner the next lease, or {@code null} if the call needs no more
+	 * Return a list of leases with one more lease.
+	 * @param outer the leases so far, at most one; immutable lists are cheaper than a
+	 * growing list
+	 * @param inner the next lease, or {@code null} if the call does not need it
 	 */
 	static List<MethodLease> append(List<MethodLease> outer, @Nullable MethodLease inner) {
 		if (inner == null) {
@@ -154,7 +161,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		return List.of(outer.get(0), inner);
 	}
 
-	/** Call a method that returns when its work is done: all happens on this thread. */
+	/** Call a method that returns when its work is done, on the current thread. */
 	private @Nullable Object invokeHere(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
 			List<MethodLease> leases) throws Throwable {
 		if (leases.isEmpty()) {
@@ -164,7 +171,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		Object result = (observation != MethodCallObservation.NONE) ? holdObserved(invocation, leases, observation)
 				: hold(invocation, leases, observation);
 		if (result != null && method.method().getReturnType() == Object.class) {
-			warnIfLater(method, result.getClass());
+			warnIfAsynchronous(method, result.getClass());
 		}
 		return result;
 	}
@@ -211,24 +218,25 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	/**
 	 * Acquire the leases for the current thread.
-	 * @return {@link #ACQUIRED}, or the result for the caller instead of the method's
+	 * @return {@link #ACQUIRED}, or a result for the caller in place of the method's
+	 * result
 	 */
 	static @Nullable Object acquire(List<MethodLease> leases, MethodCallObservation observation) throws Throwable {
 		for (int i = 0; i < leases.size(); i++) {
-			MethodLease each = leases.get(i);
+			MethodLease methodLease = leases.get(i);
 			try {
-				each.acquire();
+				methodLease.acquire();
 			}
 			catch (Throwable ex) {
 				for (int j = i - 1; j >= 0; j--) {
 					leases.get(j).discard();
 				}
 				if (ex instanceof HoldfastException refused) {
-					return each.instead(refused);
+					return methodLease.instead(refused);
 				}
 				throw ex;
 			}
-			if (observation != MethodCallObservation.NONE && each.isUnguarded()) {
+			if (observation != MethodCallObservation.NONE && methodLease.isUnguarded()) {
 				observation.unguarded();
 			}
 		}
@@ -236,8 +244,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Run the method itself, on the current thread: under its leases, and interrupted by
-	 * the loss of a lease that it is to end with.
+	 * Run the method under its leases on the current thread. Interrupts the thread on the
+	 * loss of a lease with {@link OnLoss#INTERRUPT}.
 	 */
 	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, List<MethodLease> leases)
 			throws Throwable {
@@ -245,10 +253,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 		LossInterrupt interrupt = null;
 		try {
 			for (int i = 0; i < leases.size(); i++) {
-				MethodLease each = leases.get(i);
-				if (each.onLoss() == OnLoss.INTERRUPT) {
+				MethodLease methodLease = leases.get(i);
+				if (methodLease.onLoss() == OnLoss.INTERRUPT) {
 					interrupt = (interrupt != null) ? interrupt : new LossInterrupt();
-					each.lease().onLost((PromptAction) interrupt::lost);
+					methodLease.lease().onLost((PromptAction) interrupt::lost);
 				}
 			}
 			return proceed(invocation);
@@ -261,7 +269,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 	}
 
-	/** Proceed under the acquired leases. */
+	/** Proceed with the invocation after the leases are acquired. */
 	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
 		Object outer = NEXT.get();
 		Object next = next(invocation);
@@ -273,14 +281,14 @@ final class LeaseInterceptor implements MethodInterceptor {
 			return invocation.proceed();
 		}
 		finally {
-			// This may be a call within an outer one that has yet to reach its target.
+			// Restore the state of an outer call that has not reached its target yet.
 			setNext(outer);
 		}
 	}
 
 	/**
-	 * Return the proxy with this advice, also of another context, that a call is to reach
-	 * next; other proxies may be before it. {@code null} if there is none.
+	 * Return the next proxy with this advice behind the current proxy, or {@code null}.
+	 * There may be other proxies in between, and the advice may be from another context.
 	 */
 	static @Nullable Object next(MethodInvocation invocation) {
 		Object target = invocation.getThis();
@@ -301,10 +309,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Take note that a call has reached the proxy that it is meant for. Suspending
-	 * functions know this by their coroutine: another one may be resumed between the two
-	 * proxies.
-	 * @return whether it has, and so has its leases; once for each call
+	 * Return whether a call has already acquired its leases at an outer proxy. Returns
+	 * {@code true} once for each call. Not for suspending functions, whose coroutine has
+	 * this state, because another coroutine may be resumed between the two proxies.
 	 */
 	static boolean takeReached(MethodInvocation invocation) {
 		Object next = NEXT.get();
@@ -312,15 +319,16 @@ final class LeaseInterceptor implements MethodInterceptor {
 				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
 			return false;
 		}
-		// Calls by the method are calls of their own.
+		// Calls made by the method are new calls.
 		NEXT.remove();
 		return true;
 	}
 
 	/**
-	 * Warn of work that goes on after the return, of which the declaration says nothing.
+	 * Warn of a result whose work goes on after the return, contrary to the declared
+	 * return type.
 	 */
-	private void warnIfLater(AnnotatedMethod method, Class<?> result) {
+	private void warnIfAsynchronous(AnnotatedMethod method, Class<?> result) {
 		if (this.kinds.computeIfAbsent(result, ReturnKind::of) != ReturnKind.PLAIN
 				&& this.warned.add(method.method())) {
 			logger.warn(method + " ended when the method returned, before the work of the " + result.getTypeName()
@@ -332,7 +340,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
 			List<LeasedMethod> annotations) throws Throwable {
 		List<CallResult.Code<MethodLease>> leases = annotations.stream()
-			.map((each) -> each.leases(invocation))
+			.map((annotation) -> annotation.leases(invocation))
 			.toList();
 		ReactiveInvocation call = new ReactiveInvocation((ProxyMethodInvocation) invocation, method, leases,
 				(observer() != null) ? (parent) -> observe(invocation, targetClass, parent) : null);

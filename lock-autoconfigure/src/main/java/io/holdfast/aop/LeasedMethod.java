@@ -25,24 +25,27 @@ import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 
 /**
- * One annotation of one method: the lease that it asks for around calls. Thread-safe.
+ * Parsed annotation of a method, which creates the leases of calls. Thread-safe.
  *
- * @param handler has the beans behind it
+ * @param handler the handler of the annotation's type
  * @param annotatedMethod the annotation
- * @param returnKind how the method gives its result
- * @param scheduled whether the call of the method at the start prepares all of its runs
- * @param condition tells which calls need it, or {@code null} if all do
- * @param key gives the key of a call, or {@code null} if all calls have the same
- * @param keyPrefix the text before each key of a call
- * @param same the request of all calls, if there is no key
- * @param declaredHandler answers calls that do not get the lease
- * @param onStoreFailure the consequence of a failure of the store: {@code FALLBACK}
- * leaves the call to the handler; never {@code DEFAULT}
- * @param onLoss the consequence of a loss
- * @param releaseAfter when it is released
- * @param serviceName the name of the bean that grants it, or empty
- * @param inTurns whether this is a scheduled method that each instance runs in its turn:
- * it waits for its lock, and the end of one run lets the next instance in
+ * @param returnKind the kind of the method's result
+ * @param scheduled whether Spring schedules the method, and calls a reactive method only
+ * once for all of its runs
+ * @param condition the condition under which a call needs the lease, or {@code null} for
+ * always
+ * @param key the expression for the key of a call, or {@code null} if all calls have the
+ * same key
+ * @param keyPrefix the text in front of each key
+ * @param same the request of all calls, except for the key if there is an expression
+ * @param declaredHandler the handler of calls that do not get the lease
+ * @param onStoreFailure the outcome of a failure of the store: {@code FALLBACK} calls the
+ * handler; never {@code DEFAULT}
+ * @param onLoss the outcome of a loss
+ * @param releaseAfter the moment of the release
+ * @param serviceName the name of the bean that grants the lease, or empty
+ * @param inTurns whether each instance runs this scheduled method in its turn, because it
+ * waits for its lock
  */
 record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod, ReturnKind returnKind,
 		boolean scheduled, @Nullable CallExpression condition, @Nullable CallExpression key, String keyPrefix,
@@ -51,7 +54,7 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 
 	private static final Log logger = LogFactory.getLog(LeasedMethod.class);
 
-	/** Return whether it is a lock; else it is permits. */
+	/** Return whether the lease is of a lock, as opposed to permits. */
 	boolean isLock() {
 		return this.same instanceof LockRequest;
 	}
@@ -61,15 +64,14 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 		return this.same instanceof LockRequest lock && lock.isFenced();
 	}
 
-	/** Return whether permits are kept for a while after a run that fails. */
+	/** Return whether the permits of a failed run are kept for a minHold. */
 	private boolean isKeptAfterFailure() {
 		return !isLock() && !this.same.minHold().isZero();
 	}
 
 	/**
 	 * Return the lease to acquire for a call, or {@code null} if the call needs none.
-	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
-	 * neither true nor false
+	 * @throws IllegalArgumentException if an expression yields no key or no boolean
 	 */
 	@Nullable MethodLease lease(MethodInvocation invocation) {
 		LeaseRequest<?> request = request(invocation);
@@ -82,14 +84,15 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 	}
 
 	/**
-	 * Return the leases of a call, one for each subscription to its result, by an
-	 * evaluation of its own. The namespace and the strategy of the current thread serve
-	 * them all: later threads may be out of their scope.
-	 * @return gives the lease to acquire next, or {@code null} if the call needs none
+	 * Return a source of leases for a reactive call: each subscription evaluates the
+	 * expressions again and gets a new lease. Namespace and strategy are those of the
+	 * current thread, because later threads may be outside their scopes.
+	 * @return the source of the next lease, which returns {@code null} if the call needs
+	 * none
 	 */
 	CallResult.Code<MethodLease> leases(MethodInvocation invocation) {
 		NotAcquiredHandler handler = notAcquiredHandler();
-		// The runs of a scheduled method are no retries of one another.
+		// The runs of a scheduled method are not retries of one another.
 		MethodLease.Attempts attempts = (isKeptAfterFailure() && !this.scheduled) ? new MethodLease.Attempts() : null;
 		KeyNamespace namespace;
 		try {
@@ -97,7 +100,7 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 			namespace = (current != null) ? fixed(current.current()) : null;
 		}
 		catch (Throwable missing) {
-			// A call whose condition is false does not need it.
+			// A call whose condition is false needs no namespace.
 			return () -> {
 				if (request(invocation) != null) {
 					throw missing;
@@ -132,8 +135,7 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 
 	/**
 	 * Return the request of a call, or {@code null} if the call needs no lease.
-	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
-	 * neither true nor false
+	 * @throws IllegalArgumentException if an expression yields no key or no boolean
 	 */
 	private @Nullable LeaseRequest<?> request(MethodInvocation invocation) {
 		@Nullable Object[] arguments = invocation.getArguments();
@@ -153,27 +155,33 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 		}
 	}
 
-	/** By the caller's thread: a second lease may be asked for on another one. */
+	/**
+	 * Return the service. Looked up on the caller's thread, as a second lease may be
+	 * acquired on another thread.
+	 */
 	private Object service() {
 		Object known = this.handler.services.get(this.serviceName);
 		return (known != null) ? known : this.handler.findService(this);
 	}
 
-	/** Return whether the transaction of a fenced call itself raises the token. */
+	/** Return whether the method's own transaction raises the token of a fenced call. */
 	boolean leavesTokenToTransaction(MethodInvocation invocation) {
 		return OwnTransaction.raisesToken(invocation, this.annotatedMethod.targetClass(), this.handler.beans());
 	}
 
-	/** Note that the store has answered: its next failure is to be warned of. */
+	/** Note that the store has answered, so that its next failure is logged. */
 	void onAnswer(Object service) {
 		this.handler.failing.remove(service);
 	}
 
-	/** Return a lease that is not held if the method is to run without, or throw. */
+	/**
+	 * Return a lease that is not held if the method may run without permits; otherwise
+	 * throw the exception.
+	 */
 	Lease unguarded(Object service, LeaseRequest<?> request, HoldfastException ex) {
 		if (ex instanceof NotAcquiredException refused
 				&& (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT)) {
-			// The store has told so, not this instance alone.
+			// This refusal is an answer of the store.
 			onAnswer(service);
 		}
 		if (!(ex instanceof LeaseStoreException failure) || this.onStoreFailure != OnStoreFailure.PROCEED
@@ -188,7 +196,7 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 		return new UnguardedPermits(permits, failure);
 	}
 
-	/** Warn once of a fenced method whose call began no transaction that was checked. */
+	/** Warn once of a fenced method whose call has begun no checked transaction. */
 	void warnOfUnchecked() {
 		if (this.handler.unchecked.add(this.annotatedMethod.method())) {
 			logger.warn(this.annotatedMethod + " is fenced, but a call began no transaction that was checked: "
@@ -197,7 +205,10 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 		}
 	}
 
-	/** Return the handler of a call of the current thread that gets no lease. */
+	/**
+	 * Return the handler of calls that do not get the lease, for a call of the current
+	 * thread.
+	 */
 	NotAcquiredHandler notAcquiredHandler() {
 		if (this.declaredHandler != NotAcquiredHandler.THROW) {
 			return this.declaredHandler;
@@ -207,7 +218,9 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 			return (strategy != null) ? (call, ex) -> answer(strategy, call, ex) : this.declaredHandler;
 		}
 		catch (Throwable missing) {
-			// It may never be needed, and does not hide why a call got no lease.
+			// The strategy may not be needed. Its failure must not hide the reason why a
+			// call got no
+			// lease.
 			return (call, ex) -> {
 				ex.addSuppressed(missing);
 				throw ex;
@@ -215,7 +228,7 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 		}
 	}
 
-	/** Ask the strategy of the application, and refuse results of another type. */
+	/** Call the application's strategy, and refuse a result of a wrong type. */
 	private @Nullable Object answer(NotAcquiredStrategy strategy, MethodInvocation call, HoldfastException ex)
 			throws Throwable {
 		if (!(ex instanceof NotAcquiredException notAcquired)) {

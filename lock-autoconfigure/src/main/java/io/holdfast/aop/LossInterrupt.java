@@ -3,20 +3,22 @@ package io.holdfast.aop;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Interrupts the thread that runs a method when the method's lease is lost, but only
- * while it runs: an interrupt of the loss that is left when the method ends is taken
- * back. An interrupt from outside is kept if it comes before that of the loss. A later
- * one is taken back, too, as a thread has one flag for both; the caller then has the
- * exception of the loss. Thread-safe, but for {@link #end}.
+ * Interrupts the thread of a method when the method's lease is lost. If the interrupt
+ * flag is still set at the end of the method, it is cleared. An interrupt by other code
+ * before the loss is kept. An interrupt by other code after the loss is cleared, too, as
+ * a thread has one flag for both; the caller then gets the exception of the loss.
+ * Thread-safe, except for {@link #end}.
  */
 final class LossInterrupt {
 
 	private static final ThreadLocal<LossInterrupt> INNERMOST = new ThreadLocal<>();
 
-	/** That of a method that called this one, on the same thread. */
+	/** Interrupt of the calling method on the same thread, or {@code null}. */
 	private final @Nullable LossInterrupt outer;
 
-	/** That of all calls on this thread; also the lock for all that follows. */
+	/**
+	 * Outermost interrupt of this thread, which is also the lock for the fields below.
+	 */
 	private final LossInterrupt outermost;
 
 	private final Thread thread = Thread.currentThread();
@@ -25,17 +27,17 @@ final class LossInterrupt {
 
 	private boolean lost;
 
-	/** Whether the interrupt of the thread is ours; of the outermost. */
-	private boolean ours;
+	/** Whether a loss has set the thread's interrupt flag. Used in the outermost only. */
+	private boolean setByLoss;
 
-	/** Begin to run a method on the current thread. */
+	/** Begin the run of a method on the current thread. */
 	LossInterrupt() {
 		this.outer = INNERMOST.get();
 		this.outermost = (this.outer != null) ? this.outer.outermost : this;
 		INNERMOST.set(this);
 	}
 
-	/** Interrupt the thread, as the lease is lost. */
+	/** Interrupt the thread because of a loss, if the method still runs. */
 	void lost() {
 		synchronized (this.outermost) {
 			if (this.running) {
@@ -47,17 +49,20 @@ final class LossInterrupt {
 
 	private void interrupt() {
 		if (!this.thread.isInterrupted()) {
-			this.outermost.ours = true;
+			this.outermost.setByLoss = true;
 			this.thread.interrupt();
 		}
 	}
 
-	/** Take back the interrupt, as the method has ended. Called by its thread. */
+	/**
+	 * End the run of the method, and clear the interrupt of the loss. Called on the
+	 * method's thread.
+	 */
 	void end() {
 		synchronized (this.outermost) {
 			this.running = false;
-			if (this.lost && this.outermost.ours) {
-				this.outermost.ours = false;
+			if (this.lost && this.outermost.setByLoss) {
+				this.outermost.setByLoss = false;
 				Thread.interrupted();
 			}
 			if (this.lost && isOuterLost()) {

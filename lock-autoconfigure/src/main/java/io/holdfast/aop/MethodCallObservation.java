@@ -13,12 +13,12 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call for its observer, if there is one: told once of its end, and kept from
- * disturbing it. Thread-safe.
+ * Observation of one call, if there is an observer. Stops the observation once, and
+ * shields the call from exceptions of the observer. Thread-safe.
  */
 final class MethodCallObservation {
 
-	/** Of calls without an observer. */
+	/** Observation of calls without an observer. */
 	static final MethodCallObservation NONE = new MethodCallObservation(Observation.NOOP, guard());
 
 	final Observation observation;
@@ -32,13 +32,13 @@ final class MethodCallObservation {
 		this.guard = guard;
 	}
 
-	/** Create a guard against an observer, for all of its calls. */
+	/** Create the guard against exceptions of observers. */
 	static Guard guard() {
 		return new Guard(LogFactory.getLog(MethodObserver.class), "An observer of annotated methods failed",
 				"the calls are not affected");
 	}
 
-	/** Start to observe a call. */
+	/** Start the observation of a call. */
 	static MethodCallObservation of(Guard guard, Supplier<Observation> start) {
 		return guard.get(() -> new MethodCallObservation(Objects.requireNonNull(start.get()), guard), () -> NONE);
 	}
@@ -48,8 +48,8 @@ final class MethodCallObservation {
 	}
 
 	/**
-	 * Ask for a lease on the current thread, which observes the call until then.
-	 * @return the lease to come; fails if the question does
+	 * Request a lease within the scope of the observation.
+	 * @return a future of the lease, which fails if the request throws an exception
 	 */
 	<T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> question) {
 		Observation.Scope scope = open();
@@ -65,8 +65,7 @@ final class MethodCallObservation {
 	}
 
 	/**
-	 * Run the method or its substitute on the current thread, which observes the call
-	 * until then.
+	 * Run the method or its fallback within the scope of the observation.
 	 */
 	<T> @Nullable T run(CallResult.Code<T> body) throws Throwable {
 		Observation.Scope scope = open();
@@ -82,14 +81,14 @@ final class MethodCallObservation {
 		return this.guard.get(this.observation::openScope, () -> Observation.Scope.NOOP);
 	}
 
-	/** Tell the observer that the store failed, and the method runs all the same. */
+	/** Note that the method runs without permits because the store failed. */
 	void unguarded() {
 		if (isObserved()) {
 			this.observation.getContext().put(MethodObserver.UNGUARDED, Boolean.TRUE);
 		}
 	}
 
-	/** Tell the observer that the call is over. */
+	/** Stop the observation. */
 	void ended(@Nullable Throwable failure) {
 		if (!isObserved() || this.ended.getAndSet(true)) {
 			return;
@@ -103,19 +102,19 @@ final class MethodCallObservation {
 	}
 
 	/**
-	 * Tell the observer that the call is over, and go on. Where that comes on a thread of
-	 * others, such as an event loop or a timer, another thread does both.
+	 * Stop the observation, and then run an action. Moves both to another thread if the
+	 * current thread may not block, such as an event loop or a timer.
 	 */
 	void ended(@Nullable Throwable failure, Runnable then) {
-		Runnable both = () -> {
+		Runnable stopAndContinue = () -> {
 			ended(failure);
 			then.run();
 		};
 		if (!isObserved() || this.ended.get() || DaemonThreads.isForCode()) {
-			both.run();
+			stopAndContinue.run();
 		}
 		else {
-			CallResult.onNewThread(both);
+			CallResult.onNewThread(stopAndContinue);
 		}
 	}
 

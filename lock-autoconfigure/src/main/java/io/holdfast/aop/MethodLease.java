@@ -33,10 +33,10 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.util.Assert;
 
 /**
- * The lease that one annotation asks for around one call, its expressions evaluated.
- * However the method gives its result, a call goes through this: acquire, or answer
- * instead of the method; run the method; end the lease, which is released now or with the
- * transaction that keeps it. Thread-safe once acquired.
+ * Lease of one annotation for one call, with evaluated expressions. For each kind of
+ * result, a call acquires this lease or takes a result in place of the method's, runs the
+ * method, and ends this lease. The lease is then released, or kept by the caller's
+ * transaction. Thread-safe after the acquisition.
  */
 final class MethodLease {
 
@@ -50,28 +50,35 @@ final class MethodLease {
 
 	private final LeaseRequest<?> request;
 
-	/** {@code null} if the caller's thread will ask for it. */
+	/**
+	 * Handler of a refusal. {@code null} to find the handler on the caller's thread when
+	 * needed.
+	 */
 	private final @Nullable NotAcquiredHandler handler;
 
-	/** Attempts of the call, if its permits are kept after a failure. */
+	/**
+	 * Attempts of the call, or {@code null} unless its permits are kept after a failure.
+	 */
 	private final @Nullable Attempts attempts;
 
-	/** The end of the minHold, if there are attempts. */
+	/** End of the minHold, by {@link System#nanoTime()}, if there are attempts. */
 	private long keptUntil;
 
-	/** {@code null} until it is acquired. */
+	/** The lease, or {@code null} before the acquisition. */
 	private @Nullable Lease lease;
 
-	/** Keeps the lease when the method has ended. */
+	/** Transaction that keeps the lease after the method, or {@code null}. */
 	private @Nullable TransactionShare keeper;
 
-	/** Whether the transaction releases the lease. */
+	/** Whether the transaction keeps and releases the lease. */
 	private volatile boolean leftToTransaction;
 
-	/** The message of the loss, once that is noticed. */
+	/** Message of the loss, or {@code null} if no loss is known. */
 	private volatile @Nullable String loss;
 
-	/** The lease of the same call that ends before this one. */
+	/**
+	 * Next inner lease of the same call, which ends before this lease, or {@code null}.
+	 */
 	@Nullable MethodLease inner;
 
 	/** Whether the release has failed. */
@@ -79,7 +86,7 @@ final class MethodLease {
 
 	/**
 	 * Create the lease of a call.
-	 * @param service grants it: a service for locks, or for semaphores
+	 * @param service the {@link LockService} or {@link SemaphoreService}
 	 */
 	MethodLease(LeasedMethod method, MethodInvocation invocation, Object service, LeaseRequest<?> request,
 			@Nullable NotAcquiredHandler handler, @Nullable Attempts attempts) {
@@ -97,43 +104,42 @@ final class MethodLease {
 		return acquired;
 	}
 
-	/** Return the consequence of a loss for the call. */
+	/** Return the outcome of a loss. */
 	OnLoss onLoss() {
 		return this.method.onLoss();
 	}
 
 	/**
-	 * Return whether nothing is held, as the store failed and the method is to run all
-	 * the same.
+	 * Return whether the method runs without permits because the store failed.
 	 */
 	boolean isUnguarded() {
 		return this.lease instanceof UnguardedPermits;
 	}
 
 	/**
-	 * Return whether it takes part in transactions, if there can be any. Blocking
-	 * acquisitions see to that themselves.
+	 * Return whether the lease may join a transaction: it is a lock, and spring-tx is
+	 * present.
 	 */
 	boolean joinsTransaction() {
 		return SpringTransactionBinding.POSSIBLE && this.request instanceof LockRequest;
 	}
 
 	/**
-	 * Acquire for the current thread, within its context. Blocks for the declared wait
-	 * time at most.
+	 * Acquire the lease for the current thread, within the thread's context. Blocks for
+	 * the declared wait time at most.
 	 */
 	void acquire() throws Throwable {
 		TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
-		LeaseRequest<?> asked = (transaction != null) ? within(LeaseContext.current().within(transaction))
+		LeaseRequest<?> requested = (transaction != null) ? within(LeaseContext.current().within(transaction))
 				: this.request;
-		if (asked instanceof LockRequest lock && lock.isFenced()
+		if (requested instanceof LockRequest lock && lock.isFenced()
 				&& this.method.leavesTokenToTransaction(this.invocation)) {
-			asked = lock.fencedByTransaction();
+			requested = lock.fencedByTransaction();
 		}
 		@Nullable Lease granted;
 		try {
-			granted = (asked instanceof LockRequest lock) ? ((LockService) this.service).acquire(lock)
-					: ((SemaphoreService) this.service).acquire((SemaphoreRequest) asked);
+			granted = (requested instanceof LockRequest lock) ? ((LockService) this.service).acquire(lock)
+					: ((SemaphoreService) this.service).acquire((SemaphoreRequest) requested);
 		}
 		catch (HoldfastException ex) {
 			granted = unguarded(ex, transaction);
@@ -142,16 +148,17 @@ final class MethodLease {
 	}
 
 	/**
-	 * Acquire without blocking.
-	 * @param transaction that of the caller, if there is one
-	 * @return the lease to come; cancel it to give up: a lease that was granted by then
-	 * is released. Fails as {@link #acquire()} throws
+	 * Acquire the lease without blocking.
+	 * @param transaction the caller's transaction, or {@code null}
+	 * @return a future of the lease, which fails with the exceptions of
+	 * {@link #acquire()}. Cancelling it ends the wait and releases a lease that is
+	 * granted all the same
 	 */
 	CompletableFuture<Lease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
-		LeaseRequest<?> asked = within(context);
-		@Nullable CompletableFuture<? extends Lease> granted = (asked instanceof LockRequest lock)
+		LeaseRequest<?> requested = within(context);
+		@Nullable CompletableFuture<? extends Lease> granted = (requested instanceof LockRequest lock)
 				? ((LockService) this.service).acquireAsync(lock)
-				: ((SemaphoreService) this.service).acquireAsync((SemaphoreRequest) asked);
+				: ((SemaphoreService) this.service).acquireAsync((SemaphoreRequest) requested);
 		if (granted == null) {
 			return CompletableFuture.failedFuture(noAnswer("future"));
 		}
@@ -176,12 +183,15 @@ final class MethodLease {
 		return result;
 	}
 
-	/** Locks may be nested in those of the context; permits are not re-entrant. */
+	/** Set the context of a request for a lock. Permits are not re-entrant. */
 	private LeaseRequest<?> within(LeaseContext context) {
 		return (this.request instanceof LockRequest lock && !context.isEmpty()) ? lock.within(context) : this.request;
 	}
 
-	/** Return a lease that is not held if the method is to run without, or throw. */
+	/**
+	 * Return a lease that is not held if the method may run without permits; otherwise
+	 * throw the exception.
+	 */
 	private Lease unguarded(Throwable failure, @Nullable TransactionShare transaction) throws Throwable {
 		Throwable cause = CallResult.cause(failure);
 		if (!(cause instanceof HoldfastException ex)) {
@@ -214,15 +224,14 @@ final class MethodLease {
 	}
 
 	/**
-	 * Return the result for the caller instead of the method's.
-	 * @param ex why the lease was not acquired, or that the store failed
-	 * @return the result of the fallback, or the empty one; of the method's return type
-	 * @throws Throwable the given exception if that is the declared way, or that of the
-	 * fallback
+	 * Return the result of a call that did not get the lease.
+	 * @param ex the reason
+	 * @return the result of the fallback or strategy, or the empty result
+	 * @throws Throwable the given exception, or the exception of the fallback or strategy
 	 */
 	@Nullable Object instead(HoldfastException ex) throws Throwable {
 		Reason reason = (ex instanceof NotAcquiredException notAcquired) ? notAcquired.getReason() : null;
-		// Of the attempt before, whose permits this one lacks.
+		// Failure of the previous attempt, which still keeps the permits.
 		Throwable failed = (this.attempts != null && reason == Reason.TIMED_OUT) ? this.attempts.failure() : null;
 		if (failed != null) {
 			failed.addSuppressed(ex);
@@ -237,42 +246,41 @@ final class MethodLease {
 	}
 
 	/**
-	 * Release as if nothing had been held, as the method was not run. Does not block, and
-	 * throws nothing: the store may be silent, and the caller's wait time over.
+	 * Release the lease unused, because the method did not run. Does not block, and
+	 * throws no exception.
 	 */
 	void discard() {
 		releaseBy(lease()::discardAsync);
 	}
 
 	/**
-	 * Release without an answer, on a thread that may block, as the transaction was
-	 * completed. Does not block, and throws nothing.
-	 * @return completed once the release was sent, on a thread that must not block; never
-	 * fails
+	 * Release the lease after the completion of the transaction, without waiting for the
+	 * answer. Called on a thread that may block. Does not block, and throws no exception.
+	 * @return a future that is completed when the release is sent; never fails.
+	 * Dependents must not block
 	 */
 	CompletableFuture<?> sendRelease() {
 		return (this.lease instanceof LeaseInternals own) ? own.sendRelease() : releaseBy(lease()::releaseAsync);
 	}
 
 	/**
-	 * Do the same on any thread.
-	 * @return completed once the release was sent; never fails
+	 * Release the lease as {@link #sendRelease()} does, but on any thread.
+	 * @return a future that is completed when the release is sent; never fails
 	 */
 	CompletableFuture<?> sendReleaseAsync() {
 		return (this.lease instanceof LeaseInternals own) ? own.sendReleaseAsync() : releaseBy(lease()::releaseAsync);
 	}
 
 	/**
-	 * End the lease, as the method has ended, and release it now or when it is time.
-	 * Throws nothing.
+	 * End the lease after the method, and release it or leave it to the transaction.
+	 * Throws no exception.
 	 * @param failure the failure of the method, or {@code null}
-	 * @return the exception for the caller, whether the method's own or because the lease
-	 * was lost; {@code null} for the method's result
+	 * @return the exception for the caller, because of the method's failure or a loss;
+	 * {@code null} if the caller gets the method's result
 	 */
 	@Nullable Throwable end(@Nullable Throwable failure) {
 		waiveMinHold(failure);
-		// A lease that is not held any more is of no use to the transaction, and its
-		// release tells of a loss.
+		// The transaction does not keep a lost lease. Its release reports the loss.
 		if (!tryLeave()) {
 			release();
 		}
@@ -280,9 +288,9 @@ final class MethodLease {
 	}
 
 	/**
-	 * Do the same without blocking.
-	 * @return completed when the release was sent or, if the result depends on it,
-	 * answered; with the value of {@link #end}; never fails
+	 * End the lease as {@link #end} does, without blocking.
+	 * @return a future of the value of {@link #end}, completed when the release is sent
+	 * or, if the result depends on it, answered; never fails
 	 */
 	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
 		waiveMinHold(failure);
@@ -293,7 +301,7 @@ final class MethodLease {
 		return released.thenApply((done) -> verdict(failure));
 	}
 
-	/** The minHold of a lock does not count for a run that fails. */
+	/** Waive the minHold of a lock after a failure of the method. */
 	private void waiveMinHold(@Nullable Throwable failure) {
 		if (failure != null && this.lease instanceof LockLease lock) {
 			lock.waiveMinHold();
@@ -309,16 +317,16 @@ final class MethodLease {
 	}
 
 	/**
-	 * Return whether the outcome of the call depends on that of the release. The call
-	 * waits for a silent store once: behind a failed release, only for a lease that is
-	 * lost already.
+	 * Return whether the outcome of the call depends on the outcome of the release. After
+	 * a failed release of the inner lease, waits again only if this lease is known to be
+	 * lost, so that the call waits for an unresponsive store only once.
 	 */
 	private boolean needsAnswer() {
 		if (!(this.lease instanceof LeaseInternals)) {
 			return true;
 		}
-		MethodLease before = this.inner;
-		return onLoss() != OnLoss.NOTIFY && (before == null || !before.releaseFailed || !this.lease.isHeld());
+		MethodLease innerLease = this.inner;
+		return onLoss() != OnLoss.NOTIFY && (innerLease == null || !innerLease.releaseFailed || !this.lease.isHeld());
 	}
 
 	private void release() {
@@ -338,7 +346,9 @@ final class MethodLease {
 
 	private CompletableFuture<?> releaseBy(CallResult.Code<CompletableFuture<ReleaseResult>> release) {
 		String why = whyNotHeld();
-		// Perhaps there is no future, if the lease is a mock: the caller waits for this.
+		// Use follow, because a mock of a lease may return no future, and the caller
+		// waits for
+		// the result.
 		return CallResult.<ReleaseResult>follow(release).handle((result, ex) -> {
 			if (ex != null) {
 				onReleaseFailed(ex, why);
@@ -351,8 +361,8 @@ final class MethodLease {
 	}
 
 	/**
-	 * Return why the lease is not held, as the end of a message. Ask before the release,
-	 * which is the reason afterwards.
+	 * Return the reason why the lease is not held, as the end of a message, or an empty
+	 * text if it is held. Called before the release, which would become the reason.
 	 */
 	private String whyNotHeld() {
 		try {
@@ -367,7 +377,7 @@ final class MethodLease {
 	private void onReleased(ReleaseResult result, String why) {
 		if (result == ReleaseResult.LOST) {
 			this.loss = describeLoss(why);
-			// The service has warned of it already.
+			// The service has already logged a warning.
 			logger.debug(this.loss);
 		}
 	}
@@ -393,18 +403,18 @@ final class MethodLease {
 	}
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {
-		Throwable verdict = lossOr(failure);
+		Throwable verdict = failureOrLoss(failure);
 		if (this.attempts != null) {
 			this.attempts.ended(verdict, this.keptUntil);
 		}
 		return verdict;
 	}
 
-	private @Nullable Throwable lossOr(@Nullable Throwable failure) {
+	private @Nullable Throwable failureOrLoss(@Nullable Throwable failure) {
 		if (this.method.isFenced() && this.lease instanceof FencedLease fenced) {
 			String refusal = fenced.refusal();
 			if (refusal != null) {
-				// It fails the call, also if the method has caught the exception.
+				// Fail the call even if the method has caught the exception.
 				return (failure instanceof LeaseLostException) ? failure : lost(refusal, failure, false);
 			}
 			if (failure == null && !fenced.hasPassed()) {
@@ -416,8 +426,8 @@ final class MethodLease {
 				: lost(lossMessage, failure, onLoss() == OnLoss.INTERRUPT);
 	}
 
-	private Throwable lost(String message, @Nullable Throwable failure, boolean first) {
-		if (failure == null || first) {
+	private Throwable lost(String message, @Nullable Throwable failure, boolean lossFirst) {
+		if (failure == null || lossFirst) {
 			return new LeaseLostException(lease().key(), message, failure);
 		}
 		failure.addSuppressed(new LeaseLostException(lease().key(), message));
@@ -425,18 +435,18 @@ final class MethodLease {
 	}
 
 	/**
-	 * The attempts of one call, which advice outside of the permits repeats, or the
-	 * subscriptions to its result. A failed run keeps its permits for their
-	 * {@code minHold}, so that the next attempt has none: the caller is to learn of the
-	 * failure, not only of the missing permits. Thread-safe.
+	 * Attempts of one call, which outer advice repeats, or subscriptions to its result. A
+	 * failed run keeps its permits for the {@code minHold}, so that the next attempt may
+	 * find no permits. The caller then gets the failure of the run instead of that of the
+	 * missing permits. Thread-safe.
 	 */
 	static final class Attempts {
 
 		private volatile @Nullable FailedRun failed;
 
 		/**
-		 * Return the attempts of a call. Advice that repeats a call clones its
-		 * invocation, and clones share their attributes.
+		 * Return the attempts of a call. Advice that repeats a call clones the
+		 * invocation, and clones share user attributes.
 		 */
 		static Attempts of(MethodInvocation invocation) {
 			if (!(invocation instanceof ProxyMethodInvocation call)) {
@@ -451,12 +461,15 @@ final class MethodLease {
 			return attempts;
 		}
 
-		/** Note the end of a run, whose permits are kept for a while. */
+		/** Note the end of a run, whose permits are kept until a time. */
 		private void ended(@Nullable Throwable failure, long keptUntil) {
 			this.failed = (failure != null) ? new FailedRun(failure, keptUntil) : null;
 		}
 
-		/** Return the failure of the last run, if its permits are still kept. */
+		/**
+		 * Return the failure of the last run if its permits are still kept, or
+		 * {@code null}.
+		 */
 		private @Nullable Throwable failure() {
 			FailedRun last = this.failed;
 			return (last != null && last.keptUntil() - System.nanoTime() > 0) ? last.failure() : null;

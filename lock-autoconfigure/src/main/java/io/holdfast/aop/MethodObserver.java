@@ -6,9 +6,9 @@ import io.micrometer.observation.Observation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observes the calls of annotated methods, from before their leases are acquired until
- * these are released. An exception of an observer is logged, the first time as a warning,
- * and disturbs no call. Thread-safe.
+ * Observer of the calls of annotated methods, from before the acquisition of their leases
+ * until after the release. Exceptions of observers are logged, the first time as a
+ * warning, and do not affect calls. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -16,25 +16,25 @@ import org.jspecify.annotations.Nullable;
 public interface MethodObserver {
 
 	/**
-	 * The key of {@link Boolean#TRUE} in the context of an observation whose method runs
-	 * without its permits.
+	 * Key in the context of an observation, with the value {@link Boolean#TRUE}, if the
+	 * method runs without permits.
 	 */
 	String UNGUARDED = "io.holdfast.unguarded";
 
 	/**
-	 * Start to observe a call that needs a lock or permits. Called on the thread of the
-	 * caller or, for reactive types, of the subscriber.
-	 * @param method the method, as it was called
-	 * @param targetClass the class of the object that is called
-	 * @param parent the observation in the context of Reactor; {@code null} for that of
-	 * the thread
-	 * @return the observation, which has been started
+	 * Start the observation of a call that needs a lock or permits. Called on the
+	 * caller's thread or, for reactive types, on the subscriber's thread.
+	 * @param method the called method
+	 * @param targetClass the class of the called object
+	 * @param parent the observation in Reactor's context, or {@code null} for the
+	 * thread's observation
+	 * @return the started observation
 	 */
 	Observation start(Method method, Class<?> targetClass, @Nullable Observation parent);
 
 	/**
-	 * Return the name of a method as it is written: in byte code, Kotlin adds a hash for
-	 * value classes, and to internal functions the name of their module.
+	 * Return the name of a method in its source code. In byte code, Kotlin appends a hash
+	 * for value classes, and the name of the module for internal functions.
 	 * @param method the method
 	 * @return the name
 	 */

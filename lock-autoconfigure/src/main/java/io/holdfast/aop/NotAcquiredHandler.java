@@ -18,25 +18,25 @@ import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ResolvableType;
 
 /**
- * Handles a call that cannot have its lease.
+ * Handler of a call that does not get its lease.
  */
 interface NotAcquiredHandler {
 
-	/** The caller gets the exception. */
+	/** Handler that throws the exception. */
 	NotAcquiredHandler THROW = (call, ex) -> {
 		throw ex;
 	};
 
-	/** The empty result of types that have one beside null. */
+	/** Empty values of types that have one other than null. */
 	Map<Class<?>, Object> EMPTY = Map.of(Optional.class, Optional.empty(), OptionalInt.class, OptionalInt.empty(),
 			OptionalLong.class, OptionalLong.empty(), OptionalDouble.class, OptionalDouble.empty());
 
-	/** End the call without its method. */
+	/** Return the result of a call whose method does not run, or throw an exception. */
 	@Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable;
 
 	/**
-	 * Return the handler that gives a method's empty result.
-	 * @throws InvalidDeclarationException if its return type has no empty value
+	 * Return the handler that returns a method's empty result.
+	 * @throws InvalidDeclarationException if the return type has no empty value
 	 */
 	static NotAcquiredHandler empty(AnnotationValues attributes) {
 		AnnotatedMethod annotated = attributes.annotatedMethod();
@@ -72,7 +72,7 @@ interface NotAcquiredHandler {
 				"Have it return " + instead + ", or name a fallback");
 	}
 
-	/** Apart, as Reactor need not be there. */
+	/** Separate class, because Reactor may be absent. */
 	final class Publishers {
 
 		static @Nullable NotAcquiredHandler handler(AnnotatedMethod method, @Nullable Object value) {

@@ -19,9 +19,9 @@ import org.springframework.aop.support.AbstractBeanFactoryPointcutAdvisor;
 import org.springframework.beans.factory.BeanFactory;
 
 /**
- * The advice beside which locks and permits have to find their place. The advice of a
- * bean counts, not an annotation: that is without effect where nothing enables it. The
- * libraries behind it need not be there.
+ * Recognizes other advice, for the position of locks and permits. Checks the advice of a
+ * bean rather than annotations, which may not be enabled. The libraries of the advice may
+ * be absent.
  */
 final class OtherAdvice {
 
@@ -35,7 +35,7 @@ final class OtherAdvice {
 
 	private static final String RESILIENCE4J = "io.github.resilience4j.";
 
-	/** Packages of the advice for retries, circuit breakers and the like. */
+	/** Packages of advice for resilience: retries, circuit breakers, limits. */
 	private static final List<String> RESILIENCE = List.of(RESILIENCE4J, "org.springframework.resilience.",
 			"org.springframework.retry.", "org.springframework.aop.interceptor.ConcurrencyThrottle");
 
@@ -43,10 +43,10 @@ final class OtherAdvice {
 	}
 
 	/**
-	 * Return whether a call has passed advice for {@code @Async} before the given one.
-	 * Its thread is then there for this call only, and waits for the future that the
-	 * method returns. With Resilience4j in between it may not: its retries of a future
-	 * are on other threads, and its time limit ends the wait before the method has ended.
+	 * Return whether advice for {@code @Async} is outside the given advice. The thread
+	 * then serves only this call, and waits for the future that the method returns.
+	 * Returns {@code false} with Resilience4j in between, whose retries of a future run
+	 * on other threads, and whose time limiter ends the wait before the method has ended.
 	 */
 	static boolean isAsyncAround(MethodInvocation invocation, Class<?> targetClass, Advice inner) {
 		boolean async = false;
@@ -73,8 +73,8 @@ final class OtherAdvice {
 	}
 
 	/**
-	 * Return whether the code of a method hands it to an executor, as an aspect that was
-	 * woven in for {@code @Async} does.
+	 * Return whether a method is handed to an executor by an aspect for {@code @Async}
+	 * that is woven into its class.
 	 */
 	static boolean isAsyncWovenIn(BeanFactory beans, AnnotatedMethod annotatedMethod) {
 		return beans.containsBean(WOVEN_ASYNC) && (AnnotatedMethod.isAnnotated(annotatedMethod.method(), ASYNC)
@@ -92,8 +92,8 @@ final class OtherAdvice {
 	}
 
 	/**
-	 * Return whether an advisor calls a method again, or lets calls through or not: by
-	 * Spring Framework, Spring Retry or Resilience4j.
+	 * Return whether an advisor is for resilience, of Spring Framework, Spring Retry or
+	 * Resilience4j.
 	 */
 	static boolean isResilience(Advisor advisor) {
 		return isOfPackage(advisor, RESILIENCE);
@@ -101,7 +101,7 @@ final class OtherAdvice {
 
 	private static boolean isOfPackage(Advisor advisor, List<String> packages) {
 		if (advisor instanceof AbstractBeanFactoryPointcutAdvisor) {
-			// Not asked for its advice, which may be a bean that is not needed yet.
+			// Do not request the advice, which may create a bean too early.
 			return false;
 		}
 		Advice advice = advisor.getAdvice();
@@ -120,7 +120,7 @@ final class OtherAdvice {
 				&& pointcut.getMethodMatcher().matches(method, targetClass);
 	}
 
-	/** Return whether a class or one of its superclasses has such a name. */
+	/** Return whether the name of a class or one of its superclasses matches. */
 	private static boolean isOf(@Nullable Class<?> type, Predicate<String> name) {
 		return type != null && (name.test(type.getName()) || isOf(type.getSuperclass(), name));
 	}

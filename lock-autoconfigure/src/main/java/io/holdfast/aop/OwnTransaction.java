@@ -21,12 +21,12 @@ import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.util.StringUtils;
 
 /**
- * The transaction of a fenced method itself, which advice inside of the lock begins.
- * Needs spring-tx.
+ * Transaction of a fenced method itself, which advice inside the lock begins. Needs
+ * spring-tx.
  */
 final class OwnTransaction {
 
-	/** Propagation that begins a transaction, if the caller has none. */
+	/** Propagations that begin a transaction if the caller has none. */
 	private static final Set<Integer> BEGINNING = Set.of(TransactionDefinition.PROPAGATION_REQUIRED,
 			TransactionDefinition.PROPAGATION_REQUIRES_NEW, TransactionDefinition.PROPAGATION_NESTED);
 
@@ -34,8 +34,9 @@ final class OwnTransaction {
 	}
 
 	/**
-	 * Return whether a call begins, before all else under its lock, a transaction that
-	 * may write to the only fenced database. Its check raises the token in time then.
+	 * Return whether the first action of a call under its lock is to begin a transaction
+	 * that may write to the only fenced database. The check of this transaction then
+	 * raises the token in time.
 	 */
 	static boolean raisesToken(MethodInvocation invocation, Class<?> targetClass, BeanFactory beans) {
 		TransactionInterceptor advice = advice(invocation, targetClass);
@@ -50,7 +51,10 @@ final class OwnTransaction {
 		return manager != null && beans.getBean(TransactionFences.class).coversAlone(manager);
 	}
 
-	/** Return the advice next to that of the lock, if it is for transactions. */
+	/**
+	 * Return the advice next to that of the lock if it is for transactions, or
+	 * {@code null}.
+	 */
 	private static @Nullable TransactionInterceptor advice(MethodInvocation invocation, Class<?> targetClass) {
 		if (!(invocation instanceof ProxyMethodInvocation proxied)
 				|| !(proxied.getProxy() instanceof Advised advised)) {
@@ -66,14 +70,17 @@ final class OwnTransaction {
 				return found;
 			}
 			else if (OtherAdvice.matches(advisor, invocation.getMethod(), targetClass)) {
-				// It may read before the transaction begins.
+				// This advice may read data before the transaction begins.
 				return null;
 			}
 		}
 		return null;
 	}
 
-	/** Find it as the advice does; {@code null} where that may find another one. */
+	/**
+	 * Return the transaction manager that the advice will use, or {@code null} if that is
+	 * uncertain.
+	 */
 	private static @Nullable TransactionManager manager(TransactionInterceptor advice, TransactionAttribute attribute,
 			Class<?> targetClass, BeanFactory beans) {
 		if (StringUtils.hasText(attribute.getQualifier())) {
@@ -86,8 +93,8 @@ final class OwnTransaction {
 		if (advice.getTransactionManager() != null) {
 			return advice.getTransactionManager();
 		}
-		boolean single = beans instanceof ListableBeanFactory all
-				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(all, TransactionManager.class).length == 1;
+		boolean single = beans instanceof ListableBeanFactory listable
+				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(listable, TransactionManager.class).length == 1;
 		return single ? beans.getBean(TransactionManager.class) : null;
 	}
 

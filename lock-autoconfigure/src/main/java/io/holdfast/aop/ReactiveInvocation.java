@@ -27,10 +27,11 @@ import org.springframework.transaction.reactive.TransactionSynchronizationManage
 import org.springframework.util.Assert;
 
 /**
- * A call of a method that returns a reactive type, or of a suspending function. Each
- * subscription to the caller's result evaluates and acquires anew, and calls the method
- * anew; but the first one uses the evaluation of the call. The proxy of a suspending
- * function subscribes once, and cancels with the caller.
+ * Call of a method that returns a reactive type, or of a suspending function. Each
+ * subscription to the caller's result evaluates the expressions, acquires the leases and
+ * calls the method again. The first subscription uses the evaluation of the call. The
+ * proxy of a suspending function subscribes once, and cancels its subscription with the
+ * caller.
  */
 final class ReactiveInvocation {
 
@@ -42,7 +43,10 @@ final class ReactiveInvocation {
 
 	private final List<CallResult.Code<MethodLease>> sources;
 
-	/** Observes a subscription, given the observation of its subscriber. */
+	/**
+	 * Starts the observation of a subscription from the subscriber's observation, or
+	 * {@code null} without observers.
+	 */
 	private final @Nullable Function<@Nullable Observation, MethodCallObservation> observer;
 
 	private final LeaseContext callerLeases;
@@ -53,18 +57,21 @@ final class ReactiveInvocation {
 
 	private final ReactiveAdapter adapter;
 
-	/** Evaluates for the next subscription; for the first one, the call has. */
+	/**
+	 * Evaluation for the next subscription. For the first subscription, the result of the
+	 * call's evaluation.
+	 */
 	private final AtomicReference<CallResult.Code<List<MethodLease>>> evaluation = new AtomicReference<>(
 			this::evaluate);
 
-	/** The method's own result, if the call needed no lease. */
+	/** The method's result if the call needed no lease, or {@code null}. */
 	private volatile @Nullable Object unleased;
 
 	/**
-	 * Create the invocation of a method that returns a publisher, or suspends.
-	 * @param sources evaluate the annotations
-	 * @param observer observes each subscription that needs a lease, given the
-	 * observation in the subscriber's context; or {@code null}
+	 * Create the invocation.
+	 * @param sources the sources of leases, one for each annotation
+	 * @param observer starts the observation of a subscription that needs a lease, from
+	 * the observation in the subscriber's context; or {@code null}
 	 */
 	ReactiveInvocation(ProxyMethodInvocation invocation, AnnotatedMethod method,
 			List<CallResult.Code<MethodLease>> sources,
@@ -80,8 +87,8 @@ final class ReactiveInvocation {
 	}
 
 	/**
-	 * Evaluate now for the first subscription. A call that needs no lease is that of a
-	 * method without annotation. Does not block otherwise.
+	 * Evaluate the expressions now, for the first subscription. If the call needs no
+	 * lease, the method is called at once on the current thread.
 	 * @return the result for the caller
 	 * @throws Throwable the exception of a method that needs no lease
 	 */
@@ -108,7 +115,7 @@ final class ReactiveInvocation {
 	}
 
 	/**
-	 * Evaluate for each subscription only.
+	 * Evaluate the expressions only by subscriptions.
 	 * @return the result for the caller
 	 */
 	Object startLater() {
@@ -123,7 +130,7 @@ final class ReactiveInvocation {
 		return methodLeases;
 	}
 
-	/** Return the chain or flow of the next subscription. */
+	/** Return the chain or flow for the next subscription. */
 	private Object next() {
 		try {
 			List<MethodLease> methodLeases = this.evaluation.getAndSet(this::evaluate).run();
@@ -155,9 +162,9 @@ final class ReactiveInvocation {
 	}
 
 	/**
-	 * Have each subscription observed, as a child of the observation in the subscriber's
-	 * context, and in the context of the chain. The observer knows of the end before the
-	 * subscriber.
+	 * Observe each subscription, as a child of the observation in the subscriber's
+	 * context. The observation is put into the context of the chain, and is stopped
+	 * before the subscriber gets the end.
 	 */
 	private Flux<Object> observed(List<MethodLease> methodLeases,
 			Function<@Nullable Observation, MethodCallObservation> observer) {
@@ -177,7 +184,7 @@ final class ReactiveInvocation {
 		return Mono.create((sink) -> call.ended(failure, sink::success));
 	}
 
-	/** Put the leases of the caller below those of the subscriber. */
+	/** Put the caller's leases into the context, unless the subscriber has leases. */
 	private static Flux<Object> within(LeaseContext caller, Flux<Object> chain) {
 		return chain
 			.contextWrite((outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, caller));
@@ -227,7 +234,7 @@ final class ReactiveInvocation {
 
 	private <T> Publisher<T> publisher(@Nullable Object returned, @Nullable CoroutineBody body, String whose) {
 		if (this.suspending && !(returned instanceof Publisher)) {
-			// A fallback may return its result itself.
+			// A fallback may return a plain result.
 			return this.adapter.toPublisher(Mono.justOrEmpty(returned));
 		}
 		if (returned == null) {
@@ -237,7 +244,7 @@ final class ReactiveInvocation {
 		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);
 	}
 
-	/** Hold the lease of one annotation. */
+	/** Return the holding of one annotation's lease. */
 	private Holding<Lease> holding(MethodLease methodLease, AtomicReference<@Nullable Work> begun,
 			MethodCallObservation observation, @Nullable TransactionShare transaction) {
 		return new Holding<>() {
@@ -270,8 +277,7 @@ final class ReactiveInvocation {
 				if (methodLease.isUnguarded()) {
 					observation.unguarded();
 				}
-				// Perhaps a lease inside of it came to nothing, and the method was not
-				// called.
+				// The method was not called if an inner lease was not acquired.
 				Work work = begun.get();
 				if (work == null) {
 					methodLease.discard();
@@ -283,28 +289,29 @@ final class ReactiveInvocation {
 		};
 	}
 
-	/** The work of a method that was called under its leases. */
+	/** Work of a method that was called under its leases. */
 	@FunctionalInterface
 	private interface Work {
 
-		/** Wait for its end. */
+		/** Return a future that is completed at the end of the work. */
 		CompletableFuture<@Nullable Void> ended();
 
 	}
 
 	/**
-	 * The part that leases have in a reactive transaction. Needs spring-tx.
+	 * Participation of leases in a reactive transaction. Needs spring-tx.
 	 *
-	 * @param manager the transaction's resources, of which the share is one: Spring sorts
-	 * all synchronizations for each look at them, and there may be thousands
+	 * @param manager the resources of the transaction. The share is bound as a resource,
+	 * because Spring sorts all synchronizations, of which there may be thousands, for
+	 * each access to them
 	 * @param share the leases
 	 */
 	private record Transaction(TransactionSynchronizationManager manager,
 			TransactionShare share) implements TransactionSynchronization {
 
 		/**
-		 * Take part in the transaction of a chain.
-		 * @return the chain's share, empty if it is in no transaction
+		 * Join the transaction of a chain.
+		 * @return the share of the chain, empty if the chain is in no transaction
 		 */
 		static Mono<TransactionShare> join() {
 			return TransactionSynchronizationManager.forCurrentTransaction()

@@ -15,25 +15,25 @@ import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 
 /**
- * The way in which a method gives its result.
+ * Kind of a method's result.
  */
 enum ReturnKind {
 
-	/** By returning it. */
+	/** The method returns when its work is done. */
 	PLAIN,
 
-	/** By a stage that is completed later. */
+	/** The method returns a stage that is completed later. */
 	STAGE,
 
-	/** By a reactive type, for each subscription anew. */
+	/** The method returns a reactive type, or is a suspending function. */
 	REACTIVE,
 
-	/** Later, in a way that cannot be followed. */
+	/** The work goes on after the return, and its end cannot be observed. */
 	UNSUPPORTED;
 
 	static final String FLOW = "kotlinx.coroutines.flow.Flow";
 
-	/** A job as well, which Spring makes a publisher of. */
+	/** Spring adapts this type to a publisher, although it is a job under way. */
 	private static final String DEFERRED = "kotlinx.coroutines.Deferred";
 
 	private static final String SERVLET_ASYNC = "org.springframework.web.context.request.async.";
@@ -41,8 +41,8 @@ enum ReturnKind {
 	private static final String SERVLET_STREAMING = "org.springframework.web.servlet.mvc.method.annotation.";
 
 	/**
-	 * The types of results that are worked on after the method has returned, without a
-	 * sign of their end, each with a type to return instead.
+	 * Types of results whose work goes on after the return without a sign of its end,
+	 * each with a type to return instead.
 	 */
 	private static final Map<String, String> OPEN_ENDED = Map.ofEntries(
 			Map.entry("java.util.stream.BaseStream", "a List or a Flux"),
@@ -59,10 +59,10 @@ enum ReturnKind {
 			Map.entry(SERVLET_STREAMING + "StreamingResponseBody", "the whole body or a Flux"),
 			Map.entry(SERVLET_STREAMING + "ResponseBodyEmitter", "the whole body or a Flux"));
 
-	/** A collection, which is a supplier of its stream as well. */
+	/** Collection types that are also suppliers. */
 	private static final Set<String> STREAMABLE = Set.of("org.springframework.data.util.Streamable");
 
-	/** The values that wrap a result. */
+	/** Types that wrap a result. */
 	private static final Set<String> WRAPPERS = Set.of("java.util.Optional", "org.springframework.http.HttpEntity");
 
 	private static final boolean COROUTINES_REACTOR = ClassUtils.isPresent("kotlinx.coroutines.reactor.MonoKt",
@@ -72,8 +72,8 @@ enum ReturnKind {
 			ReturnKind.class.getClassLoader());
 
 	/**
-	 * Return how a method gives its result. The libraries behind its type need not be
-	 * there.
+	 * Return the kind of a method's result. The library of the result's type may be
+	 * absent.
 	 * @param annotatedMethod an annotation of the method
 	 * @return the kind
 	 */
@@ -88,13 +88,16 @@ enum ReturnKind {
 		return (kind == PLAIN && isKotlin(annotatedMethod)) ? REACTIVE : UNSUPPORTED;
 	}
 
-	/** Return whether a method is Kotlin: one in Java may have a continuation, too. */
+	/**
+	 * Return whether a method is written in Kotlin. Java methods may have a continuation,
+	 * too.
+	 */
 	private static boolean isKotlin(AnnotatedMethod annotatedMethod) {
 		return KotlinDetector.isKotlinType(annotatedMethod.method().getDeclaringClass());
 	}
 
 	/**
-	 * Return the library without which coroutines cannot be followed, or {@code null}.
+	 * Return the missing library for coroutines, or {@code null}.
 	 */
 	private static @Nullable String missingLibrary(AnnotatedMethod annotatedMethod) {
 		boolean flow = FLOW.equals(annotatedMethod.returned().toClass().getName());
@@ -107,12 +110,13 @@ enum ReturnKind {
 	private static ReturnKind of(ResolvableType returned) {
 		ReturnKind kind = of(returned.toClass());
 		boolean wraps = kind == STAGE || kind == REACTIVE || named(returned.toClass(), WRAPPERS) != null;
-		// A result that comes when the lock has ended is not under it, either.
+		// A nested result that is completed after the release would not be covered by the
+		// lock.
 		return (wraps && of(returned.getGeneric()) != PLAIN) ? UNSUPPORTED : kind;
 	}
 
 	/**
-	 * Return how a result is given by its type alone.
+	 * Return the kind of a result by its type alone.
 	 * @param type the type of the result
 	 * @return the kind
 	 */
@@ -131,9 +135,9 @@ enum ReturnKind {
 	}
 
 	/**
-	 * Refuse a method whose result cannot be followed.
+	 * Return the exception for a method with an unsupported result.
 	 * @param annotatedMethod an annotation of the method
-	 * @return the exception to throw
+	 * @return the exception
 	 */
 	static InvalidDeclarationException unsupported(AnnotatedMethod annotatedMethod) {
 		boolean suspends = annotatedMethod.isSuspending();
@@ -147,9 +151,9 @@ enum ReturnKind {
 	}
 
 	/**
-	 * Return the type for a method with an unsupported result, in words.
+	 * Return a description of the type to return in place of an unsupported result.
 	 * @param annotatedMethod an annotation of the method
-	 * @return the words
+	 * @return the description
 	 */
 	static String instead(AnnotatedMethod annotatedMethod) {
 		String name = openEnded(annotatedMethod.returned().toClass());
@@ -166,7 +170,10 @@ enum ReturnKind {
 		return (named(type, STREAMABLE) != null) ? null : named(type, OPEN_ENDED.keySet());
 	}
 
-	/** Return which of these names a type or one of its supertypes has. */
+	/**
+	 * Return the first of the given names that a type or one of its supertypes has, or
+	 * {@code null}.
+	 */
 	private static @Nullable String named(@Nullable Class<?> type, Set<String> names) {
 		if (type == null || names.contains(type.getName())) {
 			return (type != null) ? type.getName() : null;

@@ -8,11 +8,11 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.util.ClassUtils;
 
 /**
- * Spring's transactions, which keep the leases that are acquired in them.
+ * Binding of leases to Spring's transactions of a thread.
  */
 public final class SpringTransactionBinding implements TransactionBinding {
 
-	/** Applications without transactions need no spring-tx. */
+	/** Whether spring-tx is present. */
 	static final boolean POSSIBLE = ClassUtils.isPresent(
 			"org.springframework.transaction.support.TransactionSynchronizationManager",
 			SpringTransactionBinding.class.getClassLoader());
@@ -24,8 +24,8 @@ public final class SpringTransactionBinding implements TransactionBinding {
 
 	/**
 	 * Join the transaction of the current thread.
-	 * @return its leases, or {@code null} if there is no transaction whose completion can
-	 * be waited for
+	 * @return the share of the transaction, or {@code null} if there is no transaction
+	 * with synchronization
 	 */
 	static @Nullable TransactionShare current() {
 		return (POSSIBLE && TransactionSynchronizationManager.isActualTransactionActive()
@@ -33,8 +33,8 @@ public final class SpringTransactionBinding implements TransactionBinding {
 	}
 
 	/**
-	 * Releases leases when the transaction is completed in which they were acquired,
-	 * after all else that waits for its completion. Needs spring-tx.
+	 * Releases the leases of a transaction after its completion, behind all other
+	 * synchronizations. Needs spring-tx.
 	 */
 	private static final class Releases implements TransactionSynchronization {
 
@@ -43,7 +43,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		/** Whether the share was bound to the thread before the suspension. */
 		private boolean bound;
 
-		/** Whether another one was registered behind this. */
+		/** Whether a replacement was registered behind this synchronization. */
 		private boolean replaced;
 
 		Releases(TransactionShare share) {
@@ -51,16 +51,16 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		}
 
 		/**
-		 * Return the leases of the transaction that the current thread is in. They are
-		 * bound to the thread, as Spring sorts all synchronizations for each look at
-		 * them, and an application may register thousands.
+		 * Return the share of the current thread's transaction. The share is bound as a
+		 * resource, because Spring sorts all synchronizations, of which there may be
+		 * thousands, for each access to them.
 		 */
 		static TransactionShare share() {
 			if (TransactionSynchronizationManager.getResource(Releases.class) instanceof TransactionShare bound) {
 				return bound;
 			}
-			for (TransactionSynchronization each : TransactionSynchronizationManager.getSynchronizations()) {
-				if (each instanceof Releases releases) {
+			for (TransactionSynchronization synchronization : TransactionSynchronizationManager.getSynchronizations()) {
+				if (synchronization instanceof Releases releases) {
 					return releases.share;
 				}
 			}
@@ -87,22 +87,26 @@ public final class SpringTransactionBinding implements TransactionBinding {
 			this.share.checkBeforeCommit();
 		}
 
-		/** Of JTA, the completion may come on another thread. */
+		/**
+		 * Unbind the share before the completion, which with JTA may come on another
+		 * thread.
+		 */
 		@Override
 		public void beforeCompletion() {
 			TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class);
-			comeLast();
+			moveToEnd();
 		}
 
 		@Override
 		public void afterCommit() {
-			comeLast();
+			moveToEnd();
 		}
 
 		/**
-		 * Move this behind later registrations, which would run without the locks.
+		 * Move this synchronization behind later ones, which would otherwise run without
+		 * the locks.
 		 */
-		private void comeLast() {
+		private void moveToEnd() {
 			if (!this.replaced && TransactionSynchronizationManager.isSynchronizationActive()) {
 				this.replaced = true;
 				TransactionSynchronizationManager.registerSynchronization(new Releases(this.share));

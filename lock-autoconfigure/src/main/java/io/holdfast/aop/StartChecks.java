@@ -20,15 +20,15 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The checks of one annotation of one type, when its bean is created. A declaration that
- * cannot be applied, or would have no effect, is refused with an
- * {@link InvalidDeclarationException}. {@link #run()} has the checks in their order.
+ * Checks of an annotation of a type when its bean is created. A declaration that cannot
+ * be applied, or would have no effect, is refused with an
+ * {@link InvalidDeclarationException}.
  */
 final class StartChecks {
 
 	/**
-	 * The annotations of methods that are called from outside of the application, mostly
-	 * as meta-annotations: those of Kafka, Rabbit, JMS and Pulsar have the third.
+	 * Annotations of methods that are called by frameworks, often as meta-annotations.
+	 * {@code MessageMapping} covers the listeners of Kafka, Rabbit, JMS and Pulsar.
 	 */
 	private static final List<String> ENTRIES = List.of("org.springframework.context.event.EventListener",
 			"org.springframework.scheduling.annotation.Scheduled",
@@ -44,7 +44,7 @@ final class StartChecks {
 
 	private final Class<?> type;
 
-	/** The annotation of the type itself, perhaps missing. */
+	/** Annotation of the type itself, which may be missing. */
 	private final MergedAnnotation<?> ofType;
 
 	private final Collection<AnnotatedMethod> methods;
@@ -94,7 +94,7 @@ final class StartChecks {
 		}
 	}
 
-	/** Return the place of the work of a bean, in words. */
+	/** Return a description of the methods that do the work of a bean. */
 	private static String work(Class<?> made) {
 		List<Method> open = made.isInterface() ? Stream.of(made.getMethods())
 			.filter((method) -> Modifier.isAbstract(method.getModifiers()) && !ReflectionUtils.isObjectMethod(method))
@@ -131,21 +131,26 @@ final class StartChecks {
 		}
 	}
 
-	/** Return the annotations of a method, and of the interfaces that have it. */
+	/**
+	 * Return the annotations of a method, and of the methods of interfaces that it
+	 * implements.
+	 */
 	private Stream<? extends MergedAnnotation<?>> onMethods(Method method) {
 		Stream<Method> implemented = ClassUtils.getAllInterfacesForClassAsSet(this.type)
 			.stream()
-			.map((each) -> ReflectionUtils.findMethod(each, method.getName(), method.getParameterTypes()))
+			.map((implementedInterface) -> ReflectionUtils.findMethod(implementedInterface, method.getName(),
+					method.getParameterTypes()))
 			.filter(Method.class::isInstance);
 		return Stream.concat(Stream.of(method), implemented)
-			.flatMap((each) -> MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY)
+			.flatMap((declared) -> MergedAnnotations.from(declared, SearchStrategy.TYPE_HIERARCHY)
 				.stream(this.handler.methods.annotationType));
 	}
 
 	/**
-	 * Return the type that declares something else than the interface whose annotation
-	 * applies: another interface, or the base class, which Spring searches later. An
-	 * interface comes before its super-interfaces, and an annotated class before all.
+	 * Return the type whose annotation conflicts with the applied annotation of an
+	 * interface, or {@code null}: another interface, or the base class, which Spring
+	 * searches later. Super-interfaces do not conflict, and an annotated class overrides
+	 * all interfaces.
 	 */
 	private static @Nullable Class<?> rival(MergedAnnotation<?> applied, Stream<? extends MergedAnnotation<?>> all) {
 		Class<?> place = place(applied);
@@ -190,8 +195,8 @@ final class StartChecks {
 	}
 
 	/**
-	 * Return whether a method was meant to be annotated: not if a type's annotation only
-	 * reaches it because the type inherits it, as from a base class of some framework.
+	 * Return whether a method is intentionally annotated. Methods that an annotated type
+	 * only inherits, such as those of a framework's base class, are not.
 	 */
 	private boolean isMeant(AnnotatedMethod annotatedMethod) {
 		return !(annotatedMethod.source() instanceof Class<?> annotated)
@@ -209,12 +214,16 @@ final class StartChecks {
 		}
 	}
 
-	/** Refuse an annotation of a type that guards no method, or not the one called. */
+	/**
+	 * Refuse an annotation of a type that applies to no method, or not to the method that
+	 * frameworks call.
+	 */
 	private void checkMethodsOfType(Class<?> annotated) {
 		Stream.of(ReflectionUtils.getUniqueDeclaredMethods(this.type))
 			.filter((method) -> annotated.isAssignableFrom(method.getDeclaringClass())
 					&& !Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
-					&& !method.isSynthetic() && this.methods.stream().noneMatch((each) -> each.method().equals(method)))
+					&& !method.isSynthetic()
+					&& this.methods.stream().noneMatch((annotatedMethod) -> annotatedMethod.method().equals(method)))
 			.forEach((method) -> checkEntry(annotated, method));
 		boolean guards = this.methods.stream()
 			.map(AnnotatedMethod::method)
@@ -240,8 +249,8 @@ final class StartChecks {
 	}
 
 	/**
-	 * Refuse a method that the container calls past the proxy. A type's annotation is not
-	 * meant for it.
+	 * Refuse an annotated method that the container calls past the proxy. Annotations of
+	 * types do not apply to such methods.
 	 */
 	private void refuseCallback(AnnotatedMethod annotated) {
 		if (annotated.source() instanceof Method && this.bean.isCallback(annotated.method(), this.type)) {
@@ -254,7 +263,7 @@ final class StartChecks {
 		}
 	}
 
-	/** Refuse a lease that ends when the method is only handed to another thread. */
+	/** Refuse a lease that would end when the method is handed to another thread. */
 	private void refuseHandedOver(AnnotatedMethod annotated) {
 		boolean handedOver = OtherAdvice.isAsyncWovenIn(this.bean.factory(), annotated) || this.bean.inside()
 			.stream()
@@ -274,19 +283,21 @@ final class StartChecks {
 	}
 
 	/**
-	 * The bean that is checked.
+	 * The checked bean.
 	 *
-	 * @param name its name
-	 * @param factory its factory
-	 * @param called whether the container calls methods of the bean itself, past its
-	 * proxy, when it creates or destroys the bean
-	 * @param classProxy whether the proxy is a subclass of its type
-	 * @param inside the advice inside of the leases
+	 * @param name the name of the bean
+	 * @param factory the bean factory
+	 * @param called whether the container calls callbacks of the bean, past its proxy, on
+	 * creation or destruction
+	 * @param classProxy whether the proxy is a subclass of the bean's class
+	 * @param inside the advisors inside the leases
 	 */
 	record Bean(String name, ConfigurableListableBeanFactory factory, boolean called, boolean classProxy,
 			List<Advisor> inside) {
 
-		/** Return whether the container calls a method past the proxy. */
+		/**
+		 * Return whether a method is a callback that the container calls past the proxy.
+		 */
 		boolean isCallback(Method method, Class<?> type) {
 			return isInit(method, type) || isDestroy(method, type);
 		}

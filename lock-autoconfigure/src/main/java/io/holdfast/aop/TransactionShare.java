@@ -27,22 +27,22 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of one transaction. Those of calls that have ended are kept until the
- * transaction is completed, and later calls run under them. Thread-safe.
+ * Leases of a transaction. The leases of ended calls are kept until the transaction is
+ * completed, and later calls are nested in them. Thread-safe.
  */
 final class TransactionShare implements TransactionBinding.Participation {
 
 	private static final Log logger = LogFactory.getLog(TransactionShare.class);
 
-	/** The leases of annotated calls, the innermost last. Guarded by this. */
+	/** Leases of annotated calls, the innermost last. Guarded by this. */
 	private final List<MethodLease> held = new ArrayList<>(1);
 
-	/** The leases of calls that have ended, also of services. Guarded by this. */
-	private final Set<Lease> left = new LinkedHashSet<>();
+	/** Kept leases of ended calls, including those of services. Guarded by this. */
+	private final Set<Lease> kept = new LinkedHashSet<>();
 
 	/**
-	 * The leases that were left for each grant of each key: a transaction may have
-	 * thousands of calls for one key, and of keys. Guarded by this.
+	 * Kept leases by key and grant. A transaction may have thousands of keys, and of
+	 * calls for one key. Guarded by this.
 	 */
 	private final Map<String, Map<Object, Deque<Lease>>> grants = new HashMap<>();
 
@@ -50,16 +50,16 @@ final class TransactionShare implements TransactionBinding.Participation {
 
 	@Override
 	public synchronized List<Lease> leases(String key) {
-		Map<Object, Deque<Lease>> ofKey = this.grants.get(key);
-		if (ofKey == null) {
+		Map<Object, Deque<Lease>> leasesOfKey = this.grants.get(key);
+		if (leasesOfKey == null) {
 			return List.of();
 		}
-		ofKey.values().forEach(TransactionShare::dropReleased);
-		ofKey.values().removeIf(Deque::isEmpty);
-		return ofKey.values().stream().map(Deque::getFirst).toList();
+		leasesOfKey.values().forEach(TransactionShare::dropReleased);
+		leasesOfKey.values().removeIf(Deque::isEmpty);
+		return leasesOfKey.values().stream().map(Deque::getFirst).toList();
 	}
 
-	/** Drop leases that were released by hand, up to the first that is not. */
+	/** Drop leases that users have released, up to the first unreleased lease. */
 	private static void dropReleased(Deque<Lease> leases) {
 		while (leases.peekFirst() instanceof LeaseInternals first && first.isReleased()) {
 			leases.removeFirst();
@@ -76,7 +76,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 		if (this.completed || !lease.isHeld()) {
 			return false;
 		}
-		this.left.add(lease);
+		this.kept.add(lease);
 		if (lease instanceof LockLease && lease instanceof LeaseInternals own) {
 			own.grants()
 				.forEach((key, grant) -> this.grants.computeIfAbsent(key, (k) -> new LinkedHashMap<>(2))
@@ -86,7 +86,10 @@ final class TransactionShare implements TransactionBinding.Participation {
 		return true;
 	}
 
-	/** Tell a call that waited in vain if another one left it the lease since. */
+	/**
+	 * Add an explanation to the failure of a call if the transaction itself keeps the
+	 * lease.
+	 */
 	synchronized void explain(NotAcquiredException ex) {
 		if (leases(ex.getKey()).stream().anyMatch(Lease::isHeld)) {
 			ex.addSuppressed(new IllegalStateException("The call waited for its own transaction, which keeps the lease "
@@ -96,8 +99,8 @@ final class TransactionShare implements TransactionBinding.Participation {
 
 	/**
 	 * Check that the transaction may be committed. May block.
-	 * @throws LeaseLostException if a lease was lost and that is not only to be notified
-	 * of
+	 * @throws LeaseLostException if a lease was lost, and its {@link OnLoss} is not
+	 * {@code NOTIFY}
 	 */
 	void checkBeforeCommit() {
 		if (BlockingWait.join(checkBeforeCommitAsync()) instanceof LeaseLostException ex) {
@@ -106,8 +109,8 @@ final class TransactionShare implements TransactionBinding.Participation {
 	}
 
 	/**
-	 * Do the same as {@link #checkBeforeCommit()}, without blocking.
-	 * @return completed with why the transaction must not be committed, or {@code null}
+	 * Check that the transaction may be committed, without blocking.
+	 * @return a future of the exception that prevents the commit, or of {@code null}
 	 */
 	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
 		CompletableFuture<@Nullable Throwable> result = CompletableFuture.completedFuture(null);
@@ -118,19 +121,20 @@ final class TransactionShare implements TransactionBinding.Participation {
 	}
 
 	private synchronized List<MethodLease> lost() {
-		return innermostFirst(
-				this.held.stream().filter((each) -> each.onLoss() != OnLoss.NOTIFY && !each.lease().isHeld()).toList());
+		return innermostFirst(this.held.stream()
+			.filter((methodLease) -> methodLease.onLoss() != OnLoss.NOTIFY && !methodLease.lease().isHeld())
+			.toList());
 	}
 
 	/**
-	 * Release the leases that were left, as the transaction is completed: all together,
-	 * without waiting for the answers, on which nothing depends any more.
-	 * @param rolledBack whether the work of the calls was undone
+	 * Release the kept leases after the completion of the transaction. Sends all
+	 * releases, without waiting for their answers.
+	 * @param rolledBack whether the transaction was rolled back
 	 */
 	void release(boolean rolledBack) {
 		List<CompletableFuture<?>> sent = new ArrayList<>();
-		complete(rolledBack).forEach((each) -> sent.add(each.sendRelease()));
-		innermostFirst(this.left).forEach((each) -> sent.add(sendRelease(each)));
+		complete(rolledBack).forEach((methodLease) -> sent.add(methodLease.sendRelease()));
+		innermostFirst(this.kept).forEach((lease) -> sent.add(sendRelease(lease)));
 		sent.forEach(BlockingWait::awaitEnd);
 	}
 
@@ -144,9 +148,10 @@ final class TransactionShare implements TransactionBinding.Participation {
 	}
 
 	/**
-	 * Release them without blocking; services join no such transaction.
-	 * @param rolledBack whether the work of the calls was undone
-	 * @return completed when the releases were sent
+	 * Release the kept leases after the completion of a reactive transaction, without
+	 * blocking. Leases of services do not join reactive transactions.
+	 * @param rolledBack whether the transaction was rolled back
+	 * @return a future that is completed when the releases are sent
 	 */
 	CompletableFuture<?> releaseAsync(boolean rolledBack) {
 		return CompletableFuture
@@ -154,17 +159,18 @@ final class TransactionShare implements TransactionBinding.Participation {
 	}
 
 	/**
-	 * Note that the transaction has ended: calls that still run release by themselves.
+	 * Note the completion of the transaction, and return the kept leases of annotated
+	 * calls. Calls that are still running release their leases themselves.
 	 */
 	private synchronized List<MethodLease> complete(boolean rolledBack) {
 		this.completed = true;
 		if (rolledBack) {
-			// As for a run that fails: its retry is not to find itself kept out.
-			this.left.forEach(TransactionShare::waiveMinHold);
+			// As after a failed run, a retry must not be kept out by the minHold.
+			this.kept.forEach(TransactionShare::waiveMinHold);
 		}
 		List<MethodLease> ended = innermostFirst(
-				this.held.stream().filter((each) -> this.left.contains(each.lease())).toList());
-		ended.forEach((each) -> this.left.remove(each.lease()));
+				this.held.stream().filter((methodLease) -> this.kept.contains(methodLease.lease())).toList());
+		ended.forEach((methodLease) -> this.kept.remove(methodLease.lease()));
 		return ended;
 	}
 

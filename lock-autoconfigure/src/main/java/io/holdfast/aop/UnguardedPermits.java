@@ -10,10 +10,10 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 
 /**
- * The lease of a call that runs without its permits, as the store failed. It is not held,
- * and was never lost.
+ * Lease of a call that runs without permits because the store failed. It is never held
+ * and never lost.
  *
- * @param request the permits that could not be asked for
+ * @param request the request for permits
  * @param failure the failure of the store
  */
 record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) implements PermitLease {
@@ -45,7 +45,7 @@ record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) i
 
 	@Override
 	public void onLost(Runnable action) {
-		// Never acquired, so never lost.
+		// Never acquired, and therefore never lost.
 	}
 
 	@Override

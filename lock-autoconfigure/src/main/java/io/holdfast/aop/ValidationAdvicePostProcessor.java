@@ -7,12 +7,12 @@ import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /**
- * Moves the validation of {@code @Validated} beans in front of their locks and permits:
- * nothing is waited for by a call whose arguments are refused.
+ * Moves the validation of {@code @Validated} beans outside their locks and permits, so
+ * that calls with invalid arguments do not wait.
  *
  * <p>
- * Spring adds validation after all other advice of a bean. This post-processor has no
- * order, so that it comes later.
+ * Spring adds validation inside all other advice of a bean. This post-processor has no
+ * order, so that it runs after Spring's.
  */
 public final class ValidationAdvicePostProcessor implements BeanPostProcessor, AopInfrastructureBean {
 
@@ -35,7 +35,8 @@ public final class ValidationAdvicePostProcessor implements BeanPostProcessor, A
 	}
 
 	/**
-	 * Asks no other advisor for its advice, which might be a bean that is not needed yet.
+	 * Return whether an advisor is that of leases. Does not request the advice of other
+	 * advisors, which may create a bean too early.
 	 */
 	private static boolean isLease(Advisor advisor) {
 		return advisor instanceof DefaultPointcutAdvisor && advisor.getAdvice() instanceof LeaseInterceptor;

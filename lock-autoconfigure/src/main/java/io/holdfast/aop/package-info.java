@@ -1,7 +1,7 @@
 /**
- * Applies the annotations: from a method's declaration to a lease around its invocation.
- * At the start {@link io.holdfast.aop.LeaseBeanPostProcessor} puts the advice into beans
- * and has their declarations checked. Extensions use
+ * Application of the annotations, from the declaration on a method to a lease around its
+ * invocation. {@link io.holdfast.aop.LeaseBeanPostProcessor} adds the advice to beans and
+ * checks their declarations. Extensions may implement
  * {@link io.holdfast.aop.MethodObserver}.
  */
 @NullMarked
