@@ -31,6 +31,7 @@ public interface LockAdmin {
 	 * @return whether the key was held in this mode
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
+	 * @throws NullPointerException if the mode is null
 	 */
 	boolean forceRelease(String key, LockMode mode);
 

@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
@@ -244,6 +245,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public boolean forceRelease(String key, LockMode mode) {
+		Objects.requireNonNull(mode, "mode");
 		Resource lock = lock(request(key).key());
 		if (mode == LockMode.READ) {
 			return releaseReaders(lock);

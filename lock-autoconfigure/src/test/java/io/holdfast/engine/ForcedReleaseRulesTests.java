@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 /**
  * What an instance does when one of its leases is released by force, by itself or by
@@ -37,6 +38,13 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 		assertThat(waiter).isNotDone();
 		this.store.sent();
 		return waiter;
+	}
+
+	@Test
+	void aModeThatIsNullIsRefused() {
+		assertThatNullPointerException().isThrownBy(() -> this.service.admin().forceRelease("k", null))
+			.withMessage("mode");
+		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test
