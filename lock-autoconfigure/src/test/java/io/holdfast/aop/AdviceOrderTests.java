@@ -1,8 +1,9 @@
 package io.holdfast.aop;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.LockService;
@@ -17,14 +18,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
 
-import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.cache.CacheManager;
+import org.springframework.cache.annotation.Cacheable;
+import org.springframework.cache.annotation.EnableCaching;
+import org.springframework.cache.concurrent.ConcurrentMapCacheManager;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.EnableAspectJAutoProxy;
@@ -36,7 +41,6 @@ import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
-import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
@@ -110,15 +114,6 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@DisplayName("Without any auto-proxy creator, as with spring.aop.auto=false, the lock is there")
-	void withoutAutoProxyCreator() {
-		try (LockedContext context = LockedContext.of(Shop.class)) {
-			context.bean(Shop.class).sell();
-			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
-		}
-	}
-
-	@Test
 	@DisplayName("With @Async, the lock is taken on the asynchronous thread, also around a transaction")
 	void insideOfAsync() throws InterruptedException {
 		try (LockedContext context = LockedContext.of(Asynchronous.class, Transactions.class, Shop.class)) {
@@ -142,23 +137,40 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@DisplayName("With @ConcurrencyLimit, only those that are let in take the lock")
-	void insideOfConcurrencyLimit() {
-		try (LockedContext context = LockedContext.of(Resilient.class, Shop.class)) {
+	@DisplayName("A cache is asked under the lock, so that only the first of many callers runs the method")
+	void outsideOfCache() {
+		try (LockedContext context = LockedContext.of(Caching.class, Shop.class)) {
 			Shop shop = context.bean(Shop.class);
-			shop.limited();
-			Advisor[] advisors = ((Advised) shop).getAdvisors();
-			assertThat(advisors[advisors.length - 1].getAdvice()).isInstanceOf(LeaseInterceptor.class);
-			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
+			assertThat(shop.cached("a")).isEqualTo("result for a");
+			assertThat(shop.cached("a")).isEqualTo("result for a");
+			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock", "lock", "unlock");
 		}
 	}
 
 	@Test
-	@DisplayName("A scheduled method runs under its lock")
-	void scheduled() {
-		try (LockedContext context = LockedContext.of(Scheduling.class, Job.class)) {
-			Awaitility.await()
-				.untilAsserted(() -> assertThat(context.locks().events()).startsWith("lock", "body", "unlock"));
+	@DisplayName("Inside of @Async and of a transaction, the lock of a future is kept until both have ended")
+	void insideOfAsyncAndTransaction() {
+		try (LockedContext context = LockedContext.withClassProxies(Asynchronous.class, EarlyTransactions.class,
+				Shop.class)) {
+			CompletableFuture<String> work = new CompletableFuture<>();
+			CompletableFuture<String> result = context.bean(Shop.class).later(work);
+			Awaitility.await().until(() -> context.locks().events().contains("commit"));
+			context.locks().record("work");
+			work.complete("sold");
+			assertThat(result).succeedsWithin(Duration.ofSeconds(10)).isEqualTo("sold");
+			assertThat(context.locks().events()).startsWith("async", "begin", "lock", "body", "commit", "work",
+					"unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("A reactive transaction is inside of the lock, which is released after its commit")
+	void outsideOfReactiveTransaction() {
+		try (LockedContext context = LockedContext.withClassProxies(ReactiveConfiguration.class, Shop.class)) {
+			Mono<String> result = context.bean(Shop.class).reactive();
+			assertThat(context.locks().events()).isEmpty();
+			assertThat(result.block(Duration.ofSeconds(10))).isEqualTo("sold");
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
 		}
 	}
 
@@ -215,15 +227,6 @@ class AdviceOrderTests {
 		}
 	}
 
-	@Test
-	@DisplayName("A call of the object's own method passes no proxy and takes no lock")
-	void selfInvocation() {
-		try (LockedContext context = LockedContext.of(Shop.class)) {
-			context.bean(Shop.class).selfInvoking();
-			assertThat(context.locks().events()).containsExactly("body");
-		}
-	}
-
 	static class Shop extends Recorded {
 
 		private int attempts;
@@ -231,10 +234,6 @@ class AdviceOrderTests {
 		@DistributedLock(name = "shop")
 		void plain() {
 			this.recorder.record("body");
-		}
-
-		void selfInvoking() {
-			plain();
 		}
 
 		@Transactional
@@ -257,6 +256,30 @@ class AdviceOrderTests {
 			this.recorder.record("body");
 		}
 
+		@Cacheable("results")
+		@DistributedLock(name = "shop")
+		public String cached(String id) {
+			this.recorder.record("body");
+			return "result for " + id;
+		}
+
+		@Async
+		@Transactional
+		@DistributedLock(name = "shop")
+		public CompletableFuture<String> later(CompletableFuture<String> work) {
+			this.recorder.record("body");
+			return work;
+		}
+
+		@Transactional
+		@DistributedLock(name = "shop")
+		public Mono<String> reactive() {
+			return Mono.fromSupplier(() -> {
+				this.recorder.record("body");
+				return "sold";
+			});
+		}
+
 		@Retryable(delay = 1)
 		@Transactional
 		@DistributedLock(name = "shop")
@@ -265,12 +288,6 @@ class AdviceOrderTests {
 			if (this.attempts++ == 0) {
 				throw new IllegalStateException("try again");
 			}
-		}
-
-		@ConcurrencyLimit(1)
-		@DistributedLock(name = "shop")
-		public void limited() {
-			this.recorder.record("body");
 		}
 
 		@ConcurrencyLimit(limit = 1, policy = ConcurrencyLimit.ThrottlePolicy.REJECT)
@@ -352,16 +369,6 @@ class AdviceOrderTests {
 
 	}
 
-	static class Job extends Recorded {
-
-		@Scheduled(fixedDelay = 1, timeUnit = TimeUnit.HOURS)
-		@DistributedLock(name = "job")
-		void run() {
-			this.recorder.record("body");
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableResilientMethods
 	static class Resilient {
@@ -371,6 +378,28 @@ class AdviceOrderTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableResilientMethods(order = 100)
 	static class EarlyResilient {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableCaching
+	static class Caching {
+
+		@Bean
+		CacheManager cacheManager() {
+			return new ConcurrentMapCacheManager();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement
+	static class ReactiveConfiguration {
+
+		@Bean
+		ReactiveRecordingTransactions transactionManager(RecordingLocks recorder) {
+			return new ReactiveRecordingTransactions(recorder);
+		}
 
 	}
 

@@ -3,11 +3,7 @@ package io.holdfast.aop;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.function.BiFunction;
-import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
@@ -19,12 +15,8 @@ import reactor.core.publisher.Flux;
 
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.ApplicationRunner;
-import org.springframework.boot.CommandLineRunner;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Scope;
-import org.springframework.context.event.ContextRefreshedEvent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -34,10 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class BeanMethodTests {
 
 	@ParameterizedTest
-	@ValueSource(classes = { OfApplicationRunner.class, OfCommandLineRunner.class, OfConsumer.class, OfFunction.class,
-			OfBiFunction.class, OfRunnable.class, OfCallable.class, OfSupplier.class, OfStreamFunction.class,
-			OfApplicationListener.class, OfTasklet.class, Static.class, Prototype.class, Composed.class,
-			InInterface.class, Overridden.class, Lite.class, OfPermits.class, Full.class })
+	@ValueSource(classes = { OfApplicationRunner.class, OfStreamFunction.class, Static.class, Composed.class,
+			InInterface.class, Overridden.class, OfPermits.class, Full.class })
 	void refused(Class<?> configuration) {
 		assertThat(LockedContext.failure(Map.of(), configuration)).hasMessageMatching(
 				"(?s)@(DistributedLock|Semaphore|Once \\(@DistributedLock\\)) on .*\\.bean\\(\\).* is held while the bean is created, "
@@ -93,121 +83,12 @@ class BeanMethodTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class OfCommandLineRunner {
-
-		@Bean
-		@DistributedLock
-		CommandLineRunner bean() {
-			return (arguments) -> {
-			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfConsumer {
-
-		@Bean
-		@DistributedLock
-		Consumer<String> bean() {
-			return (message) -> {
-			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfFunction {
-
-		@Bean
-		@DistributedLock
-		Function<String, String> bean() {
-			return (message) -> message;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
 	static class OfStreamFunction {
 
 		@Bean
 		@DistributedLock
 		Function<Flux<String>, Flux<String>> bean() {
 			return (messages) -> messages;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfBiFunction {
-
-		@Bean
-		@DistributedLock
-		BiFunction<String, String, String> bean() {
-			return (one, other) -> one;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfRunnable {
-
-		@Bean
-		@DistributedLock
-		Runnable bean() {
-			return () -> {
-			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfCallable {
-
-		@Bean
-		@DistributedLock
-		Callable<String> bean() {
-			return () -> "";
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfSupplier {
-
-		@Bean
-		@DistributedLock
-		Supplier<String> bean() {
-			return () -> "";
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfApplicationListener {
-
-		@Bean
-		@DistributedLock
-		ApplicationListener<ContextRefreshedEvent> bean() {
-			return (event) -> {
-			};
-		}
-
-	}
-
-	interface Tasklet {
-
-		String execute(String contribution, String context) throws Exception;
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OfTasklet {
-
-		@Bean
-		@DistributedLock
-		Tasklet bean() {
-			return (contribution, context) -> context;
 		}
 
 	}
@@ -252,18 +133,6 @@ class BeanMethodTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Prototype {
-
-		@Bean
-		@Scope("prototype")
-		@DistributedLock
-		Worker bean() {
-			return new Worker();
-		}
-
-	}
-
 	@DistributedLock
 	@Retention(RetentionPolicy.RUNTIME)
 	@interface Once {
@@ -300,16 +169,6 @@ class BeanMethodTests {
 	static class Overridden extends OfPermits {
 
 		@Override
-		@DistributedLock
-		Worker bean() {
-			return new Worker();
-		}
-
-	}
-
-	static class Lite {
-
-		@Bean
 		@DistributedLock
 		Worker bean() {
 			return new Worker();

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ContainerCallbackTests {
 
 	@ParameterizedTest
-	@ValueSource(classes = { AnnotatedInit.class, OverridesInit.class, InterfaceInit.class })
+	@ValueSource(classes = { AnnotatedInit.class, InterfaceInit.class })
 	void created(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on")
 			.hasMessageContaining(
@@ -78,15 +78,6 @@ class ContainerCallbackTests {
 	static class AnnotatedInit {
 
 		@PostConstruct
-		@DistributedLock
-		public void begin() {
-		}
-
-	}
-
-	static class OverridesInit extends AnnotatedInit {
-
-		@Override
 		@DistributedLock
 		public void begin() {
 		}

@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -15,12 +14,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Which lease the code of an annotated method finds as its own.
@@ -66,19 +62,6 @@ class CurrentLeaseTests {
 	}
 
 	@Test
-	@DisplayName("Outside, and where nothing of the kind is held, there is none, and the error says so")
-	void outside() {
-		assertThatIllegalStateException().isThrownBy(Lease::current)
-			.withMessageContaining("no lease of a lock or permit here")
-			.withMessageContaining("@DistributedLock or @Semaphore");
-		assertThatIllegalStateException().isThrownBy(LockLease::current).withMessageContaining("@DistributedLock");
-		assertThatIllegalStateException().isThrownBy(PermitLease::current).withMessageContaining("@Semaphore");
-		this.shop.locked(() -> assertThatIllegalStateException().isThrownBy(PermitLease::current));
-		this.shop.limited(() -> assertThatIllegalStateException().isThrownBy(LockLease::current));
-		this.shop.free(() -> assertThatIllegalStateException().isThrownBy(Lease::current));
-	}
-
-	@Test
 	@DisplayName("Inner calls have their own, and the outer one's is back after each, however that ended")
 	void nested() {
 		List<String> keys = new ArrayList<>();
@@ -99,20 +82,6 @@ class CurrentLeaseTests {
 		assertThat(keys).containsExactly("other", "lock");
 	}
 
-	@ParameterizedTest
-	@ValueSource(strings = { "exception", "error" })
-	@DisplayName("Nothing is left behind by a method that throws")
-	void afterFailure(String kind) {
-		Throwable failure = kind.equals("error") ? new AssertionError(kind) : new IllegalStateException(kind);
-		assertThat(catchThrowable(() -> this.shop.both(() -> sneak(failure)))).isSameAs(failure);
-		assertThatIllegalStateException().isThrownBy(Lease::current).withMessageContaining("no lease");
-	}
-
-	@SuppressWarnings("unchecked")
-	private static <T extends Throwable> void sneak(Throwable failure) throws T {
-		throw (T) failure;
-	}
-
 	@Test
 	@DisplayName("Nothing is left behind by a call that cannot have its lock, and its fallback runs without")
 	void notAcquired() {
@@ -121,21 +90,6 @@ class CurrentLeaseTests {
 		this.shop.fallingBack(() -> seen.add(LeaseContext.current()));
 		assertThat(seen).containsExactly(LeaseContext.empty());
 		assertThat(this.context.locks().events()).containsExactly("permit", "return");
-	}
-
-	@Test
-	@DisplayName("Other threads have none unless the context is carried there")
-	void otherThreads() {
-		this.shop.locked(() -> {
-			LeaseContext context = LeaseContext.current();
-			CompletableFuture.runAsync(() -> {
-				assertThatIllegalStateException().isThrownBy(Lease::current);
-				LeaseContext.Scope scope = context.open();
-				assertThat(LockLease.current().key()).isEqualTo("lock");
-				scope.close();
-				assertThatIllegalStateException().isThrownBy(Lease::current);
-			}).join();
-		});
 	}
 
 	static class Shop {

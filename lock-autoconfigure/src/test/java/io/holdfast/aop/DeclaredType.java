@@ -2,7 +2,9 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Method;
 import java.lang.reflect.Type;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import net.bytebuddy.ByteBuddy;
@@ -13,6 +15,8 @@ import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.StubMethod;
 import org.junit.jupiter.params.provider.Arguments;
+
+import org.springframework.util.ReflectionUtils;
 
 /**
  * A type with one annotated method, for tests that need many that differ in little.
@@ -39,6 +43,12 @@ final class DeclaredType {
 			.withParameter(int.class, "count")
 			.intercept(StubMethod.INSTANCE)
 			.annotateMethod(annotation(annotation, attributes))).make();
+	}
+
+	/** Call the method of a type with both parameters. */
+	static void sell(Object bean) {
+		Method method = ReflectionUtils.findMethod(bean.getClass(), "sell", String.class, int.class);
+		ReflectionUtils.invokeMethod(Objects.requireNonNull(method), bean, "a", 1);
 	}
 
 	/**

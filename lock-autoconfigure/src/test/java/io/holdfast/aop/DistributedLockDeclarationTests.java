@@ -1,12 +1,5 @@
 package io.holdfast.aop;
 
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
-import java.time.Duration;
-
-import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.DisplayName;
@@ -19,7 +12,6 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.annotation.AliasFor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -119,23 +111,6 @@ class DistributedLockDeclarationTests {
 			handler.other();
 			assertThat(context.locks().keys()).containsExactly("other");
 		}
-	}
-
-	@Test
-	void metaAnnotation() {
-		try (LockedContext context = LockedContext.of(Composed.class)) {
-			Composed bean = context.bean(Composed.class);
-			bean.sell("a");
-			assertThat(context.locks().lastRequest())
-				.isEqualTo(named("stock:a", "sell").waitTime(Duration.ofSeconds(1)));
-			bean.patient("b");
-			assertThat(context.locks().lastRequest())
-				.isEqualTo(named("stock:b", "patient").waitTime(Duration.ofSeconds(60)));
-		}
-	}
-
-	private static LockRequest named(String key, String method) {
-		return LockRequest.of(key).name(Composed.class.getName() + "." + method);
 	}
 
 	@Test
@@ -283,28 +258,6 @@ class DistributedLockDeclarationTests {
 		@Override
 		@DistributedLock(name = "other")
 		public void other() {
-		}
-
-	}
-
-	@Target(ElementType.METHOD)
-	@Retention(RetentionPolicy.RUNTIME)
-	@DistributedLock(key = "'stock:' + #sku")
-	@interface StockLock {
-
-		@AliasFor(annotation = DistributedLock.class, attribute = "waitTime")
-		String patience() default "1s";
-
-	}
-
-	static class Composed {
-
-		@StockLock
-		void sell(String sku) {
-		}
-
-		@StockLock(patience = "60s")
-		void patient(String sku) {
 		}
 
 	}

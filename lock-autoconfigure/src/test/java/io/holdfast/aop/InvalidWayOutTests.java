@@ -52,11 +52,9 @@ class InvalidWayOutTests {
 						"fallback = \"sell\"", "is no method of the class but itself",
 						"sell(String, LockNotAcquiredException)"),
 				otherResult(String.class, Integer.class, "java.lang.Integer", "java.lang.String"),
-				otherResult(String.class, Object.class, "java.lang.Object", "java.lang.String"),
 				otherResult(String.class, void.class, "void", "java.lang.String"),
 				otherResult(void.class, String.class, "java.lang.String", "void"),
 				otherResult(int.class, Integer.class, "java.lang.Integer", "int"),
-				otherResult(long.class, int.class, "int", "long"),
 				otherResult(strings, integers, "java.util.List<java.lang.Integer>", "java.util.List<java.lang.String>"),
 				fallback(lock(void.class, "onTimeout", OnTimeout.SKIP).other(void.class, String.class),
 						"and onTimeout = SKIP are both given", "Leave one of them out"),
@@ -65,17 +63,9 @@ class InvalidWayOutTests {
 						"Set the property"),
 				skipped(DeclaredType.selling(int.class, DistributedLock.class, "onTimeout", OnTimeout.SKIP),
 						"is not possible, because the method returns int, which has no empty value", "name a fallback"),
-				skipped(DeclaredType.selling(boolean.class, DistributedLock.class, "onTimeout", OnTimeout.SKIP),
-						"returns boolean", "Optional"),
 				fallback(permit(String.class).other(String.class, String.class, LockNotAcquiredException.class),
 						"has other parameters: other(String, LockNotAcquiredException)",
 						"other(String, PermitNotAcquiredException)"),
-				refused(Semaphore.class, "fallback", "other", "is no method of the class",
-						"Write a method other(String, int)", "limit", 1),
-				fallback(permit(void.class, "onTimeout", OnTimeout.SKIP).other(void.class, String.class),
-						"and onTimeout = SKIP", "Leave one"),
-				skipped(DeclaredType.selling(long.class, Semaphore.class, "limit", 1, "onTimeout", OnTimeout.SKIP),
-						"returns long", "Optional"),
 				refused(DistributedLock.class, "onStoreFailure", OnStoreFailure.PROCEED,
 						"is not possible, as a method never runs without its lock", "Write FALLBACK"),
 				refused(Semaphore.class, "onStoreFailure", OnStoreFailure.FALLBACK, "has no fallback",
@@ -100,10 +90,6 @@ class InvalidWayOutTests {
 
 	private static DeclaredType permit(Type result) {
 		return DeclaredType.selling(result, Semaphore.class, "limit", 1, "fallback", "other");
-	}
-
-	private static DeclaredType permit(Type result, String attribute, Enum<?> value) {
-		return DeclaredType.selling(result, Semaphore.class, "limit", 1, "fallback", "other", attribute, value);
 	}
 
 	private static Arguments fallback(DeclaredType type, String problem, String cure) {

@@ -13,7 +13,6 @@ import io.holdfast.aop.RecordingLease.Outcome;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -129,16 +128,6 @@ class LeaseInterceptorTests {
 		assertThatExceptionOfType(IOException.class).isThrownBy(shop::fail).withMessage("from the method");
 	}
 
-	@Test
-	@DisplayName("A call from within takes permits of its own: they are not re-entrant")
-	void nested() {
-		try (LockedContext nesting = LockedContext.of(LimitedShop.class, Nesting.class)) {
-			nesting.bean(Nesting.class).call();
-			assertThat(nesting.locks().events()).containsExactly("permit", "permit", "body", "return", "return");
-			assertThat(nesting.semaphores().keys()).containsExactly("stock:b", "stock:b");
-		}
-	}
-
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("The service is created for the first call, not for the advised beans, and the other not at all")
@@ -212,21 +201,6 @@ class LeaseInterceptorTests {
 		@Semaphore(name = "shop", limit = 10)
 		void fail() throws IOException {
 			super.fail();
-		}
-
-	}
-
-	static class Nesting {
-
-		private final LimitedShop shop;
-
-		Nesting(LimitedShop shop) {
-			this.shop = shop;
-		}
-
-		@Semaphore(name = "stock:b", limit = 10)
-		void call() {
-			this.shop.sell("b");
 		}
 
 	}

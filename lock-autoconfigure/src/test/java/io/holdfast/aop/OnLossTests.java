@@ -2,11 +2,8 @@ package io.holdfast.aop;
 
 import java.io.IOException;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseLostException;
@@ -15,14 +12,11 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -129,78 +123,6 @@ class OnLossTests {
 			}
 		})).withCauseInstanceOf(IllegalStateException.class);
 		assertThat(Thread.currentThread().isInterrupted()).isFalse();
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	@DisplayName("INTERRUPT: a wait that goes on in spite of the loss leaves no interrupt to the caller")
-	void waitGoesOn(Wait wait) throws InterruptedException {
-		Thread caller = Thread.currentThread();
-		ReentrantLock lock = new ReentrantLock();
-		Condition condition = lock.newCondition();
-		CompletableFuture<String> answer = new CompletableFuture<>();
-		CountDownLatch begun = new CountDownLatch(1);
-		CompletableFuture<?> other = CompletableFuture.runAsync(() -> {
-			if (wait != Wait.CONDITION) {
-				lock.lock();
-			}
-			begun.countDown();
-			Awaitility.await().until(() -> isWaiting(caller, lock, condition, answer));
-			if (wait != Wait.LATER_LOCK) {
-				lose("interrupt");
-			}
-			Awaitility.await().until(() -> !caller.isInterrupted());
-			if (wait == Wait.CONDITION) {
-				lock.lock();
-			}
-			answer.complete("done");
-			condition.signalAll();
-			lock.unlock();
-		});
-		begun.await();
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
-			if (wait == Wait.FUTURE) {
-				return answer.join();
-			}
-			if (wait == Wait.LATER_LOCK) {
-				lose("interrupt");
-			}
-			lock.lock();
-			try {
-				while (!answer.isDone()) {
-					condition.awaitUninterruptibly();
-				}
-			}
-			finally {
-				lock.unlock();
-			}
-			return "done";
-		}));
-		assertThat(Thread.interrupted()).isFalse();
-		other.join();
-	}
-
-	private static boolean isWaiting(Thread thread, ReentrantLock lock, Condition condition,
-			CompletableFuture<?> answer) {
-		if (answer.getNumberOfDependents() > 0 || lock.hasQueuedThread(thread)) {
-			return true;
-		}
-		if (lock.tryLock()) {
-			try {
-				return lock.hasWaiters(condition);
-			}
-			finally {
-				lock.unlock();
-			}
-		}
-		return false;
-	}
-
-	/** A wait that no interrupt ends, which sets the flag again at its end. */
-	enum Wait {
-
-		FUTURE, LOCK, LATER_LOCK, CONDITION
-
 	}
 
 	@Test

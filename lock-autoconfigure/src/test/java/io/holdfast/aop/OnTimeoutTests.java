@@ -77,13 +77,6 @@ class OnTimeoutTests {
 		assertThat(this.locks.events()).isEmpty();
 	}
 
-	@Test
-	@DisplayName("A call that gets its lock is not skipped")
-	void notSkipped() {
-		assertThat(this.jobs.text()).isEqualTo("ran");
-		assertThat(this.locks.events()).containsExactly("lock", "body", "unlock");
-	}
-
 	@ParameterizedTest
 	@EnumSource(value = Reason.class, names = { "TIMED_OUT", "SHUTDOWN", "EXCEEDS_LIMIT", "TOO_MANY_WAITERS" })
 	@DisplayName("So is one that gets no permit: in time, while shutting down, or ever")

@@ -1,15 +1,11 @@
 package io.holdfast.aop;
 
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.annotation.DistributedLock;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
-import org.quartz.Job;
 import org.quartz.JobBuilder;
 import org.quartz.JobDetail;
 import org.quartz.JobExecutionContext;
@@ -18,7 +14,6 @@ import org.quartz.SchedulerException;
 
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.scheduling.quartz.JobDetailFactoryBean;
 import org.springframework.scheduling.quartz.QuartzJobBean;
 import org.springframework.scheduling.quartz.SchedulerFactoryBean;
 import org.springframework.scheduling.quartz.SpringBeanJobFactory;
@@ -31,13 +26,12 @@ import static org.assertj.core.api.Assertions.assertThatException;
  */
 class QuartzJobTests {
 
-	@ParameterizedTest
-	@ValueSource(classes = { LockedWork.class, LockedJob.class })
-	@DisplayName("The work is locked if its method is annotated, or the type of a job that has no other method")
-	void locked(Class<? extends Job> type) throws Exception {
+	@Test
+	@DisplayName("The work is locked if its method is annotated")
+	void locked() throws Exception {
 		try (LockedContext context = LockedContext.withClassProxies(Quartz.class)) {
 			Scheduler scheduler = context.bean(Scheduler.class);
-			JobDetail job = JobBuilder.newJob(type).withIdentity("job").storeDurably().build();
+			JobDetail job = JobBuilder.newJob(LockedWork.class).withIdentity("job").storeDurably().build();
 			scheduler.addJob(job, true);
 			scheduler.triggerJob(job.getKey());
 			assertThat(context.bean(CountDownLatch.class).await(30, TimeUnit.SECONDS)).isTrue();
@@ -46,11 +40,10 @@ class QuartzJobTests {
 		}
 	}
 
-	@ParameterizedTest
-	@ValueSource(classes = { BuiltDetail.class, FactoryDetail.class })
+	@Test
 	@DisplayName("An annotation without effect is found at the start by the job's details")
-	void details(Class<?> configuration) {
-		assertThatException().isThrownBy(() -> LockedContext.withClassProxies(configuration).close())
+	void details() {
+		assertThatException().isThrownBy(() -> LockedContext.withClassProxies(BuiltDetail.class).close())
 			.havingRootCause()
 			.isInstanceOf(InvalidDeclarationException.class)
 			.withMessageContaining("@DistributedLock on " + NightlyJob.class.getName())
@@ -89,26 +82,6 @@ class QuartzJobTests {
 	}
 
 	@DistributedLock
-	static class LockedJob implements Job {
-
-		private final RecordingLocks recorder;
-
-		private final CountDownLatch done;
-
-		LockedJob(RecordingLocks recorder, CountDownLatch done) {
-			this.recorder = recorder;
-			this.done = done;
-		}
-
-		@Override
-		public void execute(JobExecutionContext context) {
-			this.recorder.record("body");
-			this.done.countDown();
-		}
-
-	}
-
-	@DistributedLock
 	static class NightlyJob extends QuartzJobBean {
 
 		@Override
@@ -140,23 +113,6 @@ class QuartzJobTests {
 		@Bean
 		JobDetail nightly() {
 			return JobBuilder.newJob(NightlyJob.class).storeDurably().build();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class FactoryDetail {
-
-		@Bean
-		JobDetailFactoryBean nightly() {
-			JobDetailFactoryBean detail = new JobDetailFactoryBean();
-			detail.setJobClass(NightlyJob.class);
-			return detail;
-		}
-
-		@Bean
-		List<JobDetail> all(JobDetail nightly) {
-			return List.of(nightly);
 		}
 
 	}

@@ -20,7 +20,6 @@ import io.holdfast.reactive.ReactiveLeaseContext;
 import io.reactivex.rxjava3.core.BackpressureStrategy;
 import io.reactivex.rxjava3.core.Completable;
 import io.reactivex.rxjava3.core.Flowable;
-import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Observable;
 import io.reactivex.rxjava3.core.Single;
 import org.junit.jupiter.api.AutoClose;
@@ -242,10 +241,8 @@ class ReactiveInvocationTests {
 	static Stream<Arguments> types() {
 		return Stream.of(type("Publisher", Types::publisher),
 				type("Flow.Publisher", (types) -> FlowAdapters.toPublisher(types.flow())),
-				type("Flowable", Types::flowable),
 				type("Observable", (types) -> types.observable().toFlowable(BackpressureStrategy.ERROR)),
 				type("Single", (types) -> types.single().toFlowable()),
-				type("Maybe", (types) -> types.maybe().toFlowable()),
 				type("Completable", (types) -> types.completable().andThen(Flowable.just("sold"))));
 	}
 
@@ -360,20 +357,12 @@ class ReactiveInvocationTests {
 			return FlowAdapters.toFlowPublisher(this.work.begin());
 		}
 
-		public Flowable<String> flowable() {
-			return Flowable.fromPublisher(this.work.begin());
-		}
-
 		public Observable<String> observable() {
 			return Observable.fromPublisher(this.work.begin());
 		}
 
 		public Single<String> single() {
 			return Single.fromPublisher(this.work.begin());
-		}
-
-		public Maybe<String> maybe() {
-			return Maybe.fromPublisher(this.work.begin());
 		}
 
 		public Completable completable() {

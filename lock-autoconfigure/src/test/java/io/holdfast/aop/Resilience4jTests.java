@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.github.resilience4j.bulkhead.BulkheadFullException;
@@ -67,11 +68,11 @@ import org.springframework.context.annotation.EnableAspectJAutoProxy;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.Ordered;
 import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Locks and permits beside the annotations of resilience4j, with its aspects in their
@@ -111,67 +112,48 @@ class Resilience4jTests {
 		}
 	}
 
-	@ParameterizedTest
-	@EnumSource
+	@Test
 	@DisplayName("A lock that is not acquired is a failure for @CircuitBreaker; an open circuit asks for none")
-	void circuitBreaker(Kind kind) {
-		try (LockedContext context = context(Guarded.class)) {
-			Shop shop = context.bean(Shop.class);
-			context.locks().busy();
-			assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
+	void circuitBreaker() {
+		try (LockedContext context = context(Several.class)) {
 			var circuitBreaker = context.bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
+			assertAskedInside(context, Several::guarded, circuitBreaker::transitionToOpenState,
+					CallNotPermittedException.class);
 			assertThat(circuitBreaker.getMetrics().getNumberOfFailedCalls()).isEqualTo(1);
-			context.locks().forget();
-			circuitBreaker.transitionToOpenState();
-			assertThat(kind.sell(shop)).isEqualTo("instead of " + CallNotPermittedException.class.getSimpleName());
-			assertThat(context.locks().requests()).isEmpty();
 		}
 	}
 
-	@ParameterizedTest
-	@EnumSource
+	@Test
 	@DisplayName("A call that @Bulkhead does not let in asks for no lock")
-	void bulkhead(Kind kind) {
-		try (LockedContext context = context(Partitioned.class)) {
-			Shop shop = context.bean(Shop.class);
+	void bulkhead() {
+		try (LockedContext context = context(Several.class)) {
 			var bulkhead = context.bean(BulkheadRegistry.class).bulkhead("shop");
-			while (bulkhead.tryAcquirePermission()) {
-				assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
-			}
-			assertThat(kind.sell(shop)).isEqualTo("instead of " + BulkheadFullException.class.getSimpleName());
-			assertThat(context.locks().requests()).isEmpty();
-			bulkhead.releasePermission();
-			context.locks().busy();
-			assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
+			assertAskedInside(context, Several::partitioned, () -> {
+				while (bulkhead.tryAcquirePermission()) {
+					assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
+				}
+			}, BulkheadFullException.class);
 		}
 	}
 
-	@ParameterizedTest
-	@EnumSource
+	@Test
 	@DisplayName("A call that @RateLimiter does not let in asks for no lock")
-	void rateLimiter(Kind kind) {
-		try (LockedContext context = context(Limited.class)) {
-			Shop shop = context.bean(Shop.class);
-			context.locks().busy();
-			assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
-			context.locks().forget();
-			context.bean(RateLimiterRegistry.class).rateLimiter("shop").drainPermissions();
-			assertThat(kind.sell(shop)).isEqualTo("instead of " + RequestNotPermitted.class.getSimpleName());
-			assertThat(context.locks().requests()).isEmpty();
+	void rateLimiter() {
+		try (LockedContext context = context(Several.class)) {
+			var rateLimiter = context.bean(RateLimiterRegistry.class).rateLimiter("shop");
+			assertAskedInside(context, Several::limited, rateLimiter::drainPermissions, RequestNotPermitted.class);
 		}
 	}
 
-	@ParameterizedTest
-	@EnumSource(names = "PLAIN", mode = EnumSource.Mode.EXCLUDE)
-	@DisplayName("The time of @TimeLimiter counts the wait for the lock")
-	void timeLimiter(Kind kind) {
-		try (LockedContext context = context(InTime.class)) {
-			Shop shop = context.bean(Shop.class);
-			CompletableFuture<?> turn = context.locks().waiting();
-			assertThat(kind.sell(shop)).isEqualTo("instead of " + TimeoutException.class.getSimpleName());
-			assertThat(context.locks().events()).isEmpty();
-			turn.cancel(false);
-		}
+	private static void assertAskedInside(LockedContext context, Function<Several, String> call, Runnable close,
+			Class<?> refusal) {
+		Several shop = context.bean(Several.class);
+		context.locks().busy();
+		assertThat(call.apply(shop)).isEqualTo("instead of LockNotAcquiredException");
+		context.locks().forget();
+		close.run();
+		assertThat(call.apply(shop)).isEqualTo("instead of " + refusal.getSimpleName());
+		assertThat(context.locks().requests()).isEmpty();
 	}
 
 	@Test
@@ -189,7 +171,7 @@ class Resilience4jTests {
 	@Test
 	@DisplayName("With @Async, an attempt and a time limit do not depend on the executor's thread")
 	void asynchronous() {
-		try (LockedContext context = context(LaterAdviceOrderTests.Asynchronous.class, Several.class)) {
+		try (LockedContext context = context(PlainAsync.class, Several.class)) {
 			assertThat(failingOnce(context).async()).succeedsWithin(SOON).isEqualTo("sold");
 			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
 			assertThat(context.locks().asked()).hasSize(2);
@@ -206,17 +188,6 @@ class Resilience4jTests {
 			assertThat(failingOnce(context).all()).isEqualTo("sold");
 			assertThat(context.locks().events()).containsExactly("permit", "lock", "begin", "body", "rollback",
 					"unlock", "return", "back-off", "permit", "lock", "begin", "body", "commit", "unlock", "return");
-		}
-	}
-
-	@Test
-	@DisplayName("Without a fallback the caller gets the exception of the last attempt")
-	void withoutFallback() {
-		try (LockedContext context = context(Several.class)) {
-			context.locks().busy();
-			assertThatExceptionOfType(LockNotAcquiredException.class)
-				.isThrownBy(() -> context.bean(Several.class).all());
-			assertThat(context.locks().requests()).hasSize(3);
 		}
 	}
 
@@ -359,91 +330,29 @@ class Resilience4jTests {
 
 	}
 
-	@CircuitBreaker(name = "shop", fallbackMethod = "instead")
-	@DistributedLock(name = "shop")
-	static class Guarded extends Shop {
-
-		@Override
-		public String sell(String sku) {
-			return body();
-		}
-
-		@Override
-		public CompletionStage<String> sell(Integer id) {
-			return stage();
-		}
-
-		@Override
-		public Mono<String> sell(Long id) {
-			return Mono.fromSupplier(this::body);
-		}
-
-	}
-
-	@Bulkhead(name = "shop", fallbackMethod = "instead")
-	@DistributedLock(name = "shop")
-	static class Partitioned extends Shop {
-
-		@Override
-		public String sell(String sku) {
-			return body();
-		}
-
-		@Override
-		public CompletionStage<String> sell(Integer id) {
-			return stage();
-		}
-
-		@Override
-		public Mono<String> sell(Long id) {
-			return Mono.fromSupplier(this::body);
-		}
-
-	}
-
-	@RateLimiter(name = "shop", fallbackMethod = "instead")
-	@DistributedLock(name = "shop")
-	static class Limited extends Shop {
-
-		@Override
-		public String sell(String sku) {
-			return body();
-		}
-
-		@Override
-		public CompletionStage<String> sell(Integer id) {
-			return stage();
-		}
-
-		@Override
-		public Mono<String> sell(Long id) {
-			return Mono.fromSupplier(this::body);
-		}
-
-	}
-
-	@TimeLimiter(name = "shop", fallbackMethod = "instead")
-	@DistributedLock(name = "shop")
-	static class InTime extends Shop {
-
-		@Override
-		public String sell(String sku) {
-			return body();
-		}
-
-		@Override
-		public CompletionStage<String> sell(Integer id) {
-			return stage();
-		}
-
-		@Override
-		public Mono<String> sell(Long id) {
-			return Mono.fromSupplier(this::body);
-		}
-
-	}
-
 	static class Several extends Retried {
+
+		@CircuitBreaker(name = "shop", fallbackMethod = "refused")
+		@DistributedLock(name = "shop")
+		public String guarded() {
+			return body();
+		}
+
+		@Bulkhead(name = "shop", fallbackMethod = "refused")
+		@DistributedLock(name = "shop")
+		public String partitioned() {
+			return body();
+		}
+
+		@RateLimiter(name = "shop", fallbackMethod = "refused")
+		@DistributedLock(name = "shop")
+		public String limited() {
+			return body();
+		}
+
+		String refused(Exception ex) {
+			return instead("1", ex);
+		}
 
 		@Transactional
 		@Retry(name = "shop")
@@ -577,6 +486,11 @@ class Resilience4jTests {
 		MeterRegistry meterRegistry() {
 			return new SimpleMeterRegistry();
 		}
+
+	}
+
+	@EnableAsync
+	static class PlainAsync {
 
 	}
 

@@ -6,37 +6,20 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
-import java.util.stream.Stream;
 
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.reactivex.rxjava3.core.BackpressureStrategy;
-import io.reactivex.rxjava3.core.Completable;
-import io.reactivex.rxjava3.core.Flowable;
-import io.reactivex.rxjava3.core.Maybe;
-import io.reactivex.rxjava3.core.Observable;
-import io.reactivex.rxjava3.core.Single;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
-import org.reactivestreams.Publisher;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
 
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.context.annotation.Scope;
-import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -52,8 +35,7 @@ class ResubscriptionTests {
 	private static final Duration SOON = Duration.ofSeconds(10);
 
 	@AutoClose
-	private final LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.Resilient.class, Day.class,
-			Jobs.class);
+	private final LockedContext context = LockedContext.withClassProxies(Day.class, Jobs.class);
 
 	private final RecordingLocks locks = this.context.locks();
 
@@ -61,66 +43,47 @@ class ResubscriptionTests {
 
 	private final Jobs jobs = this.context.bean(Jobs.class);
 
-	static Stream<Arguments> types() {
-		return Stream.of(type("Mono", Jobs::mono), type("Flux", Jobs::flux), type("Flowable", Jobs::flowable),
-				type("Observable", (jobs) -> jobs.observable().toFlowable(BackpressureStrategy.ERROR)),
-				type("Single", (jobs) -> jobs.single().toFlowable()),
-				type("Maybe", (jobs) -> jobs.maybe().toFlowable()),
-				type("Completable", (jobs) -> jobs.completable().andThen(Flowable.just("done"))));
-	}
-
-	private static Arguments type(String name, Function<Jobs, Publisher<String>> call) {
-		return Arguments.of(Named.of(name, call));
-	}
-
-	private static String run(Publisher<String> result) {
-		return Flux.from(result).blockLast(SOON);
-	}
-
-	@ParameterizedTest
-	@MethodSource("types")
+	@Test
 	@DisplayName("The first subscription has the key of the call, each further one evaluates it anew")
-	void key(Function<Jobs, Publisher<String>> call) {
-		Publisher<String> result = call.apply(this.jobs);
+	void key() {
+		Mono<String> result = this.jobs.mono();
 		this.day.set("tuesday");
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		this.day.set("wednesday");
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		this.day.set("thursday");
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.keys()).containsExactly("monday", "wednesday", "thursday");
 	}
 
-	@ParameterizedTest
-	@MethodSource("types")
+	@Test
 	@DisplayName("A condition that is false at the call lets the first run go without, and is evaluated again for each further one")
-	void condition(Function<Jobs, Publisher<String>> call) {
+	void condition() {
 		this.day.set("sunday");
-		Publisher<String> result = call.apply(this.jobs);
-		assertThat(run(result)).isEqualTo("done");
+		Mono<String> result = this.jobs.mono();
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.events()).doesNotContain("lock");
 		this.day.set("monday");
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.events()).endsWith("lock", "body", "unlock");
 		this.locks.forget();
 		this.day.set("sunday");
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.requests()).isEmpty();
 		this.day.set("tuesday");
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.keys()).containsExactly("tuesday");
 	}
 
-	@ParameterizedTest
-	@MethodSource("types")
+	@Test
 	@DisplayName("An expression that fails at the call fails the first subscription only")
-	void failure(Function<Jobs, Publisher<String>> call) {
+	void failure() {
 		this.day.set("never");
-		Publisher<String> result = call.apply(this.jobs);
+		Mono<String> result = this.jobs.mono();
 		this.day.set("monday");
 		StepVerifier.create(result).expectErrorMessage("There is no such day").verify(SOON);
 		assertThat(this.locks.events()).isEmpty();
-		assertThat(run(result)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		this.day.set("never");
 		StepVerifier.create(result).expectErrorMessage("There is no such day").verify(SOON);
 		assertThat(this.locks.keys()).containsExactly("monday");
@@ -152,37 +115,18 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("@Retryable evaluates anew for each further attempt")
-	void retried() {
-		this.day.failures.set(1);
-		assertThat(this.jobs.retried().block(SOON)).isEqualTo("done");
-		assertThat(this.locks.keys()).containsExactly("monday", "tuesday");
-	}
-
-	@Test
 	@DisplayName("Permit and lock are evaluated together, each by its own condition")
 	void bothAnnotations() {
 		this.day.set("sunday");
-		Flux<String> result = this.jobs.both();
-		assertThat(result.blockLast(SOON)).isEqualTo("done");
+		Mono<String> result = this.jobs.both();
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.events()).containsExactly("permit", "body", "return");
 		this.locks.forget();
 		this.day.set("monday");
-		assertThat(result.blockLast(SOON)).isEqualTo("done");
+		assertThat(result.block(SOON)).isEqualTo("done");
 		assertThat(this.locks.events()).containsExactly("permit", "lock", "body", "unlock", "return");
 		assertThat(this.locks.keys()).containsExactly("monday");
 		assertThat(this.context.semaphores().keys()).containsExactly("sunday", "monday");
-	}
-
-	@Test
-	@DisplayName("Several keys are evaluated anew")
-	void severalKeys() {
-		Mono<String> result = this.jobs.several();
-		assertThat(result.block(SOON)).isEqualTo("done");
-		this.day.set("tuesday");
-		assertThat(result.block(SOON)).isEqualTo("done");
-		assertThat(this.locks.requests()).extracting((request) -> request.keys())
-			.containsExactly(List.of("a", "monday"), List.of("a", "tuesday"));
 	}
 
 	@Test
@@ -233,17 +177,6 @@ class ResubscriptionTests {
 		}
 	}
 
-	@Test
-	@DisplayName("Without the lock, each further subscription is told")
-	void notAcquired() {
-		Mono<String> result = this.jobs.mono();
-		this.locks.busy();
-		StepVerifier.create(result).expectError(LockNotAcquiredException.class).verify(SOON);
-		StepVerifier.create(result).expectError(LockNotAcquiredException.class).verify(SOON);
-		this.locks.free();
-		assertThat(result.block(SOON)).isEqualTo("done");
-	}
-
 	/** The day by which jobs are locked, of the whole application. */
 	static class Day {
 
@@ -253,9 +186,6 @@ class ResubscriptionTests {
 
 		/** What the method is to throw. */
 		volatile @Nullable RuntimeException failure;
-
-		/** How many chains are to fail. */
-		final AtomicInteger failures = new AtomicInteger();
 
 		volatile @Nullable Thread thread;
 
@@ -296,47 +226,8 @@ class ResubscriptionTests {
 			return Mono.just("done");
 		}
 
-		public Flux<String> flux() {
-			this.recorder.record("body");
-			return Flux.just("part", "done");
-		}
-
-		public Flowable<String> flowable() {
-			return Flowable.fromPublisher(flux());
-		}
-
-		public Observable<String> observable() {
-			return Observable.fromPublisher(flux());
-		}
-
-		public Single<String> single() {
-			return Single.fromPublisher(mono());
-		}
-
-		public Maybe<String> maybe() {
-			return Maybe.fromPublisher(mono());
-		}
-
-		public Completable completable() {
-			return Completable.fromPublisher(flux());
-		}
-
-		@Retryable(maxRetries = 2, delay = 1)
-		public Mono<String> retried() {
-			if (this.day.failures.getAndDecrement() > 0) {
-				this.day.next();
-				return Mono.error(new IllegalStateException("first attempt"));
-			}
-			return Mono.just("done");
-		}
-
 		@Semaphore(key = "@'resubscriptionTests.Day'.today()", limit = 1)
-		public Flux<String> both() {
-			return flux();
-		}
-
-		@DistributedLock(key = "{'a', @'resubscriptionTests.Day'.today()}")
-		public Mono<String> several() {
+		public Mono<String> both() {
 			return mono();
 		}
 

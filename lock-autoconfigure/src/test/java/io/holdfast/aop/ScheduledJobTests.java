@@ -1,10 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
-import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ScheduledLock;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
@@ -52,56 +49,12 @@ class ScheduledJobTests {
 		Awaitility.await().until(() -> locks.requests().size() > seen + 2);
 	}
 
-	@Test
-	@DisplayName("A scheduled method that is proxied by its interface is, too")
-	void byInterface() {
-		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, JobByInterface.class)) {
-			assertThat(AopUtils.isJdkDynamicProxy(context.bean(Runnable.class))).isTrue();
-			assertThatNoneRuns(context.locks());
-		}
-	}
-
-	@Test
-	@DisplayName("A condition may keep an instance from taking part")
-	void condition() {
-		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, ConditionalJob.class)) {
-			Awaitility.await().until(() -> context.bean(ConditionalJob.class).runs() > 2);
-			assertThat(context.locks().requests()).isEmpty();
-		}
-	}
-
 	static class Job extends Recorded {
 
 		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
 		@ScheduledLock(name = "job")
 		void run() {
 			this.recorder.record("body");
-		}
-
-	}
-
-	static class JobByInterface implements Runnable {
-
-		@Override
-		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
-		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		public void run() {
-		}
-
-	}
-
-	static class ConditionalJob {
-
-		private final AtomicInteger runs = new AtomicInteger();
-
-		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
-		@DistributedLock(name = "job", condition = "false")
-		void run() {
-			this.runs.incrementAndGet();
-		}
-
-		int runs() {
-			return this.runs.get();
 		}
 
 	}

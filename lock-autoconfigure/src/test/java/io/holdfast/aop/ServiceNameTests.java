@@ -83,13 +83,17 @@ class ServiceNameTests {
 	}
 
 	static Stream<Arguments> invalid() {
-		return Stream.of(Arguments.of(Missing.class, "service = \"none\"", "is the name of no bean", "a LockService"),
-				Arguments.of(NotAService.class, "service = \"text\"",
+		return Stream.of(Arguments.of(locked("none"), "service = \"none\"", "is the name of no bean", "a LockService"),
+				Arguments.of(locked("text"), "service = \"text\"",
 						"is the name of a bean of type java.lang.String, which is no LockService", "a LockService"),
-				Arguments.of(
-						ForeignService.class, "service = \"other\"", "is the name of a bean of type "
-								+ RecordingLocks.class.getName() + ", which is no SemaphoreService",
+				Arguments.of(DeclaredType.with(Semaphore.class, "limit", 1, "service", "other"), "service = \"other\"",
+						"is the name of a bean of type " + RecordingLocks.class.getName()
+								+ ", which is no SemaphoreService",
 						"a SemaphoreService"));
+	}
+
+	private static Class<?> locked(String service) {
+		return DeclaredType.with(DistributedLock.class, "service", service);
 	}
 
 	@ParameterizedTest
@@ -99,16 +103,8 @@ class ServiceNameTests {
 		assertThatExceptionOfType(InvalidDeclarationException.class)
 			.isThrownBy(() -> LockedContext.of(type, Others.class, Text.class))
 			.withMessageStartingWith("@")
-			.withMessageContaining(" on " + type.getName() + ".call(): " + value + " " + problem)
+			.withMessageContaining(" on " + type.getName() + ".sell(String, int): " + value + " " + problem)
 			.satisfies((ex) -> assertThat(ex.getCure()).contains(cure, "leave it out"));
-	}
-
-	@Test
-	@DisplayName("So do texts that are blank or cannot be resolved")
-	void invalidTexts() {
-		assertThat(LockedContext.failure(PROPERTIES, Blank.class)).hasMessageContaining("service = \" \" is blank");
-		assertThat(LockedContext.failure(PROPERTIES, Placeholder.class))
-			.hasMessageContaining("service = \"${no.such.property}\" has a placeholder that cannot be resolved");
 	}
 
 	@Test
@@ -247,46 +243,10 @@ class ServiceNameTests {
 
 	}
 
-	static class Missing {
+	@Lazy
+	static class LazyMissing {
 
 		@DistributedLock(service = "none")
-		void call() {
-		}
-
-	}
-
-	@Lazy
-	static class LazyMissing extends Missing {
-
-	}
-
-	static class NotAService {
-
-		@DistributedLock(service = "text")
-		void call() {
-		}
-
-	}
-
-	static class ForeignService {
-
-		@Semaphore(limit = 1, service = "other")
-		void call() {
-		}
-
-	}
-
-	static class Blank {
-
-		@DistributedLock(service = " ")
-		void call() {
-		}
-
-	}
-
-	static class Placeholder {
-
-		@DistributedLock(service = "${no.such.property}")
 		void call() {
 		}
 

@@ -5,7 +5,6 @@ import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.junit.jupiter.api.DisplayName;
@@ -18,9 +17,7 @@ import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
-import org.springframework.retry.annotation.CircuitBreaker;
 import org.springframework.retry.annotation.EnableRetry;
-import org.springframework.retry.annotation.Recover;
 import org.springframework.retry.annotation.Retryable;
 import org.springframework.retry.backoff.Sleeper;
 import org.springframework.retry.interceptor.RetryInterceptorBuilder;
@@ -65,30 +62,6 @@ class SpringRetryTests {
 	}
 
 	@Test
-	@DisplayName("A lock that is not acquired is tried again, and then given to @Recover")
-	void recovered() {
-		try (LockedContext context = context(Retries.class)) {
-			context.locks().busy();
-			assertThat(context.bean(Shop.class).sell()).isEqualTo("instead of LockNotAcquiredException");
-			assertThat(context.locks().requests()).hasSize(3);
-		}
-	}
-
-	@Test
-	@DisplayName("An open circuit of @CircuitBreaker asks for no lock")
-	void circuitBreaker() {
-		try (LockedContext context = context(Retries.class)) {
-			Shop shop = context.bean(Shop.class);
-			context.locks().busy();
-			assertThat(shop.guarded()).isEqualTo("instead of LockNotAcquiredException");
-			context.locks().forget();
-			context.locks().free();
-			assertThat(shop.guarded()).isEqualTo("instead of LockNotAcquiredException");
-			assertThat(context.locks().requests()).isEmpty();
-		}
-	}
-
-	@Test
 	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and transaction")
 	void interceptor() {
 		try (LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.TransactionsAndAspects.class,
@@ -114,17 +87,6 @@ class SpringRetryTests {
 		@Semaphore(name = "shop", limit = 2)
 		@DistributedLock(name = "shop")
 		public String sell() {
-			return body();
-		}
-
-		@Recover
-		String recover(LockNotAcquiredException ex) {
-			return "instead of " + ex.getClass().getSimpleName();
-		}
-
-		@CircuitBreaker(maxAttempts = 1)
-		@DistributedLock(name = "shop")
-		public String guarded() {
 			return body();
 		}
 

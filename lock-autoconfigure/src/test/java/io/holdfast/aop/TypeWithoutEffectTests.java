@@ -7,14 +7,12 @@ import java.lang.annotation.Target;
 import java.util.Map;
 
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.Semaphore;
 import jakarta.annotation.PostConstruct;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.quartz.JobExecutionContext;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.InitializingBean;
@@ -22,7 +20,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.scheduling.quartz.QuartzJobBean;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -32,8 +29,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class TypeWithoutEffectTests {
 
 	@ParameterizedTest
-	@ValueSource(classes = { NotPublic.class, OnlyCallbacks.class, OnlyBeans.class, Empty.class, NightlyJob.class,
-			Template.class, TemplateByInterface.class })
+	@ValueSource(classes = { NotPublic.class, OnlyCallbacks.class, OnlyBeans.class, Template.class,
+			TemplateByInterface.class })
 	@DisplayName("There is no method that it could guard")
 	void nothingToGuard(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on " + type.getName())
@@ -44,7 +41,7 @@ class TypeWithoutEffectTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { PackagePrivateListener.class, ProtectedJob.class, ComposedListener.class,
-			LimitedListener.class, InheritedListener.class })
+			InheritedListener.class })
 	@DisplayName("A listener or job that is not public")
 	void listener(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining(" on " + type.getName())
@@ -57,14 +54,13 @@ class TypeWithoutEffectTests {
 	@DisplayName("Types with methods that are guarded are not refused")
 	void guarded() {
 		try (LockedContext context = LockedContext.withClassProxies(TemplateWithWork.class, AnnotatedListener.class,
-				EachAnnotated.class, OnlySetter.class, Inheriting.class, OfUnannotated.class)) {
+				EachAnnotated.class, Inheriting.class, OfUnannotated.class)) {
 			context.bean(TemplateWithWork.class).sell();
 			context.bean(AnnotatedListener.class).on("event");
 			context.bean(EachAnnotated.class).work();
-			context.bean(OnlySetter.class).setRate(1);
 			context.bean(Inheriting.class).sell();
 			context.bean(OfUnannotated.class).sell();
-			assertThat(context.locks().keys()).containsExactly("template", "method", "each", "setter", "inheriting",
+			assertThat(context.locks().keys()).containsExactly("template", "method", "each", "inheriting",
 					"unannotated");
 		}
 	}
@@ -163,15 +159,6 @@ class TypeWithoutEffectTests {
 
 	}
 
-	@DistributedLock
-	static class NightlyJob extends QuartzJobBean {
-
-		@Override
-		protected void executeInternal(JobExecutionContext context) {
-		}
-
-	}
-
 	abstract static class Base {
 
 		public final void run() {
@@ -254,11 +241,6 @@ class TypeWithoutEffectTests {
 	}
 
 	@DistributedLock
-	static class Empty {
-
-	}
-
-	@DistributedLock
 	static class PackagePrivateListener {
 
 		@EventListener
@@ -303,18 +285,6 @@ class TypeWithoutEffectTests {
 
 	}
 
-	@Semaphore(limit = 1)
-	static class LimitedListener {
-
-		@EventListener
-		void on(String event) {
-		}
-
-		public void work() {
-		}
-
-	}
-
 	static class InheritedListener extends PackagePrivateListener {
 
 	}
@@ -334,14 +304,6 @@ class TypeWithoutEffectTests {
 
 		@DistributedLock(name = "each")
 		void work() {
-		}
-
-	}
-
-	@DistributedLock(name = "setter")
-	static class OnlySetter {
-
-		public void setRate(int rate) {
 		}
 
 	}

@@ -11,12 +11,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,7 +22,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import reactor.core.publisher.Mono;
 
 import org.springframework.aop.framework.ProxyFactory;
 
@@ -71,10 +67,7 @@ class UnstableKeyTests {
 	void dateIsRefused(Object date, String cure) {
 		String type = date.getClass().getTypeName();
 		for (Runnable call : List.<Runnable>of(() -> this.calendars.lock(date), () -> this.calendars.text(date),
-				() -> this.calendars.lock(List.of("a", date)), () -> this.calendars.lock(new Object[] { date }),
-				() -> this.calendars.several("a", date), () -> this.calendars.permit(date),
-				() -> this.calendars.projected(List.of(new Slot("a", date))), () -> join(this.calendars.future(date)),
-				() -> this.calendars.mono(date).block())) {
+				() -> this.calendars.lock(List.of("a", date)))) {
 			assertThatIllegalArgumentException().isThrownBy(call::run)
 				.withMessageContaining("yields no key")
 				.withMessageContaining(type)
@@ -82,15 +75,6 @@ class UnstableKeyTests {
 				.withMessageContaining(cure);
 		}
 		assertThat(this.context.locks().events()).isEmpty();
-	}
-
-	private static void join(CompletableFuture<?> future) {
-		try {
-			future.join();
-		}
-		catch (CompletionException ex) {
-			throw (RuntimeException) ex.getCause();
-		}
 	}
 
 	@Test
@@ -120,7 +104,7 @@ class UnstableKeyTests {
 	@DisplayName("A value without a text of its own is refused wherever it is a key")
 	void valueWithoutTextIsRefused(Object value) {
 		for (Runnable call : List.<Runnable>of(() -> this.calendars.lock(value), () -> this.calendars.text(value),
-				() -> this.calendars.lock(Arrays.asList("a", value)), () -> this.calendars.permit(value))) {
+				() -> this.calendars.lock(Arrays.asList("a", value)))) {
 			assertThatIllegalArgumentException().isThrownBy(call::run)
 				.withMessageContaining("yields no key")
 				.withMessageContaining("a value of type " + value.getClass().getTypeName())
@@ -177,28 +161,6 @@ class UnstableKeyTests {
 
 		@DistributedLock(key = "'at:' + #value")
 		void text(Object value) {
-		}
-
-		@DistributedLock(key = "{#a, #b}")
-		void several(Object a, Object b) {
-		}
-
-		@DistributedLock(key = "#slots.![part]")
-		void projected(List<Slot> slots) {
-		}
-
-		@Semaphore(name = "s", key = "#value", limit = 1)
-		void permit(Object value) {
-		}
-
-		@DistributedLock(key = "#value")
-		CompletableFuture<String> future(Object value) {
-			return CompletableFuture.completedFuture("");
-		}
-
-		@DistributedLock(key = "#value")
-		Mono<String> mono(Object value) {
-			return Mono.just("");
 		}
 
 		@DistributedLock(key = "#date.toInstant()")
