@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.testing.ReactiveTestTransactions;
 import io.holdfast.testing.TestTransactions;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -397,8 +398,8 @@ class AdviceOrderTests {
 	static class ReactiveConfiguration {
 
 		@Bean
-		ReactiveRecordingTransactions transactionManager(RecordingLocks recorder) {
-			return new ReactiveRecordingTransactions(recorder);
+		ReactiveTestTransactions transactionManager(RecordingLocks recorder) {
+			return new ReactiveTestTransactions(recorder::record);
 		}
 
 	}

@@ -14,6 +14,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
+import io.holdfast.testing.ReactiveTestTransactions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestTransactions;
 import org.jspecify.annotations.Nullable;
@@ -78,8 +79,8 @@ class LargeTransactionTests {
 	@Test
 	@DisplayName("A reactive call does not look at the other synchronizations of its transaction, which Spring would sort")
 	void reactiveCalls() {
-		TransactionalOperator reactive = TransactionalOperator
-			.create(new ReactiveRecordingTransactions(new RecordingLocks()));
+		TransactionalOperator reactive = TransactionalOperator.create(new ReactiveTestTransactions((event) -> {
+		}));
 		AtomicInteger looks = new AtomicInteger();
 		Mono<Void> event = org.springframework.transaction.reactive.TransactionSynchronizationManager
 			.forCurrentTransaction()

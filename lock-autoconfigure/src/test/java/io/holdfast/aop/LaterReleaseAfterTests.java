@@ -10,6 +10,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.ReactiveTestTransactions;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -49,7 +50,7 @@ class LaterReleaseAfterTests {
 		this.locks = this.context.locks();
 		this.shop = this.context.bean(Shop.class);
 		this.transaction = new TransactionTemplate(this.context.bean(RecordingTransactions.class));
-		this.reactiveTransaction = TransactionalOperator.create(new ReactiveRecordingTransactions(this.locks));
+		this.reactiveTransaction = TransactionalOperator.create(new ReactiveTestTransactions(this.locks::record));
 	}
 
 	private void awaitEvents(String... events) {

@@ -32,6 +32,7 @@ class LockTimesTests {
 					.minHold(Duration.ofSeconds(5)), "waitTime", "${wait}", "leaseTime", "${lease}", "maxHold",
 						"${max}", "minHold", "${min}"),
 				asks(request.autoRenew(false), "autoRenew", false),
+				asks(request.lossMargin(Duration.ofSeconds(5)), "lossMargin", "${min}"),
 				asks(request.minHold(Duration.ZERO), "minHold", "0"),
 				asks(request.leaseTime(Duration.ofSeconds(30)).lossMargin(Duration.ofSeconds(10)), "lossMargin", "10s",
 						"leaseTime", "30s"),

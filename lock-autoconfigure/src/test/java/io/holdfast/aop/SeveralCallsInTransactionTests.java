@@ -10,6 +10,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.testing.ReactiveTestTransactions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
@@ -134,8 +135,8 @@ class SeveralCallsInTransactionTests {
 	@Test
 	@DisplayName("So do chains of one reactive transaction")
 	void chains() {
-		TransactionalOperator transaction = TransactionalOperator
-			.create(new ReactiveRecordingTransactions(new RecordingLocks()));
+		TransactionalOperator transaction = TransactionalOperator.create(new ReactiveTestTransactions((event) -> {
+		}));
 		assertThat(Flux.range(0, 3)
 			.concatMap((i) -> this.shop.chain().map((value) -> isFree()))
 			.as(transaction::transactional)

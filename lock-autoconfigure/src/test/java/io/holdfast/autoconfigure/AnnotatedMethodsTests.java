@@ -28,7 +28,6 @@ import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * Annotated methods of two instances of an application that share a Redis.
@@ -97,41 +96,6 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A call that may wait runs when another one ends, wherever that is")
-	void waitsForAPermit() {
-		Body one = enter(client(this.first)::limited);
-		Body two = enter(client(this.first)::limited);
-		Body three = begin(client(this.second)::patient);
-		Awaitility.await().until(() -> semaphores().status("client").waiting() == 1);
-		assertThat(three.entered).isNotDone();
-		one.end();
-		three.end();
-		two.end();
-	}
-
-	@Test
-	@DisplayName("A method that throws gives its permit back")
-	void exception() {
-		assertThatIllegalStateException().isThrownBy(() -> client(this.first).failing()).withMessage("failed");
-		Awaitility.await("release").until(() -> semaphores().status("failing").used() == 0);
-		assertThatIllegalStateException().isThrownBy(() -> client(this.second).failing()).withMessage("failed");
-		Awaitility.await("release").until(() -> semaphores().status("failing").used() == 0);
-	}
-
-	@Test
-	@DisplayName("An operator's limit comes before the declared one")
-	void limitOfOperator() {
-		semaphores().admin().setLimit("client", 1);
-		Body one = enter(client(this.first)::limited);
-		assertThatExceptionOfType(PermitNotAcquiredException.class)
-			.isThrownBy(() -> client(this.second).limited(new Body()));
-		semaphores().admin().clearLimit("client");
-		Body two = enter(client(this.second)::limited);
-		one.end();
-		two.end();
-	}
-
-	@Test
 	@DisplayName("A waiter for the lock holds the permit already, and gives it back if there is no lock")
 	void permitBeforeLock() {
 		LockService locks = this.second.getBean(LockService.class);
@@ -169,21 +133,6 @@ class AnnotatedMethodsTests {
 			.isThrownBy(() -> client(this.second).readAtOnce(refused));
 		assertThat(refused.entered).isNotDone();
 		writer.end();
-	}
-
-	@Test
-	@DisplayName("A method that writes may call one that reads; the other way round is refused at once")
-	void readAndWriteOnOneThread() {
-		Client client = client(this.first);
-		Body nested = new Body();
-		nested.leave.complete(null);
-		client.write(() -> client.read(nested));
-		assertThat(nested.entered).isCompleted();
-		Body refused = new Body();
-		assertThatExceptionOfType(LockNotAcquiredException.class)
-			.isThrownBy(() -> client.read(() -> client.write(refused)))
-			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED));
-		assertThat(refused.entered).isNotDone();
 	}
 
 	/**
@@ -226,16 +175,6 @@ class AnnotatedMethodsTests {
 		@Semaphore(name = "client", limit = 2)
 		public void limited(Runnable body) {
 			body.run();
-		}
-
-		@Semaphore(name = "client", limit = 2, waitTime = "10s")
-		public void patient(Runnable body) {
-			body.run();
-		}
-
-		@Semaphore(name = "failing", limit = 1)
-		public void failing() {
-			throw new IllegalStateException("failed");
 		}
 
 		@DistributedLock(name = "both")

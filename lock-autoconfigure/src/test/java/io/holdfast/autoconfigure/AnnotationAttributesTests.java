@@ -7,8 +7,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
@@ -19,7 +17,6 @@ import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnTimeout;
-import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
@@ -101,24 +98,6 @@ class AnnotationAttributesTests {
 	}
 
 	@Test
-	@DisplayName("Calls whose keys overlap, in whatever order they name them, all have their turn")
-	void overlappingKeys() {
-		AtomicInteger running = new AtomicInteger();
-		AtomicInteger done = new AtomicInteger();
-		List<List<String>> keys = List.of(List.of("a", "b"), List.of("b", "c", "a"), List.of("c", "a"));
-		CompletableFuture<?>[] calls = IntStream.range(0, 60)
-			.mapToObj((i) -> CompletableFuture
-				.runAsync(() -> shop((i % 2 == 0) ? this.first : this.second).transfer(keys.get(i % 3), () -> {
-					assertThat(running.incrementAndGet()).isOne();
-					done.incrementAndGet();
-					running.decrementAndGet();
-				}), this.threads))
-			.toArray(CompletableFuture[]::new);
-		CompletableFuture.allOf(calls).orTimeout(30, TimeUnit.SECONDS).join();
-		assertThat(done).hasValue(60);
-	}
-
-	@Test
 	@DisplayName("A lock that was taken in a transaction keeps others out until the commit, but not its own thread")
 	void untilCommit() {
 		new TransactionTemplate(this.first.getBean(TestTransactions.class)).executeWithoutResult((status) -> {
@@ -128,17 +107,6 @@ class AnnotationAttributesTests {
 			assertThat(isFree("job")).isFalse();
 		});
 		Awaitility.await("release").atMost(Duration.ofSeconds(10)).until(() -> isFree("job"));
-	}
-
-	@Test
-	@DisplayName("A job that ends at once keeps others out for its shortest hold, and its caller does not wait")
-	void minHold() {
-		long start = System.nanoTime();
-		assertThat(shop(this.first).brief(() -> "first")).isEqualTo("first");
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
-		assertThat(shop(this.second).brief(() -> "second")).isNull();
-		Awaitility.await().until(() -> "second".equals(shop(this.second).brief(() -> "second")));
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(2_900));
 	}
 
 	@Test
@@ -159,27 +127,6 @@ class AnnotationAttributesTests {
 	}
 
 	@Test
-	@DisplayName("A method that hangs loses its lock after the longest hold")
-	void maxHold() {
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).hanging(() -> {
-			TimeUnit.MINUTES.sleep(1);
-			return "not reached";
-		})).withCauseInstanceOf(InterruptedException.class);
-		Awaitility.await("release").atMost(Duration.ofSeconds(10)).until(() -> isFree("hanging"));
-	}
-
-	@Test
-	@DisplayName("A method that loses its lock and does not notice gives its caller an exception")
-	void lostUnnoticed() {
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).throwing(() -> {
-			assertThat(locks().admin().forceRelease("taken")).isTrue();
-			LockLease lease = LockLease.current();
-			Awaitility.await().until(() -> !lease.isHeld());
-			return "result";
-		})).withNoCause();
-	}
-
-	@Test
 	@DisplayName("A thread that carries the context of a method enters by its lock, and no other does")
 	void context() {
 		shop(this.first).transfer(List.of("a"), () -> {
@@ -193,15 +140,6 @@ class AnnotationAttributesTests {
 			}, this.threads).join();
 		});
 		Awaitility.await("release").atMost(Duration.ofSeconds(10)).until(() -> isFree("account:a"));
-	}
-
-	@Test
-	@DisplayName("A rate is limited by the shortest hold of permits")
-	void rate() {
-		assertThat(shop(this.first).rated(() -> "one")).isEqualTo("one");
-		assertThat(shop(this.second).rated(() -> "two")).isEqualTo("two");
-		assertThat(shop(this.first).rated(() -> "three")).isEqualTo("too many");
-		Awaitility.await().until(() -> shop(this.first).rated(() -> "three").equals("three"));
 	}
 
 	/** What a method does. */
@@ -237,33 +175,9 @@ class AnnotationAttributesTests {
 			return run(body);
 		}
 
-		@DistributedLock(name = "short", waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "3s")
-		@Nullable String brief(Body body) {
-			return run(body);
-		}
-
 		@DistributedLock(name = "taken", leaseTime = "3s", onLoss = OnLoss.INTERRUPT)
 		String interrupted(Body body) throws Exception {
 			return body.run();
-		}
-
-		@DistributedLock(name = "hanging", leaseTime = "300ms", maxHold = "300ms", onLoss = OnLoss.INTERRUPT)
-		String hanging(Body body) throws Exception {
-			return body.run();
-		}
-
-		@DistributedLock(name = "taken", leaseTime = "3s", onLoss = OnLoss.THROW)
-		String throwing(Body body) throws Exception {
-			return body.run();
-		}
-
-		@Semaphore(name = "rate", limit = 2, minHold = "3s", fallback = "tooMany")
-		String rated(Body body) {
-			return run(body);
-		}
-
-		private static String tooMany(Body body) {
-			return "too many";
 		}
 
 		private static String run(Body body) {

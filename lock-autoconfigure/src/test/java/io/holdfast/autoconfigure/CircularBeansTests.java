@@ -46,7 +46,7 @@ class CircularBeansTests {
 		.withPropertyValues("holdfast.backend=memory");
 
 	@ParameterizedTest
-	@ValueSource(classes = { Namespace.class, NamespaceOfPermits.class, IndirectNamespace.class })
+	@ValueSource(classes = { Namespace.class, IndirectNamespace.class })
 	@DisplayName("A namespace applies to services and annotated methods")
 	void namespace(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration, Shop.class).run((context) -> {
@@ -61,11 +61,10 @@ class CircularBeansTests {
 		});
 	}
 
-	@ParameterizedTest
-	@ValueSource(classes = { Observer.class, ObserverOfPermits.class })
+	@Test
 	@DisplayName("An observer is told of all requests after the start")
-	void observer(Class<?> configuration) {
-		this.runner.withUserConfiguration(configuration, Shop.class).run((context) -> {
+	void observer() {
+		this.runner.withUserConfiguration(Observer.class, Shop.class).run((context) -> {
 			assertThat(context.getBean(Shop.class).locked()).isEqualTo("shop");
 			assertThat(context.getBean(CountingObserver.class).began).hasValue(1);
 		});
@@ -78,14 +77,13 @@ class CircularBeansTests {
 			.run((context) -> assertThat(context.getBean(CountingObserver.class).began).hasValue(1));
 	}
 
-	@ParameterizedTest
-	@ValueSource(classes = { Observer.class, ObserverOfPermits.class })
+	@Test
 	@DisplayName("An observer of a lazy application is told of the requests after the one that creates it")
-	void lazyObserver(Class<?> configuration) {
+	void lazyObserver() {
 		this.runner
 			.withInitializer(
 					(context) -> context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
-			.withUserConfiguration(configuration, Shop.class)
+			.withUserConfiguration(Observer.class, Shop.class)
 			.run((context) -> {
 				context.getBean(Shop.class).locked();
 				int before = context.getBean(CountingObserver.class).began.get();
@@ -138,16 +136,6 @@ class CircularBeansTests {
 
 		@Bean
 		KeyNamespace namespace(LockService locks) {
-			return () -> "tenant";
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class NamespaceOfPermits {
-
-		@Bean
-		KeyNamespace namespace(SemaphoreService semaphores) {
 			return () -> "tenant";
 		}
 
@@ -212,16 +200,6 @@ class CircularBeansTests {
 
 		@Bean
 		CountingObserver observer(LockService locks) {
-			return new CountingObserver();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ObserverOfPermits {
-
-		@Bean
-		CountingObserver observer(SemaphoreService semaphores) {
 			return new CountingObserver();
 		}
 

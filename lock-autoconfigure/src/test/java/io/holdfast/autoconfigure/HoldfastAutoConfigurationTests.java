@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,8 +14,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
-import io.holdfast.annotation.DistributedLock;
-import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.memory.MemoryLeases;
@@ -24,14 +21,12 @@ import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisTestCase;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
-import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 
-import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -82,14 +77,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	void locksTheMethodsOfAChildContextByItsParentsService() {
-		this.runner.run((parent) -> this.runner.withParent(parent).withUserConfiguration(Shop.class).run((child) -> {
-			assertThat(child.getBean(LockService.class)).isSameAs(parent.getBean(LockService.class));
-			assertThat(child.getBean(Shop.class).isLocked(child.getBean(LockService.class))).isTrue();
-		}));
-	}
-
-	@Test
 	void letsTheServiceBeAdvised() {
 		this.runner.withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class))
 			.withUserConfiguration(Timing.class)
@@ -106,26 +93,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
 			.withClassLoader(new FilteredClassLoader(RedisConnectionFactory.class))
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(LockService.class));
-	}
-
-	@Test
-	void tellsAnnotatedMethodsWhyThereIsNoService() {
-		new ApplicationContextRunner()
-			.withConfiguration(
-					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-			.withUserConfiguration(Shop.class)
-			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(NoSuchBeanDefinitionException.class)
-				.hasMessageContaining(LockService.class.getName())
-				.hasMessageContaining("RedisConnectionFactory")
-				.hasMessageContaining("@Primary")
-				.hasMessageContaining("holdfast.backend=memory"));
-	}
-
-	@Test
-	void isSwitchedOffByProperty() {
-		this.runner.withPropertyValues("holdfast.enabled=false")
-			.run((context) -> assertThat(context).doesNotHaveBean(LockService.class));
 	}
 
 	@Test
@@ -167,7 +134,9 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			"redis.longest-lease=5ms", "lock.local-hand-over.max-count=64", "lock.local-hand-over.max-count=-1",
 			"lock.local-hand-over.max-time=-1ms", "semaphore.local-hand-over.max-count=64",
 			"semaphore.local-hand-over.max-time=-1ms", "limits.waiters=0", "limits.waiters-per-key=0",
-			"redis.min-replicas=-1", "redis.replica-timeout=0" })
+			"redis.min-replicas=-1", "redis.replica-timeout=0", "redis.outage-patience=-1ms", "semaphore.wait-time=-1s",
+			"semaphore.lease-time=99ms", "optimistic.max-attempts=0", "optimistic.max-time=0",
+			"optimistic.back-off=0" })
 	void refusesABadValueWithItsNameAndOrigin(String setting) {
 		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
 		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {
@@ -227,16 +196,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	void describesTheBackend() throws IOException {
-		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
-			.getContentAsString(StandardCharsets.UTF_8);
-		List<Map<String, Object>> backend = JsonPath.read(metadata, "$.properties[?(@.name == 'holdfast.backend')]");
-		assertThat(backend).singleElement(InstanceOfAssertFactories.map(String.class, Object.class))
-			.containsEntry("type", Backend.class.getName())
-			.containsEntry("defaultValue", "redis");
-	}
-
-	@Test
 	void everyPropertyIsDescribed() throws IOException {
 		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
 			.getContentAsString(StandardCharsets.UTF_8);
@@ -252,15 +211,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 		@Bean
 		LockService own() {
 			return Mockito.mock(LockService.class);
-		}
-
-	}
-
-	static class Shop {
-
-		@DistributedLock(name = "shop")
-		public boolean isLocked(LockService locks) {
-			return locks.status("shop").isLocked();
 		}
 
 	}

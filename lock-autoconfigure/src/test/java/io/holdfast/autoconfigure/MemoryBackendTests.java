@@ -6,23 +6,16 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
-import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
-import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus.Owner;
-import io.holdfast.LockView;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
-import io.holdfast.ReadWriteLockView;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
@@ -44,9 +37,7 @@ import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
-import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -58,7 +49,6 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.util.ClassUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
@@ -102,103 +92,6 @@ class MemoryBackendTests {
 				.satisfies(LockLease::close);
 			assertThat(blocked).succeedsWithin(SOON);
 			assertThat(locks.status("a").isLocked()).isFalse();
-		});
-	}
-
-	@Test
-	@DisplayName("A wait ends in time, and a lease without renewal by itself")
-	void times() {
-		this.runner.run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(Duration.ofMillis(300)).autoRenew(false));
-			LockRequest brief = LockRequest.of("a").waitTime(Duration.ofMillis(50));
-			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> unwrapped(brief, locks))
-				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
-			onAnotherThread(() -> locks.acquire("a")).close();
-			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
-			LockLease renewed = locks.acquire(LockRequest.of("b").leaseTime(Duration.ofSeconds(2)));
-			AtomicReference<Duration> left = new AtomicReference<>(renewed.remaining());
-			await("renewal").atMost(SOON)
-				.until(() -> renewed.remaining().compareTo(left.getAndSet(renewed.remaining())) > 0);
-			renewed.close();
-		});
-	}
-
-	private static void unwrapped(LockRequest request, LockService locks) throws Throwable {
-		CompletableFuture<LockLease> lease = locks.acquireAsync(request);
-		try {
-			lease.get(SOON.toSeconds(), TimeUnit.SECONDS);
-		}
-		catch (ExecutionException ex) {
-			throw ex.getCause();
-		}
-	}
-
-	@Test
-	@DisplayName("Readers lock together, a writer alone")
-	void readersAndWriters() {
-		this.runner.run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			LockRequest reading = LockRequest.of("a").mode(LockMode.READ).waitTime(Duration.ZERO);
-			LockRequest writing = LockRequest.of("a").mode(LockMode.EXCLUSIVE).waitTime(Duration.ZERO);
-			LockLease one = locks.acquire(reading);
-			LockLease two = onAnotherThread(() -> locks.acquire(reading));
-			assertThat(onAnotherThread(() -> locks.tryAcquire(writing))).isEmpty();
-			assertThat(onAnotherThread(() -> locks.tryAcquire("a"))).isEmpty();
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.READERS);
-			one.close();
-			two.close();
-			ReadWriteLockView view = locks.asReadWriteLock("a");
-			view.writeLock().lock();
-			assertThat(onAnotherThread(() -> locks.tryAcquire(reading))).isEmpty();
-			view.writeLock().unlock();
-			assertThat(onAnotherThread(() -> locks.tryAcquire(reading))).hasValueSatisfying(LockLease::close);
-		});
-	}
-
-	@Test
-	@DisplayName("A view locks and unlocks; status and forced release tell and do what they say")
-	void viewStatusAndForce() {
-		this.runner.run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			LockView view = locks.asLock("a");
-			view.lock();
-			assertThat(view.isHeldByCurrentThread()).isTrue();
-			assertThat(view.remaining()).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(30));
-			assertThat(onAnotherThread(() -> locks.asLock("a").tryLock())).isFalse();
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.THIS_INSTANCE);
-			assertThat(locks.admin().forceRelease("a")).isTrue();
-			assertThat(view.isHeldByCurrentThread()).isFalse();
-			assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
-			assertThat(locks.admin().forceRelease("a")).isFalse();
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.NONE);
-		});
-	}
-
-	@Test
-	@DisplayName("The status tells readers from an exclusive owner, and either side can be released by force")
-	void readersAndWriter() {
-		this.runner.run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			LockLease owner = locks.acquire(LockRequest.of("a"));
-			LockLease nested = locks.acquire(LockRequest.of("a").mode(LockMode.READ));
-			assertThat(nested.fencingToken()).isEqualTo(owner.fencingToken());
-			assertThat(locks.status("a").readers()).isZero();
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.THIS_INSTANCE);
-			assertThat(locks.admin().forceRelease("a", LockMode.READ)).isFalse();
-			assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isTrue();
-			assertThat(owner.isHeld()).isFalse();
-			assertThat(nested.isHeld()).isFalse();
-			owner.close();
-			nested.close();
-			LockLease reader = locks.acquire(LockRequest.of("a").mode(LockMode.READ));
-			assertThat(locks.status("a").readers()).isEqualTo(1);
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.READERS);
-			assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isFalse();
-			assertThat(locks.admin().forceRelease("a", LockMode.READ)).isTrue();
-			assertThat(reader.isHeld()).isFalse();
-			assertThat(locks.status("a").owner()).isEqualTo(Owner.NONE);
-			reader.close();
 		});
 	}
 
@@ -250,16 +143,6 @@ class MemoryBackendTests {
 		catch (LockNotAcquiredException | PermitNotAcquiredException ex) {
 			return "refused";
 		}
-	}
-
-	@Test
-	@DisplayName("Spring Data Redis is not needed: here the class loader does not know it")
-	void withoutSpringDataRedis() {
-		this.runner.withClassLoader(new FilteredClassLoader("org.springframework.data.redis"))
-			.run((context) -> assertThat(context).hasSingleBean(LockService.class)
-				.hasSingleBean(SemaphoreService.class)
-				.hasSingleBean(LeaseEngine.class)
-				.doesNotHaveBean(LeaseEngineFactory.class));
 	}
 
 	@Test
@@ -381,28 +264,6 @@ class MemoryBackendTests {
 	void anyCase(String value) {
 		this.runner.withPropertyValues("holdfast.backend=" + value)
 			.run((context) -> assertThat(context).hasSingleBean(MemoryLeases.class));
-	}
-
-	@Test
-	@DisplayName("A time that makes no sense is refused as with Redis")
-	void refusesABadTime() {
-		this.runner.withPropertyValues("holdfast.lock.lease-time=5ms")
-			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
-				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
-				.hasMessageContaining("holdfast.lock.lease-time"));
-	}
-
-	@Test
-	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("A backend that does not exist ends the start with its property, value, origin and what there is")
-	void refusesABadBackend(CapturedOutput output) {
-		assertThatException()
-			.isThrownBy(() -> new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
-				.run("--holdfast.backend=memroy"));
-		assertThat(output).contains("Property: holdfast.backend")
-			.contains("Value: \"memroy\"")
-			.contains("Origin: \"holdfast.backend\" from property source \"commandLineArgs\"")
-			.containsSubsequence("The following values are valid:", "MEMORY", "REDIS");
 	}
 
 	static class Shop {

@@ -10,13 +10,10 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnTimeout;
-import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestTransactions;
 import jakarta.validation.ConstraintViolationException;
 import jakarta.validation.constraints.NotBlank;
 import jakarta.validation.constraints.NotNull;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -153,15 +150,12 @@ class MethodSecurityTests {
 
 	enum Kind {
 
-		THROWS, FALLBACK, SKIPS, FUTURE, PERMIT;
+		THROWS, FUTURE;
 
 		String call(Accounts accounts, String id) throws Exception {
 			return switch (this) {
 				case THROWS -> accounts.close(id);
-				case FALLBACK -> accounts.withFallback(id);
-				case SKIPS -> accounts.skipping(id);
 				case FUTURE -> get(accounts.later(id));
-				case PERMIT -> accounts.limited(id);
 			};
 		}
 
@@ -205,24 +199,9 @@ class MethodSecurityTests {
 
 		@Transactional
 		@PreAuthorize("hasRole('ADMIN')")
-		@DistributedLock(name = "account", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		public @Nullable String skipping(@NotBlank String id) {
-			return body(id);
-		}
-
-		@Transactional
-		@PreAuthorize("hasRole('ADMIN')")
 		@DistributedLock(name = "account", waitTime = "2s")
 		public CompletableFuture<String> later(@NotBlank String id) {
 			return CompletableFuture.completedFuture(body(id));
-		}
-
-		@Transactional
-		@PreAuthorize("hasRole('ADMIN')")
-		@Semaphore(name = "accounts", limit = 1)
-		@DistributedLock(name = "account", waitTime = "2s")
-		public String limited(@NotBlank String id) {
-			return body(id);
 		}
 
 		@PostAuthorize("returnObject == 'public'")

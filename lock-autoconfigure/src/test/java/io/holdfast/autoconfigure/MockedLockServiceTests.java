@@ -6,7 +6,11 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLockService;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,14 +29,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.BDDMockito.given;
 
 /**
- * An application's own tests put a mock in the place of the lock service. Redis is not
- * needed.
+ * An application's own tests put mocks in the place of the services. Redis is not needed.
  */
 @SpringBootTest
 class MockedLockServiceTests {
 
 	@MockitoBean
 	private LockService locks;
+
+	@MockitoBean
+	private SemaphoreService semaphores;
 
 	@Autowired
 	private Shop shop;
@@ -43,6 +49,15 @@ class MockedLockServiceTests {
 		LockLease lease = Mockito.mock();
 		given(this.locks.acquire(ArgumentMatchers.any(LockRequest.class))).willReturn(lease);
 		assertThat(this.shop.sell()).isEqualTo("sold");
+		Mockito.verify(lease).release();
+	}
+
+	@Test
+	@DisplayName("A mock replaces the semaphore service, too")
+	void mockReplacesTheSemaphoreService() {
+		PermitLease lease = Mockito.mock();
+		given(this.semaphores.acquire(ArgumentMatchers.any(SemaphoreRequest.class))).willReturn(lease);
+		assertThat(this.shop.limited()).isEqualTo("sold");
 		Mockito.verify(lease).release();
 	}
 
@@ -59,6 +74,11 @@ class MockedLockServiceTests {
 	}
 
 	static class Shop {
+
+		@Semaphore(name = "shop", limit = 3)
+		public String limited() {
+			return "sold";
+		}
 
 		@DistributedLock(name = "shop")
 		public String sell() {

@@ -1,12 +1,7 @@
 package io.holdfast.autoconfigure;
 
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
 
-import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.PermitLease;
@@ -18,32 +13,23 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisTestCase;
-import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.ArgumentCaptor;
 import org.mockito.Mockito;
 
-import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.boot.test.system.CapturedOutput;
-import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatException;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.BDDMockito.given;
 
@@ -62,14 +48,6 @@ class SemaphoreAutoConfigurationTests extends RedisTestCase {
 			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
 					"spring.data.redis.port=" + this.redis.port(), "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
 					"holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:");
-	}
-
-	@Test
-	@DisplayName("There is a semaphore service on the engine of the lock service")
-	void givesAService() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(SemaphoreService.class)
-			.hasSingleBean(DefaultSemaphoreService.class)
-			.hasSingleBean(LeaseEngine.class));
 	}
 
 	@Test
@@ -117,17 +95,6 @@ class SemaphoreAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Where there is no service for a method that is to have a permit, the application does not start")
-	void annotatedWithoutService() {
-		new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastAopAutoConfiguration.class))
-			.withUserConfiguration(Client.class)
-			.run((context) -> assertThat(context).hasFailed()
-				.getFailure()
-				.hasMessageContaining(SemaphoreService.class.getName())
-				.hasMessageContaining("holdfast.backend=memory"));
-	}
-
-	@Test
 	@DisplayName("What is configured is the engine's and the store's")
 	void properties() {
 		this.runner
@@ -145,41 +112,10 @@ class SemaphoreAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "0", "0ms", "-1", "365d" })
+	@ValueSource(strings = { "0", "-1", "365d" })
 	void allowsWaits(String waitTime) {
 		this.runner.withPropertyValues("holdfast.semaphore.wait-time=" + waitTime)
 			.run((context) -> assertThat(context).hasNotFailed());
-	}
-
-	@ParameterizedTest
-	@CsvSource({ "wait-time,-1s,at least 0", "wait-time,-2,at least 0", "wait-time,366d,at most 365d",
-			"lease-time,99ms,at least 100ms", "lease-time,0,at least 100ms", "lease-time,-1,at least 100ms",
-			"lease-time,366d,at most 365d", "key-prefix,x:,must not be the same as holdfast.lock.key-prefix" })
-	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("A bad value ends the start with its property, value, origin and reason")
-	void refusesABadValue(String name, String value, String reason, CapturedOutput output) {
-		String property = "holdfast.semaphore." + name;
-		assertThatException()
-			.isThrownBy(() -> new SpringApplicationBuilder(TestApplication.class).web(WebApplicationType.NONE)
-				.run("--" + property + "=" + value, "--holdfast.lock.key-prefix=x:"));
-		assertThat(output)
-			.contains("Invalid value '" + value + "' for configuration property '" + property
-					+ "' (originating from '\"" + property + "\" from property source \"commandLineArgs\"')")
-			.contains(reason);
-	}
-
-	@Test
-	@DisplayName("The metadata has every property of semaphores, with its default")
-	void metadata() throws IOException {
-		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
-			.getContentAsString(StandardCharsets.UTF_8);
-		Map<String, Object> expected = Map.of("key-prefix", "semaphore:", "wait-time", "0", "lease-time", "30s", "fair",
-				true);
-		expected.forEach((name, value) -> {
-			List<Object> defaults = JsonPath.read(metadata,
-					"$.properties[?(@.name == 'holdfast.semaphore." + name + "')].defaultValue");
-			assertThat(defaults).as(name).containsExactly(value);
-		});
 	}
 
 	@Configuration(proxyBeanMethods = false)

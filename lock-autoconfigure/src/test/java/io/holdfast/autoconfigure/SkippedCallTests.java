@@ -47,8 +47,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
-import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -188,15 +186,10 @@ class SkippedCallTests {
 
 	static Stream<Case> skipped() {
 		return Stream.of(new Case("plain", LOCK, "job", (shop) -> shop.plain()),
-				new Case("waiting", LOCK, "job", (shop) -> shop.waiting()),
 				new Case("stage", LOCK, "job", (shop) -> shop.stage().join()),
-				new Case("mono", LOCK, "job", (shop) -> shop.mono().block()),
-				new Case("flux", LOCK, "job", (shop) -> shop.flux().blockFirst()),
-				new Case("optional", LOCK, "job", (shop) -> shop.optional().orElse(null)),
 				new Case("several", LOCK, "job", (shop) -> shop.several()),
 				new Case("write", LOCK, "read", (shop) -> shop.write()),
-				new Case("permit", SEMAPHORE, "permit", (shop) -> shop.permit()),
-				new Case("permitLater", SEMAPHORE, "permit", (shop) -> shop.permitLater().join()));
+				new Case("permit", SEMAPHORE, "permit", (shop) -> shop.permit()));
 	}
 
 	@ParameterizedTest
@@ -304,29 +297,9 @@ class SkippedCallTests {
 			return "ran";
 		}
 
-		@DistributedLock(key = "'job'", waitTime = "1ms", onTimeout = OnTimeout.SKIP)
-		public @Nullable String waiting() {
-			return "ran";
-		}
-
 		@DistributedLock(key = "'job'", waitTime = "0", onTimeout = OnTimeout.SKIP)
 		public CompletableFuture<@Nullable String> stage() {
 			return CompletableFuture.completedFuture("ran");
-		}
-
-		@DistributedLock(key = "'job'", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		public Mono<String> mono() {
-			return Mono.just("ran");
-		}
-
-		@DistributedLock(key = "'job'", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		public Flux<String> flux() {
-			return Flux.just("ran");
-		}
-
-		@DistributedLock(key = "'job'", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		public Optional<String> optional() {
-			return Optional.of("ran");
 		}
 
 		@DistributedLock(key = "{'free', 'job'}", waitTime = "0", onTimeout = OnTimeout.SKIP)
@@ -342,11 +315,6 @@ class SkippedCallTests {
 		@Semaphore(key = "'permit'", limit = 1, onTimeout = OnTimeout.SKIP)
 		public @Nullable String permit() {
 			return "ran";
-		}
-
-		@Semaphore(key = "'permit'", limit = 1, onTimeout = OnTimeout.SKIP)
-		public CompletableFuture<@Nullable String> permitLater() {
-			return CompletableFuture.completedFuture("ran");
 		}
 
 		@DistributedLock(key = "'job'", waitTime = "0")

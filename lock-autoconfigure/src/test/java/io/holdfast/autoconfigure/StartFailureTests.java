@@ -164,6 +164,8 @@ class StartFailureTests {
 					holdfast.lock.loss-margin    | 10001ms       | it must be at most a third of holdfast.lock.lease-time (30000ms)
 					holdfast.lock.loss-margin    | -1ms          | it must be at least 0ms
 					holdfast.semaphore.key-prefix | lock:        | it must not be the same as holdfast.lock.key-prefix
+					holdfast.semaphore.lease-time | 366d         | it must be at most 365d
+					holdfast.optimistic.max-attempts | 0         | it must be at least 1
 					holdfast.optimistic.max-attempts | many      | failed to convert java.lang.String to @org.springframework.boot.context.properties.bind.DefaultValue int
 					holdfast.backend             | disk          | The following values are valid:
 					holdfast.wake-up.mode        | telepathy     | The following values are valid:

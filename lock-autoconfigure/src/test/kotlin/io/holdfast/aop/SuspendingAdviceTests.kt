@@ -8,6 +8,7 @@ import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.OnLoss
 import io.holdfast.annotation.OnStoreFailure
 import io.holdfast.annotation.Semaphore
+import io.holdfast.testing.ReactiveTestTransactions
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
@@ -68,7 +69,7 @@ internal class SuspendingAdviceTests {
         assertThat(shop.transactional()).isEqualTo("sold")
         assertThat(locks.events()).containsExactly("lock", "begin", "body", "commit", "unlock")
         locks.forget()
-        val transaction = TransactionalOperator.create(context.bean(ReactiveRecordingTransactions::class.java))
+        val transaction = TransactionalOperator.create(context.bean(ReactiveTestTransactions::class.java))
         transaction.executeAndAwait { shop.transactional() }
         // Those of the function are counted too, as this manager knows no participation.
         assertThat(locks.events()).containsExactly("begin", "lock", "begin", "body", "commit", "commit", "unlock")
@@ -191,7 +192,7 @@ internal class SuspendingAdviceTests {
     open class Application {
 
         @Bean
-        internal open fun transactions(recorder: RecordingLocks) = ReactiveRecordingTransactions(recorder)
+        internal open fun transactions(recorder: RecordingLocks) = ReactiveTestTransactions(recorder::record)
 
         @Bean
         open fun inner(): Limited = Permitted()

@@ -1,4 +1,6 @@
-package io.holdfast.aop;
+package io.holdfast.testing;
+
+import java.util.function.Consumer;
 
 import reactor.core.publisher.Mono;
 
@@ -8,16 +10,25 @@ import org.springframework.transaction.reactive.GenericReactiveTransaction;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 
 /**
- * Reactive transactions of nothing, written down among what the locks record.
+ * Reactive transactions of nothing but what is synchronized with them: they tell when
+ * they begin, commit and roll back.
  */
-class ReactiveRecordingTransactions extends AbstractReactiveTransactionManager {
+public class ReactiveTestTransactions extends AbstractReactiveTransactionManager {
 
 	private static final long serialVersionUID = 1L;
 
-	private final transient RecordingLocks recorder;
+	private final transient Consumer<String> events;
 
-	ReactiveRecordingTransactions(RecordingLocks recorder) {
-		this.recorder = recorder;
+	/**
+	 * Create a manager.
+	 * @param events is told {@code begin}, {@code commit} or {@code rollback}
+	 */
+	public ReactiveTestTransactions(Consumer<String> events) {
+		this.events = events;
+	}
+
+	private Mono<Void> tell(String event) {
+		return Mono.fromRunnable(() -> this.events.accept(event));
 	}
 
 	@Override
@@ -28,17 +39,17 @@ class ReactiveRecordingTransactions extends AbstractReactiveTransactionManager {
 	@Override
 	protected Mono<Void> doBegin(TransactionSynchronizationManager manager, Object transaction,
 			TransactionDefinition definition) {
-		return Mono.fromRunnable(() -> this.recorder.record("begin"));
+		return tell("begin");
 	}
 
 	@Override
 	protected Mono<Void> doCommit(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
-		return Mono.fromRunnable(() -> this.recorder.record("commit"));
+		return tell("commit");
 	}
 
 	@Override
 	protected Mono<Void> doRollback(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
-		return Mono.fromRunnable(() -> this.recorder.record("rollback"));
+		return tell("rollback");
 	}
 
 	@Override
