@@ -138,22 +138,6 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		next.lease().release();
 	}
 
-	@Slow
-	@Test
-	@DisplayName("S6 the lock expired under its frozen holder: that does not free the lock of the next owner")
-	void expiredUnderItsHolder() {
-		hold(steady, "S6a");
-		String token = whileFrozen(() -> {
-			awaitTtl("expired", "S6a", -2, -2);
-			return fleet.plainClient().tryLock("S6a", Duration.ofMinutes(1));
-		});
-		assertThat(token).isNotNull();
-		assertThat(steady.release("S6a")).isEqualTo(ReleaseResult.LOST);
-		assertThat(fleet.owner("S6a")).isEqualTo(token);
-		assertThat(first.tryAcquire("S6a")).isEmpty();
-		assertThat(fleet.plainClient().unlock("S6a", String.valueOf(token))).isTrue();
-	}
-
 	@Test
 	@DisplayName("S6 the holder crashed: its lock tells whose it is and for how long, and can be released by force")
 	void crashed() {

@@ -10,7 +10,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.Lease;
-import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -70,10 +69,8 @@ class LocalHandOverTests extends FleetTestCase {
 	}
 
 	private CompletableFuture<? extends Lease> ask(Kind kind, LockService instance) {
-		LockRequest lock = LockRequest.of(this.key).waitTime(Fleet.PATIENCE);
 		return switch (kind) {
-			case LOCK -> instance.acquireAsync(lock);
-			case WRITER -> instance.acquireAsync(lock.mode(LockMode.EXCLUSIVE));
+			case LOCK -> instance.acquireAsync(LockRequest.of(this.key).waitTime(Fleet.PATIENCE));
 			case PERMIT ->
 				fleet.semaphores(instance).acquireAsync(SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE));
 		};
@@ -214,14 +211,13 @@ class LocalHandOverTests extends FleetTestCase {
 	private void awaitInStore(Kind kind, int count) {
 		switch (kind) {
 			case LOCK -> fleet.awaitWaiting(this.key, count);
-			case WRITER -> fleet.awaitWaiting(this.key, count);
 			case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
 		}
 	}
 
 	enum Kind {
 
-		LOCK, WRITER, PERMIT
+		LOCK, PERMIT
 
 	}
 

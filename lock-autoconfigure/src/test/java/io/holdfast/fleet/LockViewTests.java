@@ -3,7 +3,6 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import org.junit.jupiter.api.AfterEach;
@@ -308,13 +307,6 @@ class LockViewTests extends FleetTestCase {
 		assertThat(this.lock.isLocked()).isTrue();
 		assertThat(this.lock.remaining()).isNull();
 		fleet.template().delete(fleet.lockKey(this.key));
-	}
-
-	@Test
-	@DisplayName("keys that no request allows are refused")
-	void checksKey() {
-		assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> mine.asLock(" "));
-		assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> LockRequest.of("a\nb"));
 	}
 
 	/** For several times the default wait time. */

@@ -1,13 +1,11 @@
 package io.holdfast.fleet;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-import io.holdfast.OptimisticTransactionException;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
@@ -18,7 +16,6 @@ import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Optimistic transactions of several instances on the same keys.
@@ -64,22 +61,6 @@ class OptimisticTransactionTests {
 	}
 
 	@Test
-	@DisplayName("S8 three instances count up one key from many threads, and lose nothing")
-	void counter() {
-		this.redis.template().opsForValue().set(this.sold, "0");
-		assertThat(onAllThreads((transactions) -> {
-			for (int i = 0; i < 50; i++) {
-				transactions.execute(List.of(this.sold), (tx) -> {
-					int before = Integer.parseInt(String.valueOf(tx.read().opsForValue().get(this.sold)));
-					tx.write((writer) -> writer.opsForValue().set(this.sold, String.valueOf(before + 1)));
-					return before;
-				});
-			}
-		})).succeedsWithin(Fleet.PATIENCE.multipliedBy(2));
-		assertThat(get(this.sold)).isEqualTo(String.valueOf(this.instances.size() * THREADS * 50));
-	}
-
-	@Test
 	@DisplayName("S8 three instances sell the same stock: exactly what there is")
 	void sale() {
 		this.redis.template().opsForValue().set(this.stock, "100");
@@ -102,29 +83,6 @@ class OptimisticTransactionTests {
 			}
 			return left > 0;
 		});
-	}
-
-	@Test
-	@DisplayName("S8 one instance keeps a key hot: another gives up, and says after how much and for which keys")
-	void hotKey() {
-		OptimisticTransactions hot = this.instances.get(0).getBean(OptimisticTransactions.class);
-		OptimisticTransactions other = this.instances.get(1)
-			.getBean(OptimisticTransactions.class)
-			.with(new OptimisticTransactions.Options(5, Duration.ofMinutes(1), Duration.ofMillis(1)));
-		assertThatExceptionOfType(OptimisticTransactionException.class)
-			.isThrownBy(() -> other.execute(List.of(this.stock, this.sold), (tx) -> {
-				hot.execute(List.of(this.sold), (inner) -> {
-					inner.write((writer) -> writer.opsForValue().increment(this.sold));
-					return null;
-				});
-				tx.write((writer) -> writer.delete(this.sold));
-				return null;
-			}))
-			.satisfies((ex) -> {
-				assertThat(ex.getAttempts()).isEqualTo(5);
-				assertThat(ex.getKeys()).containsExactly(this.stock, this.sold);
-			});
-		assertThat(get(this.sold)).isEqualTo("5");
 	}
 
 }

@@ -13,7 +13,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * The process of a holder of permits, or of one that waits for them, is killed or frozen.
@@ -53,23 +52,6 @@ class PermitFaultTests extends WorkerFaultTestCase {
 		assertThat(first.status("killed").used()).isEqualTo(3);
 		next.release();
 		mine.release();
-	}
-
-	@Test
-	@DisplayName("S10 a holder is killed and no other waits: it does not count any more when its lease is over, and"
-			+ " leaves nothing")
-	void holderKilledAlone() {
-		Worker mortal = mortals.pop();
-		mortal.acquire("held", request("alone", 3, 3));
-		mortal.awaitGranted("held");
-		mortal.kill();
-		assertThat(first.status("alone").free()).as("free before the lease is over").isZero();
-		assertThat(second.tryAcquire(SemaphoreRequest.of("alone", 3))).isEmpty();
-		await("end of the lease").atMost(LEASE.plus(Fleet.PROMPT))
-			.pollInterval(Duration.ofMillis(10))
-			.until(() -> first.status("alone").used() == 0);
-		// Keys end one millisecond after what they hold.
-		await("end of the keys").atMost(Fleet.PROMPT).until(() -> fleet.keys().isEmpty());
 	}
 
 	@Test

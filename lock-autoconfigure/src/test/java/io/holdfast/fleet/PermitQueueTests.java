@@ -46,23 +46,6 @@ class PermitQueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S11 one permit is passed on in the order of the requests, over contexts and JVMs")
-	void firstInFirstOut() {
-		SemaphoreRequest one = request(1, 1);
-		PermitLease lease = holder.acquire(one);
-		List<Turn> turns = List.of(ask(1, 3, one), ask(2, 1, one), ask(3, 4, one), ask(4, 0, one), ask(5, 2, one));
-		long releasedAt = System.nanoTime();
-		lease.release();
-		for (Turn turn : turns) {
-			assertThat(turn.awaitGranted()).isGreaterThan(releasedAt);
-			assertThat(turns.subList(turns.indexOf(turn) + 1, turns.size())).as("those behind")
-				.noneMatch(Turn::isGranted);
-			releasedAt = System.nanoTime();
-			turn.release();
-		}
-	}
-
-	@Test
 	@DisplayName("S11 requests for several permits are served in their order, as soon as they fit: as a model says, in"
 			+ " many rounds")
 	void firstInFirstOutAsTheyFit() {
@@ -98,74 +81,6 @@ class PermitQueueTests extends FleetTestCase {
 			done.release();
 			free += permits.get(done);
 		}
-	}
-
-	@Test
-	@DisplayName("F20 permits come back one by one: who needs several wakes when they are free, and small requests behind"
-			+ " it do not pass it")
-	void bigIsNotPassed() {
-		List<PermitLease> leases = acquire(4);
-		Turn big = ask(1, 0, request(4, 3));
-		Turn small = ask(2, 3, request(4, 1));
-		Turn another = ask(3, 1, request(4, 1));
-		for (int back = 1; back <= 2; back++) {
-			leases.get(back).release();
-			// As long as it is not its turn, not even one without waiting comes first.
-			assertThat(contexts.get(2).tryAcquire(SemaphoreRequest.of(this.key, 4))).isEmpty();
-			assertThat(List.of(big, small, another)).as("granted with %d free", back).noneMatch(Turn::isGranted);
-		}
-		leases.get(3).release();
-		big.awaitGranted();
-		assertThat(List.of(small, another)).noneMatch(Turn::isGranted);
-		leases.get(0).release();
-		small.awaitGranted();
-		assertThat(another.isGranted()).isFalse();
-		big.release();
-		another.awaitGranted();
-		small.release();
-		another.release();
-	}
-
-	@Test
-	@DisplayName("F20 unfair requests pass who needs several, and it is served when none does any more")
-	void bigIsPassedByUnfair() {
-		List<PermitLease> leases = acquire(4);
-		Turn big = ask(1, 0, request(4, 3));
-		leases.get(0).release();
-		for (SemaphoreService semaphores : List.of(contexts.get(0), contexts.get(1))) {
-			SemaphoreRequest unfair = SemaphoreRequest.of(this.key, 4).fair(false);
-			assertThat(semaphores.tryAcquire(unfair)).hasValueSatisfying(PermitLease::release);
-			assertThat(semaphores.tryAcquire(unfair.waitTime(Fleet.PATIENCE))).hasValueSatisfying(PermitLease::release);
-		}
-		assertThat(contexts.get(1).tryAcquire(SemaphoreRequest.of(this.key, 4))).as("a fair one").isEmpty();
-		Turn small = Turn.of(workers.get(0), "unfair", request(4, 1).fair(false));
-		small.awaitGranted();
-		leases.get(1).release();
-		leases.get(2).release();
-		assertThat(big.isGranted()).as("granted with 2 free").isFalse();
-		small.release();
-		big.awaitGranted();
-		big.release();
-		leases.get(3).release();
-	}
-
-	@Test
-	@DisplayName("F20 one release of many permits serves all who fit at once, over contexts and JVMs")
-	void manyAtOnce() {
-		PermitLease all = holder.acquire(request(10, 10));
-		List<Turn> turns = new ArrayList<>();
-		for (int i = 0; i < 5; i++) {
-			turns.add(ask(i + 1, i, request(10, 2)));
-		}
-		Turn last = ask(6, 0, request(10, 1));
-		all.release();
-		turns.forEach(Turn::awaitGranted);
-		assertThat(last.isGranted()).isFalse();
-		assertThat(holder.status(this.key).used()).isEqualTo(10);
-		turns.get(3).release();
-		last.awaitGranted();
-		last.release();
-		turns.stream().filter((turn) -> turn != turns.get(3)).forEach(Turn::release);
 	}
 
 	@Test
@@ -242,14 +157,6 @@ class PermitQueueTests extends FleetTestCase {
 				.anyMatch((hold) -> hold.until() < at)
 				.anyMatch((hold) -> hold.from() > at));
 		assertThat(notes.refusals()).isZero();
-	}
-
-	private List<PermitLease> acquire(int permits) {
-		List<PermitLease> leases = new ArrayList<>();
-		for (int i = 0; i < permits; i++) {
-			leases.add(holder.acquire(request(permits, 1)));
-		}
-		return leases;
 	}
 
 	private SemaphoreRequest request(int limit, int permits) {

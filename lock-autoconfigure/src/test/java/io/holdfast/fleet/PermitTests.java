@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 
-import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
@@ -69,22 +68,6 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S10 several permits are had all at once or not at all")
-	void allOrNothing() {
-		SemaphoreRequest three = SemaphoreRequest.of(this.key, 5).permits(3);
-		PermitLease lease = first.acquire(three);
-		assertThat(lease.permits()).isEqualTo(3);
-		assertThat(second.tryAcquire(three)).isEmpty();
-		assertThat(second.status(this.key).used()).isEqualTo(3);
-		PermitLease rest = second.acquire(three.permits(2));
-		assertThat(SemaphoreFigures.of(first.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 5, 2, 0));
-		lease.release();
-		assertThat(first.status(this.key).free()).isEqualTo(3);
-		rest.release();
-	}
-
-	@Test
 	@DisplayName("S10 a wait that is asked for ends in time when nothing comes back, and leaves nothing")
 	void timesOut() {
 		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 2).permits(2));
@@ -117,30 +100,6 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S12 permits are renewed by hand: they last for as long as that says, never shorter than before")
-	void renewedByHand() {
-		Duration leaseTime = Duration.ofMillis(1500);
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).leaseTime(leaseTime).autoRenew(false);
-		PermitLease lease = first.acquire(request);
-		lease.extend(leaseTime.multipliedBy(2));
-		lease.extend(Duration.ofMillis(1));
-		assertThat(lease.remaining()).isGreaterThan(leaseTime);
-		await("use for more than a lease").atMost(Fleet.PATIENCE)
-			.pollInterval(Duration.ofMillis(20))
-			.until(elapsed(leaseTime.plusMillis(100)), (over) -> {
-				assertThat(second.tryAcquire(request)).isEmpty();
-				lease.ensureHeld();
-				return over;
-			});
-		PermitLease next = Attempt.start(second, request.waitTime(Fleet.PATIENCE)).lease();
-		assertThat(lease.isHeld()).as("held when another has it").isFalse();
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(LEASE));
-		assertThat(next.isHeld()).isTrue();
-		next.release();
-		lease.close();
-	}
-
-	@Test
 	@DisplayName("S12 a lease without renewal ends: a waiter has the permits by time alone, and a late release of the"
 			+ " first one does not take them")
 	void endsWithoutRenewal() {
@@ -157,32 +116,6 @@ class PermitTests extends FleetTestCase {
 		assertThat(first.status(this.key).used()).as("used after the late release").isEqualTo(3);
 		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
 		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
-	@Test
-	@DisplayName("S12 permits that are held for longer than they may be are not renewed any more")
-	void maxHold() {
-		PermitLease lease = first
-			.acquire(SemaphoreRequest.of(this.key, 1).leaseTime(LEASE.dividedBy(2)).maxHold(LEASE));
-		Attempt<PermitLease> next = Attempt.start(second, SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE));
-		next.lease().release();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-	}
-
-	@Test
-	@DisplayName("F43 a double release, and one in the name of others, makes no more permits than there are")
-	void doubleRelease() {
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2);
-		PermitLease mine = first.acquire(request);
-		PermitLease other = second.acquire(request);
-		assertThat(mine.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(mine.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-		mine.close();
-		assertThat(first.status(this.key).free()).isEqualTo(1);
-		assertThat(first.status(this.key).holders()).isEqualTo(1);
-		other.release();
-		assertThat(SemaphoreFigures.of(first.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, null, false, 0, 0, 0));
 	}
 
 	private static Callable<Boolean> elapsed(Duration time) {

@@ -49,7 +49,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 our lock is one of the plain pattern: its own token by compare-and-delete frees it")
+	@DisplayName("S3 S4 our lock is one of the plain pattern: its own token frees it, and our late release leaves the next alone")
 	void hasThePlainForm() {
 		LockLease lease = first.acquire("form");
 		assertThat(fleet.template().type(fleet.lockKey("form")).code()).isEqualTo("string");

@@ -42,12 +42,6 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Four instances that queue are served in their order, each promptly")
-	void firstInFirstOut() {
-		serveInOrder(List.of(2, 0, 3, 1));
-	}
-
-	@Test
 	@DisplayName("Four instances that queue are served in their order, in many rounds and orders")
 	void firstInFirstOutManyTimes() {
 		long seed = System.nanoTime();
@@ -79,18 +73,6 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A waiter that timed out has left nothing in Redis")
-	void timedOutAlone() {
-		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> attempt = Attempt.start(waiters.get(0), request().waitTime(Duration.ofSeconds(2)));
-		fleet.awaitWaiting(this.key, 1);
-		assertReason(attempt, Reason.TIMED_OUT);
-		awaitNoQueue();
-		lease.release();
-		assertThat(fleet.owner(this.key)).isNull();
-	}
-
-	@Test
 	@DisplayName("A waiter that timed out passes its turn on: the one behind it is served promptly")
 	void timedOutBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
@@ -100,19 +82,6 @@ class QueueTests extends FleetTestCase {
 		assertReason(first, Reason.TIMED_OUT);
 		fleet.awaitWaiting(this.key, 1);
 		assertServed(second, lease);
-	}
-
-	@Test
-	@DisplayName("A waiter that was interrupted has left nothing in Redis")
-	void interruptedAlone() {
-		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> attempt = Attempt.start(waiters.get(0), request());
-		fleet.awaitWaiting(this.key, 1);
-		attempt.interrupt();
-		assertReason(attempt, Reason.INTERRUPTED);
-		awaitNoQueue();
-		lease.release();
-		assertThat(fleet.owner(this.key)).isNull();
 	}
 
 	@Test
@@ -189,6 +158,19 @@ class QueueTests extends FleetTestCase {
 		assertReason(first, Reason.SHUTDOWN);
 		fleet.awaitWaiting(this.key, 1);
 		assertServed(second, lease);
+	}
+
+	@Test
+	@DisplayName("S7 one attempt fails at once; a waiter is woken up by a message, not by asking again")
+	void wokenUp() {
+		// Asking again would come far too late.
+		List<LockService> services = fleet.start(2, "holdfast.wake-up.retry-interval=60s",
+				"holdfast.wake-up.handoff-timeout=30s");
+		LockLease lease = services.get(0).acquire(this.key);
+		assertThat(services.get(1).tryAcquire(this.key)).isEmpty();
+		Attempt<LockLease> attempt = Attempt.start(services.get(1), LockRequest.of(this.key));
+		fleet.awaitWaiting(this.key, 1);
+		assertServed(attempt, lease);
 	}
 
 	private LockRequest request() {

@@ -3,7 +3,6 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -32,9 +31,6 @@ class ReadWriteCrowdTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofMillis(1200);
 
-	/** Redis counts milliseconds of another clock. */
-	private static final Duration CLOCK = Duration.ofMillis(20);
-
 	private static List<LockService> contexts;
 
 	private static List<Worker> workers;
@@ -42,15 +38,11 @@ class ReadWriteCrowdTests extends FleetTestCase {
 	/** To be killed. */
 	private static Worker reader;
 
-	/** To be killed. */
-	private static Worker writer;
-
 	@BeforeAll
 	static void start() {
 		workers = fleet.startMixedWorkers(2);
 		reader = fleet.startWorker();
-		writer = fleet.startWorker();
-		List.of(workers.get(0), workers.get(1), reader, writer).forEach(Worker::awaitReady);
+		List.of(workers.get(0), workers.get(1), reader).forEach(Worker::awaitReady);
 		contexts = fleet.startMixed(3);
 	}
 
@@ -89,48 +81,6 @@ class ReadWriteCrowdTests extends FleetTestCase {
 						: hold.fence() < one.fence());
 		}
 		assertThat(notes.refusals()).isZero();
-	}
-
-	@Test
-	@DisplayName("No writer starves while readers come and go all the time, of all contexts and JVMs")
-	void writersDoNotStarve() throws Exception {
-		Notes reading = new Notes();
-		AtomicBoolean written = new AtomicBoolean();
-		for (Worker worker : workers) {
-			worker.use("stream", read("stream"), 3, 4 * ROUNDS);
-		}
-		Crowd crowd = new Crowd();
-		for (LockService locks : contexts) {
-			Crowd.Task once = Users.of(locks, read("stream"), 1, reading);
-			crowd.add(3, () -> {
-				while (!written.get()) {
-					once.run();
-				}
-				once.run();
-			});
-		}
-		Notes writing = new Notes();
-		Crowd.Task write = Users.of(contexts.get(0), write("stream").waitTime(Fleet.PROMPT), 1, writing);
-		crowd.add(1, () -> {
-			try {
-				await("readers").atMost(Fleet.PATIENCE).until(() -> reading.holds().size() > 10);
-				for (int i = 0; i < 10; i++) {
-					write.run();
-				}
-			}
-			finally {
-				written.set(true);
-			}
-		});
-		crowd.run();
-		workers.forEach((worker) -> worker.awaitUsed("stream"));
-		assertThat(writing.refusals()).as("writers that waited for too long").isZero();
-		assertThat(writing.holds()).hasSize(10);
-		for (Hold one : writing.holds()) {
-			assertThat(reading.holds()).as("readers around %s", one)
-				.anyMatch((hold) -> hold.until() <= one.from())
-				.anyMatch((hold) -> hold.until() > one.asked());
-		}
 	}
 
 	@ParameterizedTest
@@ -216,27 +166,6 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		mine.ensureHeld();
 		mine.release();
 		next.lease(Fleet.PROMPT).release();
-	}
-
-	@Test
-	@DisplayName("F1 a writer is killed: readers have the lock together, at the end of its lease and not at their deadline")
-	void writerKilled() {
-		writer.acquire("writing", write("writer").leaseTime(LEASE));
-		long fence = writer.awaitGranted("writing").fence();
-		List<Attempt<LockLease>> next = new ArrayList<>();
-		for (LockService locks : contexts) {
-			next.add(Attempt.start(locks, read("writer")));
-			fleet.awaitWaiting("writer", next.size());
-		}
-		writer.kill();
-		long killedAt = System.nanoTime();
-		Duration left = Duration.ofMillis(fleet.template().getExpire(fleet.lockKey("writer"), TimeUnit.MILLISECONDS));
-		assertThat(left).isPositive();
-		List<LockLease> leases = next.stream().map(Attempt::lease).toList();
-		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fencingToken() > fence);
-		assertThat(next).allSatisfy((attempt) -> assertThat(Duration.ofNanos(attempt.endedAt() - killedAt))
-			.isBetween(left.minus(CLOCK), left.plus(Fleet.PROMPT)));
-		leases.forEach(LockLease::close);
 	}
 
 	private static LockRequest read(String key) {

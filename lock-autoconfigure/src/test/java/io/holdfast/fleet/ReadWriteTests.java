@@ -8,14 +8,10 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,9 +28,6 @@ import static org.awaitility.Awaitility.await;
  * served.
  */
 class ReadWriteTests extends FleetTestCase {
-
-	/** For an answer without waiting, on however busy a machine. */
-	private static final Duration AT_ONCE = Duration.ofSeconds(5);
 
 	private static LockService first;
 
@@ -104,57 +97,6 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A reader that comes behind a waiting writer does not pass it, not even without waiting")
-	void writerIsNotPassed() {
-		LockLease reader = first.acquire(read());
-		Turn writer = ask(second, write(), 1);
-		assertThat(third.tryAcquire(once(LockMode.READ))).isEmpty();
-		Turn behind = ask(third, read(), 2);
-		LockLease nested = first.acquire(read());
-		assertThat(nested.fencingToken()).as("of one that reads already").isEqualTo(reader.fencingToken());
-		nested.release();
-		assertThat(List.of(writer, behind)).noneMatch(Turn::isGranted);
-		reader.release();
-		writer.awaitGranted();
-		assertThat(behind.isGranted()).isFalse();
-		writer.release();
-		behind.awaitGranted();
-		behind.release();
-	}
-
-	@Test
-	@DisplayName("A writer that gives up lets the readers behind it in beside those that read")
-	void writerGivesUp() {
-		LockLease reader = first.acquire(read());
-		Attempt<LockLease> writer = Attempt.start(second, write().waitTime(Duration.ofMillis(300)));
-		fleet.awaitWaiting(this.key, 1);
-		Turn behind = ask(third, read(), 2);
-		assertThat(writer.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
-				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
-		behind.awaitGranted();
-		assertThat(reader.isHeld()).isTrue();
-		behind.release();
-		reader.release();
-	}
-
-	@Test
-	@DisplayName("A writer that reads, too, has a nested lease; others read once it has released both")
-	void writerReads() {
-		LockLease writing = first.acquire(write());
-		Turn reader = ask(second, read(), 1);
-		LockLease reading = first.acquire(read());
-		assertThat(reading.fencingToken()).isEqualTo(writing.fencingToken());
-		assertThat(third.tryAcquire(once(LockMode.READ))).as("beside a writer").isEmpty();
-		assertThat(writing.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(reading.isHeld()).isTrue();
-		assertThat(first.status(this.key).owner()).isEqualTo(Owner.THIS_INSTANCE);
-		assertThat(reader.isGranted()).as("beside what is nested in the writer's lease").isFalse();
-		assertThat(reading.release()).isEqualTo(ReleaseResult.RELEASED);
-		reader.awaitGranted();
-		reader.release();
-	}
-
-	@Test
 	@DisplayName("Several keys are read together, one of which the thread writes")
 	void severalKeysWithAnOwnOne() {
 		LockLease writing = first.acquire(write());
@@ -168,40 +110,6 @@ class ReadWriteTests extends FleetTestCase {
 			assertThat(reading.isHeld()).isTrue();
 		}
 		second.acquire(read()).close();
-	}
-
-	@Test
-	@DisplayName("Upgrade: who reads and wants to write is refused at once in every way, and goes on reading")
-	void upgrade() {
-		LockLease reading = first.acquire(read());
-		LockLease another = second.acquire(read());
-		assertRefused(() -> first.acquire(write()));
-		assertRefused(() -> first.tryAcquire(once(LockMode.EXCLUSIVE)));
-		assertRefused(() -> first.asReadWriteLock(this.key).writeLock().lock());
-		assertRefused(() -> second.acquire(write()));
-		assertThat(List.of(reading, another)).allMatch(LockLease::isHeld);
-		assertThat(fleet.template().hasKey(fleet.queueKey(this.key))).as("anybody waits").isFalse();
-		another.release();
-		reading.release();
-		first.acquire(write()).release();
-	}
-
-	private static void assertRefused(ThrowingCallable call) {
-		long from = System.nanoTime();
-		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call)
-			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED));
-		assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(AT_ONCE);
-	}
-
-	@Test
-	@DisplayName("The write lock of a view is the exclusive lock of the key")
-	void writeLockIsExclusive() {
-		first.asReadWriteLock(this.key).writeLock().lock();
-		assertThat(first.asLock(this.key).isHeldByCurrentThread()).isTrue();
-		assertThat(third.status(this.key).owner()).isEqualTo(Owner.OTHER_INSTANCE);
-		assertThat(second.tryAcquire(once(LockMode.EXCLUSIVE))).isEmpty();
-		first.asLock(this.key).unlock();
-		second.acquire(write()).close();
 	}
 
 	@Test
@@ -253,38 +161,6 @@ class ReadWriteTests extends FleetTestCase {
 		assertThat(second.tryAcquire(once(LockMode.READ))).isEmpty();
 		assertThat(second.status(this.key).owner()).isEqualTo(Owner.FOREIGN);
 		fleet.template().delete(keys);
-	}
-
-	@Test
-	@DisplayName("The fences of a key grow over contexts and modes")
-	void fences() {
-		long last = 0;
-		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.EXCLUSIVE, LockMode.READ, LockMode.EXCLUSIVE,
-				LockMode.READ, LockMode.EXCLUSIVE, LockMode.EXCLUSIVE)) {
-			for (LockService locks : List.of(first, second, third)) {
-				try (LockLease lease = locks.acquire(request(mode))) {
-					assertThat(lease.fencingToken()).as("fence in mode %s", mode).isGreaterThan(last);
-					last = lease.fencingToken();
-				}
-			}
-		}
-	}
-
-	@Test
-	@DisplayName("S6 readers are released by force: a writer gets in at once, and they see that they lost it")
-	void forcedRelease() {
-		LockRequest renewed = read().leaseTime(Duration.ofMillis(900));
-		List<LockLease> readers = List.of(first.acquire(renewed), second.acquire(renewed));
-		Turn writer = ask(second, write(), 1);
-		assertThat(third.admin().forceRelease(this.key)).isTrue();
-		writer.awaitGranted();
-		for (LockLease reader : readers) {
-			await("loss").atMost(Fleet.PATIENCE).until(() -> !reader.isHeld());
-			assertThat(reader.release()).isEqualTo(ReleaseResult.LOST);
-		}
-		assertThat(third.status(this.key).isLocked()).as("written after the late releases").isTrue();
-		writer.release();
-		assertThat(third.admin().forceRelease(this.key)).isFalse();
 	}
 
 	@Test

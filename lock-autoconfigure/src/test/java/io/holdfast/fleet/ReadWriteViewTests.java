@@ -173,28 +173,6 @@ class ReadWriteViewTests extends FleetTestCase {
 		writing.unlock();
 	}
 
-	@Test
-	@DisplayName("A wait ends by its time or an interrupt, and what is waited for is had when it is free")
-	void waits() throws Exception {
-		LockView writing = first.asReadWriteLock(this.key).writeLock();
-		LockView reading = second.asReadWriteLock(this.key).readLock();
-		writing.lock();
-		assertThat(Call.onAnotherThread(() -> reading.tryLock(100, TimeUnit.MILLISECONDS))).isFalse();
-		Call<Boolean> interrupted = Call.start(() -> {
-			reading.lockInterruptibly();
-			return true;
-		});
-		fleet.awaitWaiting(this.key, 1);
-		interrupted.interrupt();
-		assertThatExceptionOfType(InterruptedException.class).isThrownBy(interrupted::get);
-		fleet.awaitWaiting(this.key, 0);
-		Call<Boolean> waiting = Call.start(() -> reading.tryLock(10, TimeUnit.SECONDS) && unlock(reading));
-		fleet.awaitWaiting(this.key, 1);
-		assertThat(waiting.isDone()).isFalse();
-		writing.unlock();
-		assertThat(waiting.get()).isTrue();
-	}
-
 	private static boolean unlock(LockView lock) {
 		lock.unlock();
 		return true;

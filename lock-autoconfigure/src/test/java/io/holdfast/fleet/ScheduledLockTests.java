@@ -74,18 +74,6 @@ class ScheduledLockTests {
 	}
 
 	@Test
-	@DisplayName("A run that fails does not keep the others out")
-	void failed() {
-		assertThatIllegalStateException().isThrownBy(() -> jobs(this.first).report(() -> {
-			throw new IllegalStateException("no paper");
-		}));
-		await("the release").until(() -> !isLocked("report"));
-		jobs(this.second).report(() -> {
-		});
-		assertThat(jobs(this.second).runs()).isEqualTo(1);
-	}
-
-	@Test
 	@DisplayName("With a permit in its place, a run that fails keeps the others out for minHold, also if its instance stops")
 	void failedOnce() {
 		long start = System.nanoTime();
@@ -99,12 +87,6 @@ class ScheduledLockTests {
 			return jobs(this.second).runs() == 1;
 		});
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(PERIOD.minus(CLOCK));
-	}
-
-	@Test
-	@DisplayName("Without a name the lock is called by class and method")
-	void unnamed() {
-		jobs(this.first).cleanUp(() -> assertThat(isLocked(Jobs.class.getName() + ".cleanUp")).isTrue());
 	}
 
 	@Test

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
@@ -13,7 +12,6 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.testing.Order;
 import io.holdfast.testing.SemaphoreFigures;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -95,58 +93,6 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A lowered limit takes nothing away, is never below zero free, and lets none in until enough is back")
-	void lowered() {
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 5);
-		List<PermitLease> leases = new ArrayList<>();
-		for (int i = 0; i < 5; i++) {
-			leases.add(first.acquire(request));
-		}
-		operator.admin().setLimit(this.key, 2);
-		assertThat(leases).allMatch(PermitLease::isHeld);
-		assertThat(SemaphoreFigures.of(second.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 2, true, 5, 5, 0));
-		assertThat(second.status(this.key).free()).isZero();
-		Attempt<PermitLease> attempt = Attempt.start(second, request.waitTime(Fleet.PATIENCE));
-		fleet.awaitWaitingForPermits(this.key, 1);
-		for (int i = 0; i < 3; i++) {
-			leases.get(i).release();
-			assertThat(second.tryAcquire(request.fair(false))).isEmpty();
-			assertThat(attempt.isDone()).as("granted with %d of 2 used", 4 - i).isFalse();
-		}
-		leases.get(3).release();
-		PermitLease next = attempt.lease(Fleet.PROMPT);
-		assertThat(SemaphoreFigures.of(second.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 2, true, 2, 2, 0));
-		leases.get(4).release();
-		next.release();
-	}
-
-	@Test
-	@DisplayName("A limit that was set outlives idleness, and is cleared: then that of the requests counts again")
-	void cleared() {
-		assertThat(operator.admin().clearLimit(this.key)).isFalse();
-		operator.admin().setLimit(this.key, 1);
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
-		first.acquire(request).release();
-		assertThat(SemaphoreFigures.of(first.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 1, true, 0, 0, 0));
-		assertThat(fleet.keys()).containsExactly(fleet.semaphoreKey(this.key, "limit"));
-		assertThat(fleet.template().getExpire(fleet.semaphoreKey(this.key, "limit"))).as("no expiry").isEqualTo(-1);
-		PermitLease lease = first.acquire(request);
-		assertThat(second.tryAcquire(request)).isEmpty();
-		List<Attempt<PermitLease>> attempts = List.of(Attempt.start(second, request.waitTime(Fleet.PATIENCE)),
-				Attempt.start(first, request.waitTime(Fleet.PATIENCE)));
-		fleet.awaitWaitingForPermits(this.key, 2);
-		assertThat(operator.admin().clearLimit(this.key)).isTrue();
-		attempts.forEach((attempt) -> attempt.lease(Fleet.PROMPT).release());
-		assertThat(SemaphoreFigures.of(first.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 3, false, 1, 1, 0));
-		lease.release();
-		assertThat(operator.admin().clearLimit(this.key)).isFalse();
-	}
-
-	@Test
 	@DisplayName("A limit of 0 stops all: who asks or waits is told so at once, who holds keeps its permits")
 	void stopped() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
@@ -171,24 +117,6 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A request above the limit is refused at once, whichever limit counts; an operator may also allow more")
-	void exceeded() {
-		SemaphoreRequest six = SemaphoreRequest.of(this.key, 5).permits(6).waitTime(Fleet.PATIENCE);
-		assertRefused(() -> first.acquire(six));
-		assertRefused(() -> first.tryAcquire(six.waitTime(Duration.ZERO)));
-		operator.admin().setLimit(this.key, 6);
-		PermitLease lease = first.acquire(six);
-		assertThat(second.status(this.key).used()).isEqualTo(6);
-		assertRefused(() -> second.acquire(six.permits(7)));
-		operator.admin().setLimit(this.key, 3);
-		assertRefused(() -> second.acquire(six.permits(4)));
-		Attempt<PermitLease> fits = Attempt.start(second, six.permits(3));
-		fleet.awaitWaitingForPermits(this.key, 1);
-		lease.release();
-		fits.lease(Fleet.PROMPT).release();
-	}
-
-	@Test
 	@DisplayName("A lowered limit tells who waits for more than it at once, and those behind are served")
 	void loweredUnderWaiters() {
 		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 4).permits(2));
@@ -202,69 +130,6 @@ class SemaphoreLimitTests extends FleetTestCase {
 		assertThat(big.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
 				(ex) -> assertThat(ex).hasMessageContaining("4 permits").hasMessageContaining("limit 3"));
 		lease.release();
-	}
-
-	@Test
-	@DisplayName("While a new version with another limit is rolled out, each request is judged by its own")
-	void rollingDeployment() {
-		// What is passed on within an instance is not judged again.
-		List<SemaphoreService> strictOnes = fleet.startSemaphores(2, Order.STRICT.properties());
-		SemaphoreService first = strictOnes.get(0);
-		SemaphoreService second = strictOnes.get(1);
-		SemaphoreRequest older = SemaphoreRequest.of(this.key, 3).waitTime(Fleet.PATIENCE);
-		SemaphoreRequest newer = SemaphoreRequest.of(this.key, 5).waitTime(Fleet.PATIENCE);
-		List<PermitLease> leases = new ArrayList<>();
-		for (int i = 0; i < 3; i++) {
-			leases.add(first.acquire(older));
-		}
-		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
-		leases.add(second.acquire(newer));
-		leases.add(second.acquire(newer));
-		assertThat(second.tryAcquire(SemaphoreRequest.of(this.key, 5))).isEmpty();
-		assertThat(SemaphoreFigures.of(second.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 5, 5, 0));
-		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
-		assertThat(first.status(this.key).free()).as("more used than the older limit").isZero();
-		assertRefused(() -> first.acquire(older.permits(4)));
-
-		Attempt<PermitLease> waiting = Attempt.start(first, older);
-		fleet.awaitWaitingForPermits(this.key, 1);
-		Attempt<PermitLease> behind = Attempt.start(second, newer);
-		fleet.awaitWaitingForPermits(this.key, 2);
-		leases.get(0).release();
-		leases.get(1).release();
-		assertThat(List.of(waiting, behind)).as("served with 3 of 3 used, or before its turn")
-			.noneMatch(Attempt::isDone);
-		leases.get(2).release();
-		waiting.lease(Fleet.PROMPT).release();
-		behind.lease(Fleet.PROMPT).release();
-		leases.forEach(PermitLease::close);
-	}
-
-	@Test
-	@DisplayName("A limit of 100,000 and requests for 5,000 permits: all are had, one more is not, and all come back")
-	void large() {
-		int limit = 100_000;
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, limit).permits(5000).waitTime(Fleet.PATIENCE);
-		List<PermitLease> leases = new ArrayList<>();
-		for (int i = 0; i < 20; i++) {
-			leases.add(List.of(first, second, operator).get(i % 3).acquire(request));
-		}
-		assertThat(SemaphoreFigures.of(first.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, limit, false, limit, 20, 0));
-		assertThat(second.tryAcquire(SemaphoreRequest.of(this.key, limit))).isEmpty();
-		Attempt<PermitLease> all = Attempt.start(second, request.permits(limit));
-		fleet.awaitWaitingForPermits(this.key, 1);
-		Attempt<PermitLease> one = Attempt.start(first, request.permits(1));
-		fleet.awaitWaitingForPermits(this.key, 2);
-		leases.forEach(PermitLease::close);
-		PermitLease whole = all.lease(Fleet.PROMPT);
-		assertThat(one.isDone()).isFalse();
-		assertThat(SemaphoreFigures.of(first.status(this.key)))
-			.isEqualTo(new SemaphoreFigures(this.key, limit, false, limit, 1, 1));
-		whole.release();
-		one.lease(Fleet.PROMPT).release();
-		assertRefused(() -> first.acquire(request.permits(limit + 1)));
 	}
 
 	private static void assertRefused(ThrowingCallable call) {
@@ -324,31 +189,6 @@ class SemaphoreLimitTests extends FleetTestCase {
 		}
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
-	@Test
-	@DisplayName("Many threads of two instances share the operator's limit, with local hand-over")
-	void sharedByMany() throws Exception {
-		operator.admin().setLimit(this.key, 3);
-		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
-		AtomicInteger inside = new AtomicInteger();
-		AtomicInteger most = new AtomicInteger();
-		AtomicInteger done = new AtomicInteger();
-		Crowd crowd = new Crowd();
-		for (SemaphoreService semaphores : List.of(first, second)) {
-			crowd.add(8, () -> {
-				for (int i = 0; i < 50; i++) {
-					try (PermitLease lease = semaphores.acquire(request)) {
-						most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-						done.addAndGet(lease.permits());
-						inside.decrementAndGet();
-					}
-				}
-			});
-		}
-		crowd.run();
-		assertThat(done).hasValue(2 * 8 * 50);
-		assertThat(most.get()).isLessThanOrEqualTo(3);
 	}
 
 }

@@ -7,7 +7,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -106,28 +105,6 @@ class SeveralKeysTests extends FleetTestCase {
 		assertThat(all.keys()).as("with readers that shared it")
 			.anyMatch((key) -> Overlaps
 				.highest(notes.get(key).holds().stream().filter((hold) -> hold.permits() == 1).toList()) > 1);
-	}
-
-	@Test
-	@DisplayName("S9 two who ask for the same two keys in different orders never wait for each other")
-	void oppositeOrders() throws Exception {
-		AtomicInteger count = new AtomicInteger();
-		Crowd crowd = new Crowd();
-		for (int i = 0; i < 2; i++) {
-			LockService locks = contexts.get(i);
-			List<String> keys = (i == 0) ? List.of("left", "right") : List.of("right", "left");
-			crowd.add(1, () -> {
-				for (int round = 0; round < 100; round++) {
-					LockRequest both = LockRequest.ofAll(keys).waitTime(Fleet.PATIENCE);
-					try (LockLease lease = locks.acquire(both)) {
-						lease.ensureHeld();
-						count.incrementAndGet();
-					}
-				}
-			});
-		}
-		crowd.run();
-		assertThat(count).hasValue(200);
 	}
 
 	@Test

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
-import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -208,7 +207,7 @@ class WrongClockTests extends FleetTestCase {
 	/** What there is one of for each key. */
 	private enum What {
 
-		PERMIT, LOCK, WRITE_LOCK
+		PERMIT, LOCK
 
 	}
 
@@ -245,7 +244,6 @@ class WrongClockTests extends FleetTestCase {
 			switch (this.what) {
 				case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
 				case LOCK -> fleet.awaitWaiting(this.key, count);
-				case WRITE_LOCK -> fleet.awaitWaiting(this.key, count);
 			}
 		}
 
@@ -254,11 +252,7 @@ class WrongClockTests extends FleetTestCase {
 		}
 
 		private LockRequest lock(Duration wait, boolean renewal) {
-			return LockRequest.of(this.key)
-				.mode((this.what == What.LOCK) ? LockMode.EXCLUSIVE : LockMode.EXCLUSIVE)
-				.waitTime(wait)
-				.leaseTime(LEASE)
-				.autoRenew(renewal);
+			return LockRequest.of(this.key).waitTime(wait).leaseTime(LEASE).autoRenew(renewal);
 		}
 
 	}
