@@ -1,10 +1,14 @@
 package io.holdfast.autoconfigure;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
@@ -13,11 +17,14 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -135,6 +142,50 @@ class AnnotatedMethodsTests {
 		writer.end();
 	}
 
+	@Test
+	@DisplayName("While one instance runs a method, the others skip it or fall back; afterwards they run it")
+	void skipped() throws Exception {
+		assertThat(client(this.first).job(() -> client(this.second).job(() -> "inner"))).isNull();
+		assertThat(client(this.first).jobOrElse(() -> client(this.second).jobOrElse(() -> "inner")))
+			.isEqualTo("job: TIMED_OUT");
+		Awaitility.await("release")
+			.atMost(Duration.ofSeconds(10))
+			.until(() -> "ran".equals(client(this.second).job(() -> "ran")));
+	}
+
+	@Test
+	@DisplayName("A method whose lock is taken away is interrupted")
+	void interrupted() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> client(this.first).interrupted(() -> {
+			assertThat(this.second.getBean(LockService.class).admin().forceRelease("taken")).isTrue();
+			TimeUnit.MINUTES.sleep(1);
+			return "not reached";
+		})).withCauseInstanceOf(InterruptedException.class).withMessageContaining("Lock 'taken' was lost while");
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+	}
+
+	@Test
+	@DisplayName("A thread that carries the context of a method enters by its lock, and no other does")
+	void context() {
+		client(this.first).transfer("a", () -> {
+			LeaseContext context = LeaseContext.current();
+			CompletableFuture.runAsync(() -> {
+				assertThatExceptionOfType(LockNotAcquiredException.class)
+					.isThrownBy(() -> client(this.first).withdraw("a", () -> "stranger"));
+				LeaseContext.Scope scope = context.open();
+				assertThat(client(this.first).withdraw("a", () -> LockLease.current().key())).isEqualTo("account:a");
+				scope.close();
+			}, this.threads).join();
+		});
+	}
+
+	/** Code with a result. */
+	private interface Work {
+
+		String run() throws Exception;
+
+	}
+
 	/**
 	 * A method that runs what it is given.
 	 */
@@ -171,6 +222,35 @@ class AnnotatedMethodsTests {
 	}
 
 	static class Client {
+
+		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		@Nullable String job(Work work) throws Exception {
+			return work.run();
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", fallback = "otherwise")
+		String jobOrElse(Work work) throws Exception {
+			return work.run();
+		}
+
+		private String otherwise(Work work, LockNotAcquiredException ex) {
+			return ex.getKey() + ": " + ex.getReason();
+		}
+
+		@DistributedLock(name = "account", key = "#account")
+		void transfer(String account, Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "account", key = "#account", waitTime = "0")
+		String withdraw(String account, Supplier<String> work) {
+			return work.get();
+		}
+
+		@DistributedLock(name = "taken", leaseTime = "3s", onLoss = OnLoss.INTERRUPT)
+		String interrupted(Work work) throws Exception {
+			return work.run();
+		}
 
 		@Semaphore(name = "client", limit = 2)
 		public void limited(Runnable body) {

@@ -43,7 +43,7 @@ class DoubleProxyTests {
 		.withUserConfiguration(Application.class);
 
 	@ParameterizedTest
-	@ValueSource(strings = { "inner", "made", "madeOfMade", "factoryMade" })
+	@ValueSource(strings = { "inner", "made", "factoryMade" })
 	@DisplayName("F45 a call that passes two proxies takes its permit once, whatever its result")
 	void oncePerCall(String bean) {
 		this.runner.run((context) -> {
@@ -225,11 +225,6 @@ class DoubleProxyTests {
 		@Bean(defaultCandidate = false)
 		Service made(@Qualifier("inner") Service inner) {
 			return (Service) new ProxyFactory(inner).getProxy();
-		}
-
-		@Bean(defaultCandidate = false)
-		Service madeOfMade(@Qualifier("made") Service made) {
-			return (Service) new ProxyFactory(made).getProxy();
 		}
 
 		@Bean(defaultCandidate = false)

@@ -251,12 +251,6 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("In memory it is well, too")
-	void inMemory() {
-		this.memory.run((context) -> assertThat(health(context).getStatus()).isEqualTo(Status.UP));
-	}
-
-	@Test
 	@DisplayName("Several engines have their parts, by their names")
 	void several() {
 		this.memory.withUserConfiguration(Second.class).run((context) -> {

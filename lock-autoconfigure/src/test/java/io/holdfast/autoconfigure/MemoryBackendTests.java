@@ -25,7 +25,6 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.ChildProcess;
-import io.holdfast.testing.SemaphoreFigures;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -92,32 +91,6 @@ class MemoryBackendTests {
 				.satisfies(LockLease::close);
 			assertThat(blocked).succeedsWithin(SOON);
 			assertThat(locks.status("a").isLocked()).isFalse();
-		});
-	}
-
-	@Test
-	@DisplayName("Semaphores limit, by requests and by what an operator set")
-	void semaphores() {
-		this.runner.run((context) -> {
-			SemaphoreService semaphores = context.getBean(SemaphoreService.class);
-			PermitLease two = semaphores.acquire(SemaphoreRequest.of("a", 3).permits(2));
-			PermitLease one = semaphores.acquire(SemaphoreRequest.of("a", 3));
-			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).isEmpty();
-			CompletableFuture<PermitLease> waiting = semaphores
-				.acquireAsync(SemaphoreRequest.of("a", 3).waitTime(Duration.ofMinutes(1)));
-			await().atMost(SOON).until(() -> semaphores.status("a").waiting() == 1);
-			assertThat(semaphores.status("a").waitingInThisInstance()).isEqualTo(1);
-			one.close();
-			assertThat(waiting).succeedsWithin(SOON);
-			assertThat(SemaphoreFigures.of(semaphores.status("a")))
-				.isEqualTo(new SemaphoreFigures("a", 3, false, 3, 2, 0));
-			semaphores.admin().setLimit("a", 4);
-			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).hasValueSatisfying(PermitLease::close);
-			assertThat(semaphores.admin().clearLimit("a")).isTrue();
-			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).isEmpty();
-			two.close();
-			waiting.join().close();
-			assertThat(semaphores.status("a").used()).isZero();
 		});
 	}
 
@@ -200,31 +173,6 @@ class MemoryBackendTests {
 					.isEqualTo("refused");
 			});
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-	}
-
-	@Test
-	@DisplayName("A context that is closed while code runs under a lock leaves it to its lease time")
-	void closedUnderCode() {
-		MemoryLeases shared = new MemoryLeases(System::nanoTime);
-		ApplicationContextRunner sharing = this.runner.withBean(MemoryLeases.class, () -> shared);
-		CompletableFuture<Boolean> end = new CompletableFuture<>();
-		sharing.run((context) -> {
-			LockService here = context.getBean(LockService.class);
-			sharing.withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=100ms").run((other) -> {
-				CompletableFuture<LockLease> running = new CompletableFuture<>();
-				LockService there = other.getBean(LockService.class);
-				begin(() -> there.withLock(LockRequest.of("a").leaseTime(Duration.ofSeconds(2)), () -> {
-					running.complete(LockLease.current());
-					return end.join();
-				}));
-				assertThat(running).succeedsWithin(SOON);
-			});
-			assertThat(here.tryAcquire("a")).isEmpty();
-			assertThat(here.acquireAsync(LockRequest.of("a"))).as("the end of its lease")
-				.succeedsWithin(SOON)
-				.satisfies(LockLease::close);
-			end.complete(true);
 		});
 	}
 
