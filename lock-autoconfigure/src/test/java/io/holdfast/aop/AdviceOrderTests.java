@@ -311,14 +311,18 @@ class AdviceOrderTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableTransactionManagement
-	static class Transactions {
+	static class TransactionManagement {
 
 		@Bean
 		TestTransactions transactionManager(RecordingLocks recorder) {
 			return new TestTransactions(recorder::record);
 		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement
+	static class Transactions extends TransactionManagement {
 
 	}
 
@@ -329,12 +333,7 @@ class AdviceOrderTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement(order = 0)
-	static class EarlyTransactions {
-
-		@Bean
-		TestTransactions transactionManager(RecordingLocks recorder) {
-			return new TestTransactions(recorder::record);
-		}
+	static class EarlyTransactions extends TransactionManagement {
 
 	}
 

@@ -10,7 +10,6 @@ import java.util.concurrent.ExecutionException;
 import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
@@ -160,14 +159,6 @@ class CompletionStageInvocationTests {
 			.havingCause()
 			.isInstanceOf(PermitNotAcquiredException.class);
 		assertThat(this.locks.events()).containsExactly("permit", "return");
-	}
-
-	@Test
-	@DisplayName("What a lock inside of the method fails with passes untouched")
-	void nestedFailure() {
-		LockNotAcquiredException nested = new LockNotAcquiredException("other", Reason.TIMED_OUT, SOON, null);
-		this.work.future.completeExceptionally(nested);
-		assertThat(this.shop.sell("a").handle((value, failure) -> failure)).succeedsWithin(SOON).isSameAs(nested);
 	}
 
 	@Test

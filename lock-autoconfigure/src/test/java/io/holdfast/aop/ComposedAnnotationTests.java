@@ -7,13 +7,9 @@ import java.lang.annotation.Target;
 import java.time.Duration;
 import java.util.Map;
 
-import io.holdfast.LeaseLostException;
 import io.holdfast.LockRequest;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnTimeout;
-import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.ScheduledLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
@@ -25,10 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.annotation.AliasFor;
-import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Annotations of an application's own that stand for locks and permits, with attributes
@@ -47,14 +41,9 @@ class ComposedAnnotationTests {
 	void start() {
 		this.context = LockedContext.with(
 				Map.of("needed", "true", "instead", "without", "service", "others", "hold", "2h"), Jobs.class,
-				Others.class, RecordingTransactions.class);
+				Others.class);
 		this.locks = this.context.locks();
 		this.jobs = this.context.bean(Jobs.class);
-	}
-
-	private void inTransaction(Runnable body) {
-		new TransactionTemplate(this.context.bean(RecordingTransactions.class))
-			.executeWithoutResult((status) -> body.run());
 	}
 
 	@Test
@@ -85,39 +74,6 @@ class ComposedAnnotationTests {
 			.maxHold(Duration.ofHours(2)));
 		others.busy();
 		assertThat(this.jobs.changed(0)).isEqualTo("without");
-	}
-
-	@Test
-	@DisplayName("So do those for what becomes of lost leases, and for when the lock is released")
-	void lossAndRelease() {
-		inTransaction(() -> {
-			this.jobs.plain(() -> this.locks.lease("plain").lose());
-			this.jobs.plain(() -> {
-			});
-		});
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "lock", "commit", "unlock");
-		this.locks.forget();
-		inTransaction(() -> {
-			assertThatExceptionOfType(LeaseLostException.class)
-				.isThrownBy(() -> this.jobs.strict(() -> this.locks.lease("plain").lose()));
-			this.jobs.strict(() -> {
-			});
-		});
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "lock", "unlock", "commit");
-	}
-
-	@Test
-	@DisplayName("Those of semaphores are no different")
-	void semaphore() {
-		RecordingSemaphores semaphores = this.context.semaphores();
-		assertThat(this.jobs.limited(1)).isEqualTo("ran");
-		assertThat(semaphores.lastRequest())
-			.isEqualTo(SemaphoreRequest.of("rate", 10).name("rate").minHold(Duration.ofSeconds(1)));
-		assertThat(this.jobs.limited(0)).isEqualTo("ran");
-		assertThat(semaphores.requests()).hasSize(1);
-		semaphores.busy();
-		assertThat(this.jobs.limited(1)).isEqualTo("without");
-		assertThat(this.jobs.skipped(1)).isNull();
 	}
 
 	@Test
@@ -198,41 +154,6 @@ class ComposedAnnotationTests {
 
 	}
 
-	@Target(ElementType.METHOD)
-	@Retention(RetentionPolicy.RUNTIME)
-	@DistributedLock(name = "plain")
-	@interface Plain {
-
-		@AliasFor(annotation = DistributedLock.class)
-		OnLoss onLoss() default OnLoss.NOTIFY;
-
-		@AliasFor(annotation = DistributedLock.class)
-		ReleaseAfter releaseAfter() default ReleaseAfter.TRANSACTION;
-
-	}
-
-	@Target(ElementType.METHOD)
-	@Retention(RetentionPolicy.RUNTIME)
-	@Semaphore(name = "rate")
-	@interface Rate {
-
-		@AliasFor(annotation = Semaphore.class)
-		int limit();
-
-		@AliasFor(annotation = Semaphore.class)
-		String minHold() default "1s";
-
-		@AliasFor(annotation = Semaphore.class)
-		String fallback() default "";
-
-		@AliasFor(annotation = Semaphore.class)
-		OnTimeout onTimeout() default OnTimeout.THROW;
-
-		@AliasFor(annotation = Semaphore.class)
-		String condition() default "";
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	static class Others {
 
@@ -258,26 +179,6 @@ class ComposedAnnotationTests {
 
 		private String without(int count) {
 			return "without";
-		}
-
-		@Plain
-		void plain(Runnable body) {
-			body.run();
-		}
-
-		@Plain(onLoss = OnLoss.THROW, releaseAfter = ReleaseAfter.METHOD)
-		void strict(Runnable body) {
-			body.run();
-		}
-
-		@Rate(limit = 10, fallback = "without", condition = "#count > 0")
-		String limited(int count) {
-			return "ran";
-		}
-
-		@Rate(limit = 10, onTimeout = OnTimeout.SKIP)
-		@Nullable String skipped(int count) {
-			return "ran";
 		}
 
 	}

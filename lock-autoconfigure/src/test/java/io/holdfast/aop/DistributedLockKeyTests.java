@@ -36,7 +36,7 @@ class DistributedLockKeyTests {
 
 	@BeforeEach
 	void start() {
-		this.context = LockedContext.with(Map.of("shop.prefix", "berlin"), Shop.class, Tenants.class);
+		this.context = LockedContext.of(Shop.class, Tenants.class);
 		this.shop = this.context.bean(Shop.class);
 	}
 
@@ -52,41 +52,29 @@ class DistributedLockKeyTests {
 		assertThat(this.context.locks().keys()).containsExactly("stock:SKU1", "stock:SKU2");
 	}
 
-	@Test
-	@DisplayName("The key may be written alone, without its name")
-	void keyAsValue() {
-		this.shop.byValue("SKU1");
-		assertThat(key()).isEqualTo("stock:SKU1");
+	static Stream<Arguments> keys() {
+		return Stream.of(yields("stock:a", "value", "'stock:' + #sku"), yields("a-1", "key", "#p0 + '-' + #a1"),
+				yields("acme", "key", "@tenants.current()"), yields("shop", "name", "shop"),
+				yields("shop:a", "name", "shop", "key", "#sku"),
+				yields("shop-berlin:berlin/a", "name", "shop-${shop.prefix}", "key", "'${shop.prefix}/' + #sku"),
+				yields("2", "key", "#count + #count"), yields("2!", "key", "#count + #count + '!'"),
+				yields("true/sell/sell/a", "key", "(#root.target.class == #root.targetClass) + '/' + methodName"
+						+ " + '/' + #root.method.name + '/' + #root.args[0]"));
 	}
 
-	@Test
-	void keyFromParametersByPosition() {
-		this.shop.byPosition("SKU1", 7);
-		assertThat(key()).isEqualTo("SKU1-7");
+	private static Arguments yields(String key, Object... attributes) {
+		return Arguments.argumentSet(List.of(attributes).toString(), key, attributes);
 	}
 
-	@Test
-	void keyFromBean() {
-		this.shop.byBean();
-		assertThat(key()).isEqualTo("acme");
-	}
-
-	@Test
-	void keyFromRoot() {
-		this.shop.byRoot("SKU1");
-		assertThat(key()).isEqualTo("Shop/byRoot/byRoot/SKU1/the shop");
-	}
-
-	@Test
-	void nameAlone() {
-		this.shop.byName();
-		assertThat(key()).isEqualTo("shop");
-	}
-
-	@Test
-	void nameAndKey() {
-		this.shop.byNameAndKey("SKU1");
-		assertThat(key()).isEqualTo("shop:SKU1");
+	@ParameterizedTest
+	@MethodSource("keys")
+	@DisplayName("Keys are of names, parameters, beans, the call and its method, and of properties; numbers are added")
+	void keys(String expected, Object[] attributes) {
+		Class<?> type = DeclaredType.with(DistributedLock.class, attributes);
+		try (LockedContext declared = LockedContext.with(Map.of("shop.prefix", "berlin"), type, Tenants.class)) {
+			DeclaredType.sell(declared.bean(type));
+			assertThat(declared.locks().keys()).containsExactly(expected);
+		}
 	}
 
 	@Test
@@ -95,12 +83,6 @@ class DistributedLockKeyTests {
 		this.shop.plain();
 		this.shop.plain(1);
 		assertThat(this.context.locks().keys()).containsExactly(SHOP + ".plain", SHOP + ".plain");
-	}
-
-	@Test
-	void placeholdersInNameAndKey() {
-		this.shop.placeholders("SKU1");
-		assertThat(key()).isEqualTo("shop-berlin:berlin/SKU1");
 	}
 
 	static List<Object> textValues() {
@@ -184,14 +166,6 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
-	void numbersAreAdded() {
-		this.shop.sum(1, 2);
-		assertThat(key()).isEqualTo("3");
-		this.shop.sumThenText(1, 2);
-		assertThat(key()).isEqualTo("3!");
-	}
-
-	@Test
 	@DisplayName("Properties may be of what an optional holds, of arrays and of types")
 	void specialProperties() {
 		this.shop.properties(Optional.of(new Order(new Customer("7"))), new String[3], Kind.class);
@@ -267,20 +241,12 @@ class DistributedLockKeyTests {
 
 	static class Shop {
 
-		@DistributedLock("'stock:' + #sku")
-		public void byValue(String sku) {
-		}
-
 		@DistributedLock(key = "'stock:' + #sku")
 		void sell(@Nullable String sku, int count) {
 		}
 
 		@DistributedLock(key = "#p0 + '-' + #a1")
 		void byPosition(@Nullable String sku, int count) {
-		}
-
-		@DistributedLock(key = "@tenants.current()")
-		void byBean() {
 		}
 
 		@DistributedLock(key = "#order.customer.id")
@@ -311,15 +277,6 @@ class DistributedLockKeyTests {
 		void byFailingBean() {
 		}
 
-		@DistributedLock(key = "#root.targetClass.simpleName + '/' + methodName + '/' + #root.method.name"
-				+ " + '/' + #root.args[0] + '/' + #root.target")
-		void byRoot(String sku) {
-		}
-
-		@DistributedLock(name = "shop")
-		void byName() {
-		}
-
 		@DistributedLock(name = "shop", key = "#sku")
 		void byNameAndKey(@Nullable String sku) {
 		}
@@ -330,10 +287,6 @@ class DistributedLockKeyTests {
 
 		@DistributedLock
 		void plain(int count) {
-		}
-
-		@DistributedLock(name = "shop-${shop.prefix}", key = "'${shop.prefix}/' + #sku")
-		void placeholders(String sku) {
 		}
 
 		@DistributedLock(key = "#value")
@@ -360,25 +313,12 @@ class DistributedLockKeyTests {
 		void alternative(@Nullable String sku) {
 		}
 
-		@DistributedLock(key = "#a + #b")
-		void sum(int a, int b) {
-		}
-
-		@DistributedLock(key = "#a + #b + '!'")
-		void sumThenText(int a, int b) {
-		}
-
 		@DistributedLock(key = "#order?.customer.id + ' ' + #skus.length + ' ' + #type.simpleName")
 		void properties(Optional<Order> order, String[] skus, Class<?> type) {
 		}
 
 		@DistributedLock(key = "#sku.nothing")
 		void failing(Object sku) {
-		}
-
-		@Override
-		public String toString() {
-			return "the shop";
 		}
 
 	}

@@ -126,16 +126,6 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: whatever the method throws is the cause of the exception")
-	void interruptingCause() {
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
-			lose("interrupt");
-			new CountDownLatch(1).await(1, TimeUnit.MINUTES);
-			return "done";
-		})).withCauseInstanceOf(InterruptedException.class);
-	}
-
-	@Test
 	@DisplayName("INTERRUPT: a lease that was lost before the method began interrupts it, too")
 	void lostBefore() {
 		this.context.locks().releasing(Outcome.LOST);

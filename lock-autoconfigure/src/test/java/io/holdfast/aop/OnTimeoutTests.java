@@ -98,15 +98,6 @@ class OnTimeoutTests {
 		assertThat(this.locks.events()).isEmpty();
 	}
 
-	@ParameterizedTest
-	@EnumSource(value = Reason.class, names = { "TIMED_OUT", "SHUTDOWN" })
-	@DisplayName("A shut-down is no error for those who skip or fall back")
-	void shutDown(Reason reason) {
-		this.locks.refusing(reason);
-		assertThat(this.jobs.text()).isNull();
-		assertThat(this.jobs.withFallback("a")).isEqualTo("instead of a");
-	}
-
 	static List<HoldfastException> troubles() {
 		return List.of(new LeaseStoreException("k", "no answer", null), new LeaseLostException("k", "lost"));
 	}

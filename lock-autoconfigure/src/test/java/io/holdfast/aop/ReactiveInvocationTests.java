@@ -12,7 +12,6 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
@@ -151,22 +150,6 @@ class ReactiveInvocationTests {
 		running.dispose();
 		source.assertCancelled();
 		awaitEvents("permit", "lock", "body", "unlock", "return");
-	}
-
-	@Test
-	@DisplayName("Without the lock the method is not called, the permit comes back, and the subscriber is told")
-	void notAcquired() {
-		this.locks.busy();
-		StepVerifier.create(this.shop.sell("a")).expectError(LockNotAcquiredException.class).verify(SOON);
-		assertThat(this.locks.events()).containsExactly("permit", "return");
-	}
-
-	@Test
-	@DisplayName("What a lock inside of the chain fails with passes untouched")
-	void nestedFailure() {
-		LockNotAcquiredException nested = new LockNotAcquiredException("other", Reason.TIMED_OUT, SOON, null);
-		this.work.result = Flux.error(nested);
-		StepVerifier.create(this.shop.sell("a")).expectErrorMatches(nested::equals).verify(SOON);
 	}
 
 	@Test

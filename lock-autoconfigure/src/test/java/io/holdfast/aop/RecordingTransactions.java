@@ -19,14 +19,8 @@ class RecordingTransactions extends AbstractPlatformTransactionManager {
 
 	private final transient ThreadLocal<Transaction> current = new ThreadLocal<>();
 
-	private transient volatile @Nullable RuntimeException failure;
-
 	RecordingTransactions(RecordingLocks recorder) {
 		this.recorder = recorder;
-	}
-
-	void failingToCommit(RuntimeException failure) {
-		this.failure = failure;
 	}
 
 	@Override
@@ -64,10 +58,6 @@ class RecordingTransactions extends AbstractPlatformTransactionManager {
 
 	@Override
 	protected void doCommit(DefaultTransactionStatus status) {
-		RuntimeException ex = this.failure;
-		if (ex != null) {
-			throw ex;
-		}
 		this.recorder.record("commit");
 	}
 

@@ -18,14 +18,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -92,15 +90,6 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("It is released if the outcome of the commit is unknown")
-	void failingCommit() {
-		this.transactions.failingToCommit(new TransactionSystemException("no connection"));
-		assertThatExceptionOfType(TransactionSystemException.class)
-			.isThrownBy(() -> inTransaction(() -> this.shop.a(this::body)));
-		assertThat(this.locks.events()).containsExactly("begin", "lock a", "body", "unlock a");
-	}
-
-	@Test
 	@DisplayName("Several locks are released in the reverse order, nested or one after the other, each as often as it was taken")
 	void severalLocks() {
 		inTransaction(() -> {
@@ -158,13 +147,6 @@ class ReleaseAfterTests {
 		this.transactions.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
 		inTransaction(() -> this.shop.a(this::body));
 		assertThat(this.locks.events()).containsExactly("begin", "lock a", "body", "unlock a", "commit");
-	}
-
-	@Test
-	@DisplayName("A transaction that begins inside of the method is no reason to wait")
-	void transactionInside() {
-		this.shop.a(() -> inTransaction(this::body));
-		assertThat(this.locks.events()).containsExactly("lock a", "begin", "body", "commit", "unlock a");
 	}
 
 	@Test

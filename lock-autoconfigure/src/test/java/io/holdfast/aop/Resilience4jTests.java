@@ -47,7 +47,6 @@ import io.github.resilience4j.timelimiter.annotation.TimeLimiter;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.testing.TestTransactions;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.jspecify.annotations.Nullable;
@@ -94,7 +93,7 @@ class Resilience4jTests {
 	@EnumSource
 	@DisplayName("Each attempt of @Retry takes the lock, and the back-off is outside of it")
 	void retried(Kind kind) {
-		try (LockedContext context = context(Retried.class)) {
+		try (LockedContext context = context(Shop.class)) {
 			Shop shop = context.bean(Shop.class).failing(1);
 			assertThat(kind.sell(shop)).isEqualTo("sold");
 			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
@@ -105,7 +104,7 @@ class Resilience4jTests {
 	@EnumSource
 	@DisplayName("A lock that is not acquired is tried again, and then given to the fallback of @Retry")
 	void retriedWithoutLock(Kind kind) {
-		try (LockedContext context = context(Retried.class)) {
+		try (LockedContext context = context(Shop.class)) {
 			context.locks().busy();
 			assertThat(kind.sell(context.bean(Shop.class))).isEqualTo("instead of LockNotAcquiredException");
 			assertThat(context.locks().requests()).hasSize(3);
@@ -157,18 +156,6 @@ class Resilience4jTests {
 	}
 
 	@Test
-	@DisplayName("A method in a pool of @Bulkhead takes its lock there")
-	void threadPool() {
-		try (LockedContext context = context(Several.class)) {
-			Several shop = context.bean(Several.class);
-			assertThat(shop.pooled()).succeedsWithin(SOON).asString().startsWith("sold by ").doesNotEndWith("main");
-			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
-			context.locks().busy();
-			assertThat(shop.pooled()).succeedsWithin(SOON).isEqualTo("instead of LockNotAcquiredException");
-		}
-	}
-
-	@Test
 	@DisplayName("With @Async, an attempt and a time limit do not depend on the executor's thread")
 	void asynchronous() {
 		try (LockedContext context = context(PlainAsync.class, Several.class)) {
@@ -207,7 +194,7 @@ class Resilience4jTests {
 	@ValueSource(ints = { 0, Ordered.LOWEST_PRECEDENCE - 1 })
 	@DisplayName("Whatever its own order, the lock is inside of @Retry")
 	void orderOfLock(int order) {
-		try (LockedContext context = LockedContext.ordered(order, Resilience.class, Retried.class)) {
+		try (LockedContext context = LockedContext.ordered(order, Resilience.class, Shop.class)) {
 			assertThat(context.bean(Shop.class).failing(1).sell("1")).isEqualTo("sold");
 			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
 		}
@@ -263,7 +250,9 @@ class Resilience4jTests {
 	/**
 	 * Methods of each kind, and the fallbacks of the same parameters.
 	 */
-	abstract static class Shop extends Recorded {
+	@Retry(name = "shop", fallbackMethod = "instead")
+	@DistributedLock(name = "shop")
+	static class Shop extends Recorded {
 
 		private final AtomicInteger failures = new AtomicInteger();
 
@@ -272,11 +261,17 @@ class Resilience4jTests {
 			return this;
 		}
 
-		abstract String sell(String sku);
+		public String sell(String sku) {
+			return body();
+		}
 
-		abstract CompletionStage<String> sell(Integer id);
+		public CompletionStage<String> sell(Integer id) {
+			return stage();
+		}
 
-		abstract Mono<String> sell(Long id);
+		public Mono<String> sell(Long id) {
+			return Mono.fromSupplier(this::body);
+		}
 
 		String body() {
 			this.recorder.record("body");
@@ -309,28 +304,7 @@ class Resilience4jTests {
 
 	}
 
-	@Retry(name = "shop", fallbackMethod = "instead")
-	@DistributedLock(name = "shop")
-	static class Retried extends Shop {
-
-		@Override
-		public String sell(String sku) {
-			return body();
-		}
-
-		@Override
-		public CompletionStage<String> sell(Integer id) {
-			return stage();
-		}
-
-		@Override
-		public Mono<String> sell(Long id) {
-			return Mono.fromSupplier(this::body);
-		}
-
-	}
-
-	static class Several extends Retried {
+	static class Several extends Shop {
 
 		@CircuitBreaker(name = "shop", fallbackMethod = "refused")
 		@DistributedLock(name = "shop")
@@ -392,16 +366,6 @@ class Resilience4jTests {
 		}
 
 		CompletableFuture<String> notInTime(TimeoutException ex) {
-			return CompletableFuture.completedFuture(instead("1", ex));
-		}
-
-		@Bulkhead(name = "shop", type = Bulkhead.Type.THREADPOOL, fallbackMethod = "notPooled")
-		@DistributedLock(name = "shop")
-		public CompletableFuture<String> pooled() {
-			return CompletableFuture.completedFuture(body() + " by " + Thread.currentThread().getName());
-		}
-
-		CompletableFuture<String> notPooled(LockNotAcquiredException ex) {
 			return CompletableFuture.completedFuture(instead("1", ex));
 		}
 
@@ -496,12 +460,7 @@ class Resilience4jTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement(order = Ordered.LOWEST_PRECEDENCE - 10)
-	static class TransactionAroundAttempts {
-
-		@Bean
-		TestTransactions transactionManager(RecordingLocks recorder) {
-			return new TestTransactions(recorder::record);
-		}
+	static class TransactionAroundAttempts extends AdviceOrderTests.TransactionManagement {
 
 	}
 

@@ -49,18 +49,6 @@ class SpringRetryTests {
 		}
 	}
 
-	@ParameterizedTest
-	@ValueSource(ints = { 0, Ordered.LOWEST_PRECEDENCE - 1 })
-	@DisplayName("Whatever its own order, the lock is inside of @Retryable")
-	void orderOfLock(int order) {
-		try (LockedContext context = LockedContext.ordered(order, AdviceOrderTests.TransactionsAndAspects.class,
-				Retries.class, Shop.class)) {
-			Shop shop = context.bean(Shop.class).failing(1);
-			assertThat(shop.sell()).isEqualTo("sold");
-			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
-		}
-	}
-
 	@Test
 	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and transaction")
 	void interceptor() {
