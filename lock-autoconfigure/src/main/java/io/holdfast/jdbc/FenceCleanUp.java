@@ -18,18 +18,18 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * The clean-up of the fence tables of a context: once a day, one of all instances deletes
- * the rows whose tokens are older than the retention. A holder that is late by more than
- * that would be let in. Thread-safe.
+ * Clean-up of the fence tables of a context. Once a day, one instance deletes the rows
+ * whose tokens are older than the retention. A holder that is late by more than the
+ * retention is no longer refused. Thread-safe.
  */
 public final class FenceCleanUp implements SmartLifecycle {
 
-	/** Key of the lock of the instance that cleans up. */
+	/** Key of the lock for the clean-up. */
 	static final String KEY = "holdfast:fence-clean-up";
 
 	private static final Log logger = LogFactory.getLog(FenceCleanUp.class);
 
-	/** Shorter than a day by the time between two attempts. */
+	/** Minimum time between two clean-ups: a day less the time between two attempts. */
 	private static final Duration PAUSE = Duration.ofHours(23);
 
 	private final TransactionFences fences;
@@ -43,8 +43,8 @@ public final class FenceCleanUp implements SmartLifecycle {
 	/**
 	 * Create the clean-up of a context.
 	 * @param fences the fenced {@code DataSource}s
-	 * @param locks the service for the lock of the clean-up
-	 * @param retention age of the rows to delete
+	 * @param locks the service that grants the lock for the clean-up
+	 * @param retention the age from which rows are deleted
 	 */
 	public FenceCleanUp(TransactionFences fences, LockService locks, Duration retention) {
 		this.fences = fences;
@@ -57,7 +57,7 @@ public final class FenceCleanUp implements SmartLifecycle {
 		ScheduledExecutorService started = Executors.newSingleThreadScheduledExecutor(
 				(action) -> new DaemonThreads().create(action, "holdfast-fence-clean-up"));
 		this.executor = started;
-		// Instances of one start do not ask at once.
+		// Random delay, so that instances that start together do not all try at once.
 		started.scheduleWithFixedDelay(this::tryCleanUp, ThreadLocalRandom.current().nextLong(600), 3600,
 				TimeUnit.SECONDS);
 	}
@@ -87,9 +87,9 @@ public final class FenceCleanUp implements SmartLifecycle {
 		}
 	}
 
-	/** Clean up if no instance has done so today. */
+	/** Clean up, unless another instance has done so in the last {@link #PAUSE}. */
 	void cleanUp() {
-		// No tenant, as this thread has none.
+		// Without namespace, as this thread has no tenant.
 		Optional<LockLease> acquired = this.locks
 			.tryAcquire(LockRequest.of(KEY).namespace("").waitTime(Duration.ZERO).minHold(PAUSE));
 		if (acquired.isEmpty()) {
@@ -97,7 +97,8 @@ public final class FenceCleanUp implements SmartLifecycle {
 		}
 		try (LockLease lease = acquired.get()) {
 			try {
-				// Tokens are microseconds of the clock of Redis, which may be ahead.
+				// Tokens are times in microseconds by the clock of Redis, which may be
+				// ahead.
 				long now = Math.min(lease.fencingToken(), System.currentTimeMillis() * 1000);
 				deleteBelow(now - TimeUnit.MILLISECONDS.toMicros(this.retention.toMillis()));
 			}
@@ -109,9 +110,9 @@ public final class FenceCleanUp implements SmartLifecycle {
 	}
 
 	private void deleteBelow(long token) {
-		for (FencedDataSource each : this.fences.dataSources()) {
-			int deleted = each.table().deleteBelow(token);
-			logger.debug("Deleted " + deleted + " old rows of the fence table of '" + each.name() + "'");
+		for (FencedDataSource fenced : this.fences.dataSources()) {
+			int deleted = fenced.table().deleteBelow(token);
+			logger.debug("Deleted " + deleted + " old rows of the fence table of '" + fenced.name() + "'");
 		}
 	}
 

@@ -11,8 +11,8 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.DefaultTransactionStatus;
 
 /**
- * Begins each new transaction of a manager that may write with the checks of the fenced
- * leases of its thread. Thread-safe.
+ * Listener of a transaction manager. Checks the fenced leases of the thread at the
+ * beginning of each new transaction that may write. Thread-safe.
  */
 final class FenceListener implements TransactionExecutionListener {
 
@@ -20,7 +20,7 @@ final class FenceListener implements TransactionExecutionListener {
 
 	private final AbstractPlatformTransactionManager manager;
 
-	/** {@code null} until the manager knows it. */
+	/** DataSource of the manager, or {@code null} while the manager has none. */
 	private volatile @Nullable DataSource known;
 
 	FenceListener(TransactionFences fences, AbstractPlatformTransactionManager manager) {
@@ -61,8 +61,8 @@ final class FenceListener implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Roll back a transaction that the caller of its manager never gets. Spring resumes
-	 * the suspended one itself after the exception: so by a copy that has none.
+	 * Roll back a transaction that its caller never gets. Uses a copy of the status
+	 * without the suspended transaction, which Spring itself resumes after the exception.
 	 */
 	private void rollBack(DefaultTransactionStatus begun, Throwable refusal) {
 		try {
@@ -75,7 +75,8 @@ final class FenceListener implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Before: callbacks after the end may begin transactions, and no row is locked then.
+	 * Note the end before the commit: callbacks after the commit may begin new
+	 * transactions, when the rows are no longer locked.
 	 */
 	@Override
 	public void beforeCommit(TransactionExecution transaction) {

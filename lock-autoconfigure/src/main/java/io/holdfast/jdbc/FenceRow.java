@@ -8,8 +8,8 @@ import java.util.HexFormat;
 /**
  * A row of the fence table.
  *
- * @param name the Redis key of a lock, shortened if the column cannot hold it
- * @param token the fencing token of a lease
+ * @param name the Redis key of the lock, shortened if it does not fit into the column
+ * @param token the fencing token of the lease
  */
 record FenceRow(String name, long token) {
 
@@ -18,9 +18,9 @@ record FenceRow(String name, long token) {
 	private static final int HEAD = LONGEST - 65;
 
 	/**
-	 * Create the row of a lease. The name of a key that is too long for the column, that
-	 * ends with a blank (databases ignore blanks there) or has a NUL (PostgreSQL stores
-	 * none) is its beginning and a hash of all of it.
+	 * Create the row of a lease. The name is the key. If the key is too long for the
+	 * column, ends with a blank (which databases ignore) or has a NUL (which PostgreSQL
+	 * cannot store), the name is the beginning of the key and a hash of the whole key.
 	 * @param redisKey the key of the lock in Redis, with its prefix
 	 * @param token the fencing token of the lease
 	 * @return the row

@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The settings of the fences of a context.
+ * Settings of the fences of a context.
  *
- * @param tableName name of the fence table, with its schema if need be
- * @param timeout longest wait for a row of the table, above zero
- * @param dataSources names of the beans of the fenced {@code DataSource}s; empty for that
- * of the primary transaction manager
+ * @param tableName the name of the fence table, with its schema if needed
+ * @param timeout the maximum wait for a row of the table, above zero
+ * @param dataSources the bean names of the fenced {@code DataSource}s; empty for the
+ * {@code DataSource} of the primary transaction manager
  */
 public record FenceSettings(String tableName, Duration timeout, List<String> dataSources) {
 

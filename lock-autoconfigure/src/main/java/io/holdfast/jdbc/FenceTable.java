@@ -32,16 +32,17 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * The fence table of a {@code DataSource}: a row for each lock, with the highest token
- * that a transaction was checked with. A check raises the row and so locks it until its
- * transaction ends. Hence the transactions of two leases of a lock never overlap, and a
- * lease whose token is not the highest any more is refused.
+ * Fence table of a {@code DataSource}. For each lock, a row has the highest token that
+ * was checked. A check raises the token of the row, and thereby locks the row until the
+ * end of the transaction. Therefore the transactions of two leases of a lock never
+ * overlap, and a lease with a lower token is refused.
  * <p>
- * Nothing is read before a check: under MariaDB and MySQL, a transaction with repeatable
- * reads would keep a snapshot from before the lock. PostgreSQL decides by one statement.
- * In other databases, a row is updated, and inserted if it is missing. At its beginning,
- * the transaction is begun again in between: an update without a row locks gaps in
- * MariaDB and MySQL, where inserts of other keys then deadlock.
+ * A check does not read before it writes: with MariaDB and MySQL, a transaction with
+ * repeatable reads would keep a snapshot from before the grant. PostgreSQL needs a single
+ * statement. With other databases, the row is updated, or inserted if it is missing. If
+ * no other statement has run in the transaction yet, the transaction is restarted between
+ * update and insert: with MariaDB and MySQL, an update without a row locks gaps, so that
+ * inserts of other keys would cause deadlocks.
  * <p>
  * Thread-safe.
  */
@@ -53,7 +54,10 @@ final class FenceTable {
 
 	private static final String TASK = "fence check";
 
-	/** Of MariaDB with {@code innodb_snapshot_isolation}; Spring does not know it. */
+	/**
+	 * Error code of MariaDB with {@code innodb_snapshot_isolation}, which Spring does not
+	 * know.
+	 */
 	private static final int RECORD_HAS_CHANGED = 1020;
 
 	private final DataSource dataSource;
@@ -62,19 +66,19 @@ final class FenceTable {
 
 	private final Duration timeout;
 
-	/** For statements besides checks. */
+	/** Template for statements other than checks. */
 	private final JdbcTemplate jdbc;
 
 	private final TransactionTemplate ownTransaction;
 
-	/** Name of the database product, once known. */
+	/** Name of the database product, or {@code null} if it is not known yet. */
 	private volatile @Nullable String product;
 
 	/**
-	 * Create the table's accessor. Nothing is sent to the database.
-	 * @param dataSource the source of the connections of later calls
-	 * @param name name of the table, with its schema if need be
-	 * @param timeout longest wait for the rows of a check, above zero
+	 * Create an accessor of the table. Sends nothing to the database.
+	 * @param dataSource the source of connections
+	 * @param name the name of the table, with its schema if needed
+	 * @param timeout the maximum wait for the rows of a check, above zero
 	 */
 	FenceTable(DataSource dataSource, String name, Duration timeout) {
 		this.dataSource = dataSource;
@@ -83,21 +87,21 @@ final class FenceTable {
 		this.jdbc = new JdbcTemplate(dataSource);
 		this.ownTransaction = new TransactionTemplate(new JdbcTransactionManager(dataSource));
 		this.ownTransaction.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-		// Above it, MariaDB and MySQL lock each row that a statement passes.
+		// With a higher level, MariaDB and MySQL lock each row that a statement scans.
 		this.ownTransaction.setIsolationLevel(TransactionDefinition.ISOLATION_READ_COMMITTED);
 		this.ownTransaction.setTimeout(seconds(timeout.toNanos()));
 	}
 
 	/**
-	 * Raise rows in the transaction of a connection, in the order of their names. Blocks
-	 * while transactions of other holders are under way, for the timeout at most, or for
-	 * the rest of the transaction's own.
+	 * Raise the tokens of rows in the transaction of a connection, in the order of their
+	 * names. Blocks while transactions of other holders are open, for the timeout at
+	 * most, or for the rest of the transaction's timeout if that is shorter.
 	 * @param connection the connection, without auto-commit
 	 * @param rows the rows, one or more
-	 * @param atBegin whether no statement has run in that transaction before: failures by
-	 * transactions beside it are rolled back then, and the check is repeated
-	 * @throws LateFenceException if the table has a later token; the caller is to roll
-	 * the transaction back
+	 * @param atBegin whether no statement has run in the transaction before; the check is
+	 * then rolled back and repeated after a failure because of concurrent transactions
+	 * @throws LateFenceException if the table has a later token; the caller must roll the
+	 * transaction back
 	 * @throws QueryTimeoutException if the wait was too long
 	 * @throws DataAccessException if the database fails otherwise
 	 */
@@ -131,8 +135,8 @@ final class FenceTable {
 	}
 
 	/**
-	 * Delete a row in a transaction of its own, so that any token passes. Blocks while a
-	 * checked transaction is under way.
+	 * Delete a row in a separate transaction, so that the next token passes, whatever it
+	 * is. Blocks while a checked transaction is open.
 	 * @param rowName the name of the row, as in {@link FenceRow#name()}
 	 * @throws DataAccessException if the database fails
 	 */
@@ -142,18 +146,18 @@ final class FenceTable {
 	}
 
 	/**
-	 * Delete the rows whose tokens are below the given one. The rows are found first, and
-	 * deleted by their keys, in batches with a transaction of their own: so checks of
-	 * other rows never wait. Blocks.
-	 * @param token the lowest token to stay
-	 * @return the number of rows
-	 * @throws DataAccessException if the database fails; some rows may be deleted then
+	 * Delete all rows with tokens below a token. Selects the rows first, and deletes them
+	 * by key in batches, each in a separate transaction, so that checks of other rows
+	 * never wait. Blocks.
+	 * @param token the lowest token to keep
+	 * @return the number of deleted rows
+	 * @throws DataAccessException if the database fails; some rows may already be deleted
 	 */
 	int deleteBelow(long token) {
 		String select = "SELECT lock_key FROM " + this.name + " WHERE token < ?";
 		List<String> names = this.ownTransaction
 			.execute((status) -> this.jdbc.queryForList(select, String.class, token));
-		List<Object[]> rows = names.stream().sorted().map((each) -> new Object[] { each, token }).toList();
+		List<Object[]> rows = names.stream().sorted().map((name) -> new Object[] { name, token }).toList();
 		String delete = "DELETE FROM " + this.name + " WHERE lock_key = ? AND token < ?";
 		int deleted = 0;
 		for (int from = 0; from < rows.size(); from += BATCH) {
@@ -165,7 +169,7 @@ final class FenceTable {
 	}
 
 	/**
-	 * Read no row of the table, to find out whether it is there. Blocks.
+	 * Check that the table exists, by a query without result. Blocks.
 	 * @throws org.springframework.jdbc.BadSqlGrammarException if there is no such table
 	 * @throws DataAccessException if the database fails otherwise
 	 */
@@ -173,7 +177,10 @@ final class FenceTable {
 		this.jdbc.queryForList("SELECT lock_key, token FROM " + this.name + " WHERE 1 = 0");
 	}
 
-	/** The timeout of checks, or the rest of the transaction's if that is shorter. */
+	/**
+	 * Return the timeout of a check, or the rest of the transaction's timeout if that is
+	 * shorter.
+	 */
 	private Duration patience() {
 		if (TransactionSynchronizationManager.getResource(this.dataSource) instanceof ConnectionHolder holder
 				&& holder.hasTimeout()) {
@@ -183,7 +190,7 @@ final class FenceTable {
 		return this.timeout;
 	}
 
-	/** Rounded up, as zero would be no timeout. */
+	/** Return a timeout in seconds, rounded up, as zero would mean no timeout. */
 	private static int seconds(long nanos) {
 		return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(nanos / 1e9)));
 	}
@@ -215,12 +222,13 @@ final class FenceTable {
 		if (ex.getErrorCode() == RECORD_HAS_CHANGED && product.matches("MariaDB|MySQL")) {
 			return new CannotAcquireLockException(TASK + ": " + ex.getMessage(), ex);
 		}
-		// By name, as one by DataSource might ask for a second connection.
+		// By product name: a translator for the DataSource might open a second
+		// connection.
 		DataAccessException translated = new SQLErrorCodeSQLExceptionTranslator(product).translate(TASK, null, ex);
 		return (translated != null) ? translated : new UncategorizedSQLException(TASK, null, ex);
 	}
 
-	/** A try to raise all rows of a check. */
+	/** One attempt to raise all rows of a check. */
 	private final class Raise {
 
 		private final Connection connection;
@@ -231,10 +239,10 @@ final class FenceTable {
 
 		private final long deadline;
 
-		/** Names of rows that an update did not find. */
+		/** Names of rows that an update has not found. */
 		private final Set<String> missing = new HashSet<>();
 
-		/** Names of rows that an insert met. */
+		/** Names of rows that already existed at an insert. */
 		private final Set<String> present = new HashSet<>();
 
 		Raise(Connection connection, String product, boolean atBegin, long deadline) {
@@ -249,7 +257,7 @@ final class FenceTable {
 				FenceRow row = rows.get(i);
 				boolean raised = this.product.equals("PostgreSQL") ? upsert(row) : updateOrInsert(row);
 				if (!raised) {
-					// From the first row on, as the transaction was begun again.
+					// Start over with the first row, as the transaction was restarted.
 					i = -1;
 				}
 			}
@@ -265,7 +273,7 @@ final class FenceTable {
 			return true;
 		}
 
-		/** Returns {@code false} if the transaction was begun again. */
+		/** Raise a row. Returns {@code false} if the transaction was restarted. */
 		private boolean updateOrInsert(FenceRow row) throws SQLException {
 			if (this.missing.contains(row.name())) {
 				return insert(row);
@@ -309,15 +317,18 @@ final class FenceTable {
 			return this.atBegin;
 		}
 
-		/** Finds the later token, which the row has unless it was deleted by then. */
+		/**
+		 * Refuse a row with the later token in the table, unless the row was deleted in
+		 * between.
+		 */
 		private void refuse(FenceRow row) throws SQLException {
 			Long later = token(row);
 			if (later == null || later < row.token()) {
 				throw new SQLTransactionRollbackException("The row of '" + row.name() + "' was deleted by then",
 						"40001");
 			}
-			// Equal where the driver counts changed rows only, and the update changed
-			// nothing.
+			// The token may be equal: some drivers count only rows that an update has
+			// changed.
 			if (later > row.token()) {
 				throw new LateFenceException(row, later);
 			}
@@ -344,7 +355,7 @@ final class FenceTable {
 					return statement.executeUpdate();
 				}
 				finally {
-					// In H2, the connection keeps it.
+					// With H2, the query timeout belongs to the connection.
 					statement.setQueryTimeout(before);
 				}
 			}

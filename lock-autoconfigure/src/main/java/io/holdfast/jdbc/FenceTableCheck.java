@@ -12,7 +12,7 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.BadSqlGrammarException;
 
 /**
- * A look at the fence tables of a context at its start. A missing table fails the start.
+ * Check of the fence tables at the start of a context. A missing table fails the start.
  */
 public final class FenceTableCheck implements SmartInitializingSingleton {
 
@@ -25,7 +25,7 @@ public final class FenceTableCheck implements SmartInitializingSingleton {
 	/**
 	 * Create the check of a context.
 	 * @param fences the fenced {@code DataSource}s
-	 * @param script gives the script that creates the table, for messages
+	 * @param script returns the script that creates the table, for messages
 	 */
 	public FenceTableCheck(TransactionFences fences, Function<DataSource, String> script) {
 		this.fences = fences;
@@ -48,7 +48,9 @@ public final class FenceTableCheck implements SmartInitializingSingleton {
 					+ this.script.apply(fenced.dataSource()).strip(), ex);
 		}
 		catch (DataAccessException ex) {
-			// Each check asks again. Applications may start before their database.
+			// Not fatal: applications may start before their database, and fence checks
+			// will report a
+			// failure.
 			logger.warn("The fence table " + fenced.tableName() + " of the DataSource '" + fenced.name()
 					+ "' could not be looked at: " + ex.getMessage());
 		}

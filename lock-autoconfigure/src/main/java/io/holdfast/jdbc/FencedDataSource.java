@@ -29,11 +29,11 @@ import org.springframework.transaction.support.TransactionTemplate;
  * A {@link DataSource} whose transactions are checked. Thread-safe.
  *
  * @param name the name of the bean, for messages
- * @param dataSource the source of connections, as its transaction manager has it
+ * @param dataSource the source of connections that the transaction manager uses
  * @param table the fence table
  * @param tableName the name of the fence table
- * @param manager the manager of its transactions, or {@code null} if there is none in the
- * context, as with JTA
+ * @param manager the transaction manager, or {@code null} if the context has none, as
+ * with JTA
  * @param observations the registry of observations
  */
 record FencedDataSource(String name, DataSource dataSource, FenceTable table, String tableName,
@@ -42,7 +42,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 	private static final Guard OBSERVERS = new Guard(LogFactory.getLog(FencedDataSource.class),
 			"An observer of fence checks failed", "transactions are not affected");
 
-	/** Check the leases of a transaction that has just begun. */
+	/** Check leases in a transaction that has just begun. */
 	void checkBegun(OpenTransaction begun, FencedLeases leases) {
 		checkBegun(begun, leases, "transaction", "The transaction under lock", "Nothing of it was written");
 		leases.passed();
@@ -64,10 +64,11 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		begun.locked(free);
 	}
 
-	/** Check leases in the transaction of the current thread, which goes on. */
+	/** Check leases in the current transaction of the thread. */
 	void checkWithin(@Nullable OpenTransaction open, FencedLeases leases, String when) {
-		// A row that a suspended transaction keeps locked would be waited for without
-		// end.
+		// Skip rows that a suspended transaction of this thread keeps locked: the wait
+		// would
+		// never end.
 		List<FenceRow> rows = leases.rows().stream().filter((row) -> open == null || !open.isLockedBelow(row)).toList();
 		observe(when, () -> {
 			leases.ensureHeld();
@@ -86,7 +87,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		leases.passed();
 	}
 
-	/** Raise the token of a lease in a transaction of its own. */
+	/** Raise the token of a lease in a separate transaction. */
 	void raise(LockLease lease) {
 		AbstractPlatformTransactionManager manager = this.manager;
 		if (manager == null) {
@@ -95,14 +96,15 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		FencedLeases leases = FencedLeases.of(lease);
 		OpenTransaction open = OpenTransaction.current(this.dataSource);
 		if (open != null && !leases.rows().stream().allMatch(open::isUnder)) {
-			// Nothing is written in it that a database could refuse.
+			// The open transaction writes nothing that the database could refuse.
 			withConnection("The lock", "No code has run under it", leases,
 					(connection) -> refuseOldSnapshot(connection, leases, ".*"));
 		}
 		TransactionTemplate transaction = new TransactionTemplate(manager);
 		transaction.setName("holdfast.fence");
 		transaction.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-		// Its begin need not repeat that check.
+		// Without leases, so that the beginning of the transaction does not repeat the
+		// check.
 		LeaseContext.Scope scope = LeaseContext.empty().open();
 		try {
 			transaction.executeWithoutResult((status) -> {
@@ -153,9 +155,9 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 	}
 
 	/**
-	 * Refuse a transaction whose snapshot may be older than the lock: it would overwrite
-	 * data of the holder before. Databases that answer a serialization failure need not
-	 * be named, if the row is raised in that transaction.
+	 * Refuse a transaction whose snapshot may be older than the grant, because it could
+	 * overwrite data of the previous holder. Not needed for databases that report a
+	 * serialization failure when the transaction raises the row.
 	 */
 	private void refuseOldSnapshot(Connection connection, FencedLeases leases, String databases) throws SQLException {
 		if (connection.getMetaData().getDatabaseProductName().matches(databases)
@@ -198,7 +200,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 		});
 	}
 
-	/** Uses a connection of the current transaction. */
+	/** Action with a connection of the current transaction. */
 	private interface ConnectionUser {
 
 		void use(Connection connection) throws SQLException;

@@ -12,13 +12,13 @@ import io.holdfast.async.FencedLease;
 import io.holdfast.async.SingleLine;
 
 /**
- * The leases that one check is for.
+ * Leases of one check.
  *
- * @param leases the leases, whose type is {@link FencedLease} also
+ * @param leases the leases, which also implement {@link FencedLease}
  */
 record FencedLeases(List<LockLease> leases) {
 
-	/** Return the fenced leases of the current thread, one for each row. */
+	/** Return the fenced leases of the current thread. */
 	static FencedLeases current() {
 		List<LockLease> fenced = new ArrayList<>(1);
 		for (Lease lease : LeaseContext.current().leases()) {
@@ -29,7 +29,7 @@ record FencedLeases(List<LockLease> leases) {
 		return new FencedLeases(fenced);
 	}
 
-	/** Return one lease, fenced or not. */
+	/** Return a single lease, whether requested fenced or not. */
 	static FencedLeases of(LockLease lease) {
 		return new FencedLeases(List.of(checked(lease)));
 	}
@@ -57,7 +57,7 @@ record FencedLeases(List<LockLease> leases) {
 		return FenceRow.of(((FencedLease) lease).fenceName(key), lease.fencingToken(key));
 	}
 
-	/** Save the database a check of which the end is known. */
+	/** Fail at once if a lease is known to be lost, without a check by the database. */
 	void ensureHeld() {
 		for (LockLease lease : this.leases) {
 			try {
@@ -77,7 +77,7 @@ record FencedLeases(List<LockLease> leases) {
 	}
 
 	/**
-	 * End the leases of a row by loss.
+	 * End the leases of a refused row by loss.
 	 * @param what the beginning of the message, before the name of the lock
 	 * @param consequence a sentence of the message
 	 * @param table the name of the fence table
@@ -87,16 +87,16 @@ record FencedLeases(List<LockLease> leases) {
 		String key = late.row.name();
 		String message = late.getMessage();
 		for (LockLease lease : this.leases) {
-			for (String each : lease.keys()) {
-				if (row(lease, each).name().equals(late.row.name())) {
-					key = each;
-					message = what + " '" + SingleLine.of(each) + "' (fence " + late.row.token()
+			for (String leaseKey : lease.keys()) {
+				if (row(lease, leaseKey).name().equals(late.row.name())) {
+					key = leaseKey;
+					message = what + " '" + SingleLine.of(leaseKey) + "' (fence " + late.row.token()
 							+ ") was refused by the database: a later holder (fence " + late.laterToken
 							+ ") has been there. " + consequence
 							+ ". If each new holder is refused, the clock of Redis was ahead and went back: call Fences.reset(\""
-							+ SingleLine.of(each) + "\"), or delete the row '" + SingleLine.of(late.row.name())
+							+ SingleLine.of(leaseKey) + "\"), or delete the row '" + SingleLine.of(late.row.name())
 							+ "' of " + table;
-					((FencedLease) lease).refuse(each, "the database has refused its fence " + late.row.token()
+					((FencedLease) lease).refuse(leaseKey, "the database has refused its fence " + late.row.token()
 							+ ", as a later holder (fence " + late.laterToken + ") has been there", message);
 				}
 			}

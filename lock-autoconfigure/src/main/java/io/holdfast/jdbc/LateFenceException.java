@@ -1,13 +1,15 @@
 package io.holdfast.jdbc;
 
 /**
- * A check found the token of a later holder in the fence table.
+ * Thrown when a check has found the token of a later holder in the fence table.
  */
 class LateFenceException extends RuntimeException {
 
 	private static final long serialVersionUID = 1L;
 
-	/** Row of the lease that was refused: the exception does not leave its package. */
+	/**
+	 * Row of the refused lease. Transient, as the exception does not leave its package.
+	 */
 	final transient FenceRow row;
 
 	/** Token of the later holder. */

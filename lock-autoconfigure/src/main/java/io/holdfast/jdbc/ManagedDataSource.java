@@ -11,22 +11,22 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The {@link DataSource} of a transaction manager. That of JPA has one from its
- * initialization on, and spring-orm need not be there.
+ * Finds the {@link DataSource} of a transaction manager. A JPA transaction manager has
+ * one after its initialization. spring-orm may be absent.
  */
 final class ManagedDataSource {
 
 	private ManagedDataSource() {
 	}
 
-	/** Return whether the manager is of a kind that has one. */
+	/** Return whether the manager's type may have a {@code DataSource}. */
 	static boolean isPossible(PlatformTransactionManager manager) {
 		Method getter = getter(manager);
 		return manager instanceof DataSourceTransactionManager
 				|| getter != null && DataSource.class.isAssignableFrom(getter.getReturnType());
 	}
 
-	/** Return {@code null} if the manager has none, or does not know it. */
+	/** Return the manager's {@code DataSource}, or {@code null} if it has none. */
 	static @Nullable DataSource of(PlatformTransactionManager manager) {
 		if (manager instanceof DataSourceTransactionManager jdbc) {
 			return jdbc.getDataSource();

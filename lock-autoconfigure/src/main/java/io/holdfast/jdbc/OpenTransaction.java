@@ -12,10 +12,9 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * A transaction that was begun on the current thread, with the rows of the fence table
- * that it keeps locked. Those of a thread form a stack: a transaction that is suspended,
- * or is of another {@link DataSource}, stays below the later ones. Not thread-safe, as
- * each is of one thread.
+ * Transaction of the current thread, with the rows of the fence table that it keeps
+ * locked. The transactions of a thread form a stack: suspended transactions, and those of
+ * other {@link DataSource}s, are below later transactions. Not thread-safe.
  */
 final class OpenTransaction {
 
@@ -25,14 +24,17 @@ final class OpenTransaction {
 
 	private final DataSource dataSource;
 
-	/** The holder of its connection, which no other transaction has. */
+	/**
+	 * Holder of the transaction's connection, or {@code null}. No other transaction has
+	 * this holder.
+	 */
 	private final @Nullable Object resource;
 
 	private final @Nullable OpenTransaction outer;
 
 	private final Set<FenceRow> locked = new HashSet<>(2);
 
-	/** The rows of the leases that it was begun under, if it may only read. */
+	/** Rows of the leases under which a read-only transaction was begun. */
 	private final Set<FenceRow> begunUnder = new HashSet<>(0);
 
 	private boolean ended;
@@ -51,12 +53,12 @@ final class OpenTransaction {
 		return begun;
 	}
 
-	/** Note that a transaction ends, and keeps no row locked from now on. */
+	/** Note that a transaction ends, and no longer keeps rows locked. */
 	static void ended(TransactionExecution execution) {
 		OpenTransaction top = INNERMOST.get();
-		for (OpenTransaction each = top; each != null; each = each.outer) {
-			if (each.execution == execution) {
-				each.ended = true;
+		for (OpenTransaction transaction = top; transaction != null; transaction = transaction.outer) {
+			if (transaction.execution == execution) {
+				transaction.ended = true;
 			}
 		}
 		if (top != null) {
@@ -78,27 +80,33 @@ final class OpenTransaction {
 		return top;
 	}
 
-	/** Not every end is told. */
+	/**
+	 * Return whether the transaction is open. Listeners are not notified of every end.
+	 */
 	private boolean isOpen() {
 		return !this.ended && !this.execution.isCompleted();
 	}
 
 	/**
-	 * Return the transaction that statements of the current thread are part of.
-	 * @return the transaction, or {@code null} if there is none, it is suspended, or may
-	 * only read
+	 * Return the current thread's transaction that may write.
+	 * @return the transaction, or {@code null} if there is none, or it is suspended or
+	 * read-only
 	 */
 	static @Nullable OpenTransaction writing(DataSource dataSource) {
 		OpenTransaction open = current(dataSource);
 		return (open != null && !open.execution.isReadOnly()) ? open : null;
 	}
 
-	/** Return the same, also if it may only read. */
+	/**
+	 * Return the current thread's transaction, which may be read-only, or {@code null} if
+	 * there is none or it is suspended.
+	 */
 	static @Nullable OpenTransaction current(DataSource dataSource) {
 		Object resource = TransactionSynchronizationManager.getResource(dataSource);
-		for (OpenTransaction each = innermost(); each != null && resource != null; each = each.outer) {
-			if (each.resource == resource && each.dataSource == dataSource && each.isOpen()) {
-				return each;
+		for (OpenTransaction transaction = innermost(); transaction != null
+				&& resource != null; transaction = transaction.outer) {
+			if (transaction.resource == resource && transaction.dataSource == dataSource && transaction.isOpen()) {
+				return transaction;
 			}
 		}
 		return null;
@@ -112,39 +120,44 @@ final class OpenTransaction {
 		return this.execution.isReadOnly();
 	}
 
-	/** Return whether statements on its {@link DataSource} are part of it. */
+	/**
+	 * Return whether statements on the {@link DataSource} use this transaction's
+	 * connection.
+	 */
 	boolean hasConnection() {
 		return this.resource != null;
 	}
 
-	/** Note the rows of the leases that it was begun under, without locking them. */
+	/**
+	 * Note the rows of the leases under which this transaction was begun, without a lock.
+	 */
 	void begunUnder(List<FenceRow> rows) {
 		this.begunUnder.addAll(rows);
 	}
 
-	/** Return whether it was begun, or first checked, under the lease of a row. */
+	/** Return whether this transaction was begun or checked under the lease of a row. */
 	boolean isUnder(FenceRow row) {
 		return this.begunUnder.contains(row) || isLocked(row);
 	}
 
-	/** Note rows that it keeps locked until its end. */
+	/** Note rows that this transaction keeps locked until its end. */
 	void locked(List<FenceRow> rows) {
 		this.locked.addAll(rows);
 	}
 
 	/**
 	 * Return whether this transaction, or one below it, keeps a row locked. Such a row
-	 * has its token until then, and another transaction of the thread would wait for
-	 * itself.
+	 * keeps its token, so that it need not be checked again. Another transaction of the
+	 * thread would wait for it without end.
 	 */
 	boolean isLocked(FenceRow row) {
 		return this.locked.contains(row) || isLockedBelow(row);
 	}
 
-	/** Return whether one below it keeps a row locked. */
+	/** Return whether a transaction below this transaction keeps a row locked. */
 	boolean isLockedBelow(FenceRow row) {
-		for (OpenTransaction each = this.outer; each != null; each = each.outer) {
-			if (each.dataSource == this.dataSource && each.isOpen() && each.locked.contains(row)) {
+		for (OpenTransaction transaction = this.outer; transaction != null; transaction = transaction.outer) {
+			if (transaction.dataSource == this.dataSource && transaction.isOpen() && transaction.locked.contains(row)) {
 				return true;
 			}
 		}

@@ -30,9 +30,9 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Has the transaction managers of a context check the fenced leases of their threads, and
- * knows the fenced {@link DataSource}s: that of the primary manager, or the ones named in
- * the settings. Applications use {@link Fences}. Thread-safe.
+ * Fences of a context: adds fence checks to its transaction managers, and finds the
+ * fenced {@link DataSource}s. Those are named by the settings, or belong to the primary
+ * transaction manager. Applications use {@link Fences} instead. Thread-safe.
  */
 public final class TransactionFences implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
@@ -43,17 +43,18 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	private final Supplier<ObservationRegistry> observations;
 
 	/**
-	 * The managers that tell the begin of each transaction, by the names of their beans.
+	 * Managers with a listener for their transactions, by bean name.
 	 */
 	private final Map<String, AbstractPlatformTransactionManager> managers = new ConcurrentHashMap<>();
 
-	private volatile @Nullable List<FencedDataSource> known;
+	private volatile @Nullable List<FencedDataSource> cachedDataSources;
 
 	/**
 	 * Create the fences of a context.
 	 * @param beans the beans of the context
-	 * @param settings gives the settings; asked by the first fenced lock
-	 * @param observations gives the registry of observations; asked then, too
+	 * @param settings supplies the settings; called by the first fenced lock
+	 * @param observations supplies the registry of observations; called by the first
+	 * fenced lock
 	 */
 	public TransactionFences(ConfigurableListableBeanFactory beans, Supplier<FenceSettings> settings,
 			Supplier<ObservationRegistry> observations) {
@@ -62,13 +63,16 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		this.observations = observations;
 	}
 
-	/** Before post-processors whose advice may need a manager. */
+	/**
+	 * Return the lowest precedence among prioritized post-processors, before those whose
+	 * advice may need a manager.
+	 */
 	@Override
 	public int getOrder() {
 		return LOWEST_PRECEDENCE;
 	}
 
-	/** Before the bean may get a proxy, which has no listeners. */
+	/** Add the listener before the bean may get a proxy, which has no listeners. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof AbstractPlatformTransactionManager manager && ManagedDataSource.isPossible(manager)) {
@@ -78,15 +82,15 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		return bean;
 	}
 
-	/** The product of a factory bean comes only here. */
+	/** Add the listener to products of factory beans, which are processed only here. */
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
 		return AopUtils.isAopProxy(bean) ? bean : postProcessBeforeInitialization(bean, beanName);
 	}
 
 	/**
-	 * Put the listener before all others. It may roll back and begin again, which undoes
-	 * settings that others make in the transaction.
+	 * Put the listener first. Its check may restart the transaction, which undoes
+	 * settings that other listeners make in the transaction.
 	 */
 	private void listenFirst(AbstractPlatformTransactionManager manager) {
 		List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
@@ -103,23 +107,25 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	}
 
 	/**
-	 * Return the obstacle to fenced locks in this context.
-	 * @return the obstacle and its cure, in words, or {@code null} if there is none
-	 * @throws IllegalStateException if a setting names no {@code DataSource}
+	 * Return the reason why fenced locks are not possible in this context.
+	 * @return the reason and the remedy, as text for people, or {@code null} if fenced
+	 * locks are possible
+	 * @throws IllegalStateException if the settings name a bean that is no
+	 * {@code DataSource}
 	 */
 	public @Nullable String obstacle() {
-		List<FencedDataSource> all = dataSources();
-		for (FencedDataSource each : all) {
-			if (each.manager() == null) {
-				return "the DataSource '" + each.name() + "' has no transaction manager of its own: name in "
+		List<FencedDataSource> dataSources = dataSources();
+		for (FencedDataSource fenced : dataSources) {
+			if (fenced.manager() == null) {
+				return "the DataSource '" + fenced.name() + "' has no transaction manager of its own: name in "
 						+ "holdfast.fence.jdbc.data-sources one that a transaction manager has or, with JTA, leave out "
 						+ "fenced and call Fences.check(lease) in each transaction";
 			}
 		}
-		if (!all.isEmpty()) {
+		if (!dataSources.isEmpty()) {
 			return null;
 		}
-		if (this.managers.values().stream().anyMatch((each) -> ManagedDataSource.of(each) != null)) {
+		if (this.managers.values().stream().anyMatch((manager) -> ManagedDataSource.of(manager) != null)) {
 			return "the primary transaction manager tells no DataSource, or none of several is primary: name the "
 					+ "DataSource in holdfast.fence.jdbc.data-sources";
 		}
@@ -133,18 +139,17 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	}
 
 	/**
-	 * Return whether the transactions of a manager are those of the only fenced
-	 * {@code DataSource}.
-	 * @param manager the manager, perhaps behind a proxy
-	 * @return whether that is so
+	 * Return whether a manager is that of the only fenced {@code DataSource}.
+	 * @param manager the manager, or a proxy of it
+	 * @return whether no other {@code DataSource} is fenced
 	 */
 	public boolean coversAlone(TransactionManager manager) {
-		List<FencedDataSource> all = dataSources();
+		List<FencedDataSource> dataSources = dataSources();
 		Object target = target(manager);
-		return all.size() == 1 && target instanceof AbstractPlatformTransactionManager own
+		return dataSources.size() == 1 && target instanceof AbstractPlatformTransactionManager own
 				&& this.managers.containsValue(own)
 				&& own.getTransactionExecutionListeners().stream().anyMatch(FenceListener.class::isInstance)
-				&& ManagedDataSource.of(own) == all.get(0).dataSource();
+				&& ManagedDataSource.of(own) == dataSources.get(0).dataSource();
 	}
 
 	private static Object target(Object bean) {
@@ -154,33 +159,35 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 
 	/**
 	 * Raise the token of a lease that was just granted to the current thread, so that
-	 * later reads of the thread are not older than the lock. In a transaction that may
-	 * write it is a check of that; otherwise a short transaction. Blocks for the answer
-	 * of the database.
-	 * @param lease the lease, which is fenced
-	 * @param request the request for the lease
-	 * @throws io.holdfast.LeaseLostException if a later holder has been there
-	 * @throws IllegalStateException if no {@code DataSource} is fenced, or the current
-	 * transaction may read data of the time before the lock
+	 * later reads of the thread see the writes of earlier holders. Uses the current
+	 * transaction if it may write, or otherwise a separate short transaction. Blocks
+	 * until the database answers.
+	 * @param lease the fenced lease
+	 * @param request the request of the lease
+	 * @throws io.holdfast.LeaseLostException if a table has the token of a later holder
+	 * @throws IllegalStateException if no {@code DataSource} is fenced, or if the current
+	 * transaction may read data from before the grant
 	 * @throws org.springframework.dao.DataAccessException if a database fails, or the row
 	 * is locked for too long
 	 */
 	public void granted(LockLease lease, LockRequest request) {
-		List<FencedDataSource> all = required();
-		boolean byTransaction = request.isFencedByTransaction() && all.size() == 1
+		List<FencedDataSource> dataSources = required();
+		boolean byTransaction = request.isFencedByTransaction() && dataSources.size() == 1
 				&& !TransactionSynchronizationManager.isActualTransactionActive();
-		for (FencedDataSource each : all) {
-			OpenTransaction open = OpenTransaction.writing(each.dataSource());
+		for (FencedDataSource fenced : dataSources) {
+			OpenTransaction open = OpenTransaction.writing(fenced.dataSource());
 			if (open != null) {
-				each.checkWithin(open, FencedLeases.of(lease), "acquisition");
+				fenced.checkWithin(open, FencedLeases.of(lease), "acquisition");
 			}
 			else if (!byTransaction) {
-				each.raise(lease);
+				fenced.raise(lease);
 			}
 		}
 	}
 
-	/** Check the leases of the current thread, for which a transaction has just begun. */
+	/**
+	 * Check the fenced leases of the current thread at the beginning of a transaction.
+	 */
 	void checkBegun(OpenTransaction begun) {
 		FencedLeases leases = FencedLeases.current();
 		if (leases.isEmpty()) {
@@ -190,38 +197,39 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			begun.begunUnder(leases.rows());
 			return;
 		}
-		for (FencedDataSource each : dataSources()) {
-			if (each.dataSource() == begun.dataSource()) {
-				each.checkBegun(begun, leases);
+		for (FencedDataSource fenced : dataSources()) {
+			if (fenced.dataSource() == begun.dataSource()) {
+				fenced.checkBegun(begun, leases);
 			}
 		}
 	}
 
 	List<FencedDataSource> required() {
-		List<FencedDataSource> all = dataSources();
-		if (all.isEmpty()) {
+		List<FencedDataSource> dataSources = dataSources();
+		if (dataSources.isEmpty()) {
 			throw new IllegalStateException("No DataSource is fenced: " + obstacle());
 		}
-		return all;
+		return dataSources;
 	}
 
 	/**
-	 * Return the fenced ones, none if no manager is there or none of several is primary.
+	 * Return the fenced {@code DataSource}s. Empty if there is no transaction manager, or
+	 * none of several is primary.
 	 */
 	List<FencedDataSource> dataSources() {
-		List<FencedDataSource> all = this.known;
-		if (all == null) {
-			all = find();
-			if (!all.isEmpty()) {
-				this.known = all;
+		List<FencedDataSource> dataSources = this.cachedDataSources;
+		if (dataSources == null) {
+			dataSources = find();
+			if (!dataSources.isEmpty()) {
+				this.cachedDataSources = dataSources;
 			}
 		}
-		return all;
+		return dataSources;
 	}
 
 	private List<FencedDataSource> find() {
 		FenceSettings settings = this.settings.get();
-		List<FencedDataSource> all = new ArrayList<>();
+		List<FencedDataSource> dataSources = new ArrayList<>();
 		for (String name : settings.dataSources()) {
 			if (!this.beans.containsBean(name)) {
 				throw new IllegalStateException("holdfast.fence.jdbc.data-sources names '" + name
@@ -230,7 +238,7 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			DataSource dataSource = this.beans.getBean(name, DataSource.class);
 			DataSource target = (dataSource instanceof TransactionAwareDataSourceProxy proxy)
 					? proxy.getTargetDataSource() : dataSource;
-			all.add(fenced(name, (target != null) ? target : dataSource, settings));
+			dataSources.add(fenced(name, (target != null) ? target : dataSource, settings));
 		}
 		if (settings.dataSources().isEmpty()) {
 			PlatformTransactionManager primary = this.beans.getBeanProvider(PlatformTransactionManager.class)
@@ -239,17 +247,18 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 			DataSource dataSource = (target instanceof PlatformTransactionManager manager)
 					? ManagedDataSource.of(manager) : null;
 			if (dataSource != null && this.managers.containsValue(target)) {
-				all.add(fenced(nameOf(dataSource), dataSource, settings));
+				dataSources.add(fenced(nameOf(dataSource), dataSource, settings));
 			}
 		}
-		return List.copyOf(all);
+		return List.copyOf(dataSources);
 	}
 
 	private FencedDataSource fenced(String name, DataSource dataSource, FenceSettings settings) {
 		AbstractPlatformTransactionManager manager = managerOf(dataSource);
 		if (manager == null) {
-			// Perhaps it was not created yet, as with lazy initialization.
-			this.beans.getBeanProvider(PlatformTransactionManager.class).forEach((each) -> {
+			// Create all managers: with lazy initialization, the manager may not exist
+			// yet.
+			this.beans.getBeanProvider(PlatformTransactionManager.class).forEach((created) -> {
 			});
 			manager = managerOf(dataSource);
 		}
@@ -259,13 +268,14 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	}
 
 	/**
-	 * Prefer one of JDBC, whose new transactions suspend those of other managers, too.
+	 * Return the transaction manager of a {@code DataSource}, or {@code null}. Prefers a
+	 * JDBC manager, whose new transactions also suspend those of other managers.
 	 */
 	private @Nullable AbstractPlatformTransactionManager managerOf(DataSource dataSource) {
 		return this.managers.values()
 			.stream()
-			.filter((each) -> ManagedDataSource.of(each) == dataSource)
-			.min(Comparator.comparing((each) -> !(each instanceof DataSourceTransactionManager)))
+			.filter((manager) -> ManagedDataSource.of(manager) == dataSource)
+			.min(Comparator.comparing((manager) -> !(manager instanceof DataSourceTransactionManager)))
 			.orElse(null);
 	}
 
@@ -278,13 +288,16 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		}
 		return this.managers.entrySet()
 			.stream()
-			.filter((each) -> ManagedDataSource.of(each.getValue()) == dataSource)
-			.map((each) -> "that of " + each.getKey())
+			.filter((entry) -> ManagedDataSource.of(entry.getValue()) == dataSource)
+			.map((entry) -> "that of " + entry.getKey())
 			.findFirst()
 			.orElse("unknown");
 	}
 
-	/** Return the managers that may be of JDBC, and tell no {@code DataSource}. */
+	/**
+	 * Return the names of managers that may be for JDBC, but have no known
+	 * {@code DataSource}.
+	 */
 	private List<String> unchecked() {
 		List<String> names = new ArrayList<>();
 		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beans,

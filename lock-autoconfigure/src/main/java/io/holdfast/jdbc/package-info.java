@@ -1,6 +1,6 @@
 /**
- * Transactions of a database that are refused under a lease if a later holder has been
- * there. The engine knows nothing of them.
+ * Checks of fencing tokens in database transactions, which refuse late holders.
+ * Independent of the engine.
  */
 @NullMarked
 package io.holdfast.jdbc;
