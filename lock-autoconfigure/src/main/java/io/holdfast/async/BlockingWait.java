@@ -9,10 +9,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The wait of one thread for a future, during which the thread does nothing else. A
- * worker of a {@link ForkJoinPool} that waits by {@link CompletableFuture#get} or
- * {@link CompletableFuture#join} runs other tasks of its pool in that time: inside of the
- * locks that the worker holds, and for longer than the wait time.
+ * Blocking wait of a thread for a future. Unlike {@link CompletableFuture#get} and
+ * {@link CompletableFuture#join}, a worker of a {@link ForkJoinPool} does not run other
+ * tasks of its pool while it waits. Such tasks would run under the locks of the worker,
+ * and could take longer than the wait time.
  */
 public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
@@ -33,15 +33,15 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 	}
 
 	/**
-	 * Wait for a value, as {@link CompletableFuture#get(long, TimeUnit)} does, by the
-	 * system's clock.
+	 * Wait for the value of a future, as {@link CompletableFuture#get(long, TimeUnit)}
+	 * does.
 	 * @param <T> the type of the value
-	 * @param future the value to come
-	 * @param nanos the longest wait
+	 * @param future the future
+	 * @param nanos the maximum wait, in nanoseconds
 	 * @return the value
-	 * @throws InterruptedException if the thread is interrupted, before or in the wait
+	 * @throws InterruptedException if the thread is interrupted, before or while it waits
 	 * @throws ExecutionException if the future has failed
-	 * @throws TimeoutException if the time is over
+	 * @throws TimeoutException if the future was not completed in time
 	 */
 	public static <T> T get(CompletableFuture<T> future, long nanos)
 			throws InterruptedException, ExecutionException, TimeoutException {
@@ -55,8 +55,8 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 	}
 
 	/**
-	 * Wait for the end of a future, however long that takes and however it ends.
-	 * Interrupts do not end the wait; the thread's flag is kept.
+	 * Wait without limit until a future is completed, successfully or not. Interrupts do
+	 * not end the wait; the thread's interrupt flag is kept.
 	 * @param future the future
 	 */
 	public static void awaitEnd(CompletableFuture<?> future) {
@@ -75,7 +75,7 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 	}
 
 	/**
-	 * Return the value of a future, after {@linkplain #awaitEnd a wait for its end}.
+	 * Wait for a future as {@link #awaitEnd} does, and return its value.
 	 * @param <T> the type of the value
 	 * @param future the future
 	 * @return the value
@@ -92,7 +92,7 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 			ForkJoinPool.managedBlock(this);
 		}
 		catch (RejectedExecutionException ex) {
-			// The pool has no thread to stand in for this one.
+			// The pool has no spare thread to compensate for this thread.
 			block();
 		}
 	}

@@ -11,43 +11,43 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs tasks that may take their time on the threads of another executor, a limited
- * number at a time. The others wait without a thread. Thread-safe.
+ * Executor that runs a limited number of tasks at a time on the threads of another
+ * executor. Further tasks are queued. Thread-safe.
  */
 public final class BoundedExecutor implements Executor {
 
 	private final Executor threads;
 
-	private final int most;
+	private final int maximum;
 
 	private final Semaphore free;
 
-	private final Queue<Runnable> first = new ConcurrentLinkedQueue<>();
+	private final Queue<Runnable> urgent = new ConcurrentLinkedQueue<>();
 
-	private final Queue<Runnable> others = new ConcurrentLinkedQueue<>();
+	private final Queue<Runnable> queued = new ConcurrentLinkedQueue<>();
 
-	/** Not the sizes of the queues, which are counted element by element. */
+	/** Number of queued tasks. The size() of the queues would count their elements. */
 	private final AtomicInteger waiting = new AtomicInteger();
 
 	/**
 	 * Create an executor.
-	 * @param threads the threads
-	 * @param most the number of tasks that run at a time
+	 * @param threads runs the tasks
+	 * @param maximum the maximum number of tasks that run at a time
 	 */
-	public BoundedExecutor(Executor threads, int most) {
+	public BoundedExecutor(Executor threads, int maximum) {
 		this.threads = threads;
-		this.most = most;
-		this.free = new Semaphore(most);
+		this.maximum = maximum;
+		this.free = new Semaphore(maximum);
 	}
 
 	@Override
 	public void execute(Runnable task) {
-		add(this.others, task);
+		add(this.queued, task);
 	}
 
-	/** Run a task before the waiting ones of {@link #execute}. */
+	/** Run a task before the queued tasks of {@link #execute}. */
 	public void executeFirst(Runnable task) {
-		add(this.first, task);
+		add(this.urgent, task);
 	}
 
 	private void add(Queue<Runnable> queue, Runnable task) {
@@ -57,8 +57,8 @@ public final class BoundedExecutor implements Executor {
 	}
 
 	/**
-	 * Run a task on the current thread, which may block; but if as many run already, then
-	 * later, and on another thread.
+	 * Run a task on the current thread, which may block. If the maximum number of tasks
+	 * is running, the task is queued for another thread.
 	 */
 	public void executeHere(Runnable task) {
 		if (!this.free.tryAcquire()) {
@@ -74,33 +74,33 @@ public final class BoundedExecutor implements Executor {
 		}
 	}
 
-	/** Return how many tasks wait for others to end, more or less. */
+	/** Return the approximate number of queued tasks. */
 	public int waiting() {
 		return this.waiting.get();
 	}
 
-	/** Wait until no task runs or waits, but no longer than for a time. */
+	/** Wait until no task runs or is queued, for a time at most. */
 	public void awaitIdle(Duration patience) {
 		long until = System.nanoTime() + patience.toNanos();
 		try {
 			do {
-				if (!this.free.tryAcquire(this.most, until - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+				if (!this.free.tryAcquire(this.maximum, until - System.nanoTime(), TimeUnit.NANOSECONDS)) {
 					return;
 				}
-				this.free.release(this.most);
-				// A task that came in between has found no thread free.
+				this.free.release(this.maximum);
+				// Start tasks that were added in between, when all permits were taken.
 				useFreeThread();
 			}
-			while (this.free.availablePermits() < this.most);
+			while (this.free.availablePermits() < this.maximum);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
 	}
 
-	/** Use a free thread for the tasks that wait, if any do. */
+	/** Start a thread if tasks are queued and the maximum is not reached. */
 	private void useFreeThread() {
-		if (!(this.first.isEmpty() && this.others.isEmpty()) && this.free.tryAcquire()) {
+		if (!(this.urgent.isEmpty() && this.queued.isEmpty()) && this.free.tryAcquire()) {
 			this.threads.execute(this::work);
 		}
 	}
@@ -109,14 +109,15 @@ public final class BoundedExecutor implements Executor {
 		try {
 			for (Runnable task = next(); task != null; task = next()) {
 				this.waiting.decrementAndGet();
-				// A task that found none free does not wait for this.
+				// Start another thread for the next task, so that it does not wait for
+				// this task.
 				useFreeThread();
 				run(task);
 			}
 		}
 		finally {
 			this.free.release();
-			// A task may have come since.
+			// A task may have been added since the last poll.
 			useFreeThread();
 		}
 	}
@@ -132,8 +133,8 @@ public final class BoundedExecutor implements Executor {
 	}
 
 	private @Nullable Runnable next() {
-		Runnable task = this.first.poll();
-		return (task != null) ? task : this.others.poll();
+		Runnable task = this.urgent.poll();
+		return (task != null) ? task : this.queued.poll();
 	}
 
 }

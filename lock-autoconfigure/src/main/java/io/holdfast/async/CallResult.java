@@ -9,10 +9,11 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of an asynchronous call that acquires leases, runs code of the user, and
- * releases them. A caller that completes it ends a wait for a lease, but not code that
- * has begun: others may share its stage, and its work may go on after a cancellation. One
- * thread at a time works at a call, which begins on the thread of its caller.
+ * Result of an asynchronous call that acquires leases, runs the user's code, and releases
+ * the leases. A caller that completes the result ends the wait for a lease. Code that has
+ * begun is not cancelled, because its stage may be shared, and its work may go on after a
+ * cancellation. At most one thread at a time works on a call. Must be created on the
+ * caller's thread.
  *
  * @param <R> the type of the value
  */
@@ -21,35 +22,38 @@ public final class CallResult<R extends @Nullable Object> {
 	private static final Runnable NOTHING = () -> {
 	};
 
-	/** For futures of other implementations of a service, and for failures of a call. */
+	/** Threads for futures without an engine, and for failures of a call. */
 	private static final DaemonThreads THREADS = new DaemonThreads();
 
 	private final Thread caller = Thread.currentThread();
 
-	/** The outcome for the caller. */
+	/** Future of the caller. */
 	private final CompletableFuture<R> future = new CompletableFuture<>();
 
-	/** The consequence for the call if its caller goes before the end. */
+	/** Action to run if the caller completes the future before the end of the call. */
 	private volatile Runnable onCallerGone = NOTHING;
 
-	/** Return the future of the caller. */
+	/** Return the caller's future. */
 	public CompletableFuture<R> future() {
 		return this.future;
 	}
 
-	/** Notice from now on that the caller completes the result. */
+	/** Start watching for a completion by the caller. */
 	public void followCaller() {
 		this.future.whenComplete((value, failure) -> this.onCallerGone.run());
 	}
 
-	/** Note that the call waits for a lease from now on, until its caller goes. */
-	public void waitsFor(CompletableFuture<?> asked) {
-		ifCallerGoes(() -> asked.cancel(true));
+	/**
+	 * Note that the call waits for a lease. The wait is cancelled if the caller completes
+	 * the future.
+	 */
+	public void waitsFor(CompletableFuture<?> awaited) {
+		ifCallerGoes(() -> awaited.cancel(true));
 	}
 
 	/**
-	 * Note that the code runs from now on: if its caller goes, its leases are kept, and
-	 * marked.
+	 * Note that the code runs. If the caller completes the future, the leases are kept,
+	 * and marked as abandoned by the caller.
 	 */
 	public void runsUnder(List<?> leases) {
 		ifCallerGoes(() -> leases.forEach((lease) -> {
@@ -71,7 +75,7 @@ public final class CallResult<R extends @Nullable Object> {
 		this.onCallerGone = NOTHING;
 	}
 
-	/** Tell the caller the outcome. */
+	/** Complete the caller's future. */
 	public void complete(@Nullable R value, @Nullable Throwable failure) {
 		complete(this.future, value, failure);
 	}
@@ -87,9 +91,11 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Run code that gives a stage, and follow that to its end, which comes once, also
-	 * from a stage that refuses to be followed: the leases are held until then.
-	 * @return completed as the stage is, or by the exception of the code
+	 * Run code that returns a stage, and return a future of the stage's outcome. The
+	 * future always completes, once, even if the code or the registration of a callback
+	 * throws an exception: leases are held until then.
+	 * @return a future that is completed as the stage is, or fails with the exception of
+	 * the code
 	 */
 	public static <T extends @Nullable Object> CompletableFuture<T> follow(
 			Code<? extends CompletionStage<? extends T>> code) {
@@ -104,39 +110,42 @@ public final class CallResult<R extends @Nullable Object> {
 		return end;
 	}
 
-	/** Cancel a stage, if it can be. */
+	/** Cancel a stage, if it supports cancellation. */
 	public static void cancel(CompletionStage<?> stage) {
 		CompletableFuture<?> future;
 		try {
 			future = stage.toCompletableFuture();
 		}
 		catch (RuntimeException ex) {
-			// Most likely an UnsupportedOperationException.
+			// Usually an UnsupportedOperationException.
 			return;
 		}
 		future.cancel(true);
 	}
 
 	/**
-	 * Go on with code that may block. The caller's thread is not to be blocked by it,
-	 * also if there was nothing to wait for.
-	 * @param asked the future that the code has waited for
+	 * Run an action that may block, on the current thread if it is not the caller's
+	 * thread. The action never blocks the caller's thread, even if there was nothing to
+	 * wait for.
+	 * @param awaited the future that the action has waited for, which has the engine's
+	 * threads
 	 */
-	public void awayFromCaller(CompletableFuture<?> asked, Runnable action) {
+	public void awayFromCaller(CompletableFuture<?> awaited, Runnable action) {
 		if (Thread.currentThread() != this.caller) {
 			action.run();
 		}
 		else {
-			onOtherThread(asked, action);
+			onOtherThread(awaited, action);
 		}
 	}
 
 	/**
-	 * Run code on another thread.
-	 * @param asked the future that the code has waited for, whose engine has threads
+	 * Run an action on another thread.
+	 * @param awaited the future that the action has waited for, which has the engine's
+	 * threads
 	 */
-	public static void onOtherThread(CompletableFuture<?> asked, Runnable action) {
-		if (asked instanceof EngineFuture<?> future) {
+	public static void onOtherThread(CompletableFuture<?> awaited, Runnable action) {
+		if (awaited instanceof EngineFuture<?> future) {
 			future.threads().execute(action);
 		}
 		else {
@@ -145,28 +154,28 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Run code on a thread of its own.
+	 * Run an action on a new thread.
 	 */
 	public static void onNewThread(Runnable action) {
 		THREADS.createForCode(action, "").start();
 	}
 
 	/**
-	 * Return the error of a stage, without the wrapper of a dependent stage.
+	 * Return the cause of a {@link CompletionException}, or the given error.
 	 */
 	public static Throwable cause(Throwable failure) {
 		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
 	}
 
 	/**
-	 * Code that may throw anything.
+	 * Code that may throw any exception.
 	 *
-	 * @param <T> the type of its value
+	 * @param <T> the type of the code's value
 	 */
 	@FunctionalInterface
 	public interface Code<T> {
 
-		/** Run it. */
+		/** Run the code. */
 		@Nullable T run() throws Throwable;
 
 	}

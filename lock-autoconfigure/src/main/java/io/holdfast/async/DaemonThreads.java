@@ -6,13 +6,13 @@ import java.util.concurrent.ThreadFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the daemon threads of an instance. They inherit nothing from the thread that
- * needs one first, and are used for many: neither thread-locals, such as the tenant of a
- * call, nor class loader, group and priority. Thread-safe.
+ * Creates the daemon threads of an instance. The threads serve many callers. They
+ * therefore inherit nothing from the creating thread: no thread-locals, such as the
+ * tenant of a call, and no class loader, group or priority. Thread-safe.
  */
 public final class DaemonThreads {
 
-	/** Beginning of the names of threads for code of users. */
+	/** Prefix of the names of threads for users' code. */
 	private static final String FOR_CODE = "holdfast-call";
 
 	private static final int FIRST_WITHOUT_PINNING = 24;
@@ -20,10 +20,9 @@ public final class DaemonThreads {
 	private static final @Nullable ThreadFactory VIRTUAL = virtual();
 
 	/**
-	 * Whether threads for code of users are virtual, so that a pool of them saves
-	 * nothing: from JDK 24 on. Before that a virtual thread that blocks in a
-	 * {@code synchronized} block keeps its carrier, and code that has its lease would
-	 * wait for one.
+	 * Whether threads for users' code are virtual, so that they need no pool: from JDK 24
+	 * on. Before JDK 24, a virtual thread that blocks in a {@code synchronized} block
+	 * pins its carrier thread, and code with a lease could wait for a free carrier.
 	 */
 	public static final boolean VIRTUAL_FOR_CODE = VIRTUAL != null;
 
@@ -42,7 +41,7 @@ public final class DaemonThreads {
 			return (ThreadFactory) type.getMethod("factory").invoke(builder);
 		}
 		catch (ReflectiveOperationException ex) {
-			// A native image without a hint for it.
+			// A native image without the reflection hint.
 			return null;
 		}
 	}
@@ -57,13 +56,14 @@ public final class DaemonThreads {
 
 	/**
 	 * Set the context class loader of threads that are started from now on.
-	 * @param classLoader that of the application, or {@code null} for that of this class
+	 * @param classLoader the application's class loader, or {@code null} for the class
+	 * loader of this class
 	 */
 	public void setClassLoader(@Nullable ClassLoader classLoader) {
 		this.classLoader = (classLoader != null) ? classLoader : DaemonThreads.class.getClassLoader();
 	}
 
-	/** Return a new thread, not started yet. */
+	/** Return a new, unstarted thread. */
 	public Thread create(Runnable action, String name) {
 		Thread thread = new Thread(GROUP, withClassLoader(action), name, 0, false);
 		thread.setDaemon(true);
@@ -72,8 +72,8 @@ public final class DaemonThreads {
 	}
 
 	/**
-	 * Return a new thread for code of users, which may block; not started yet.
-	 * @param suffix the end of its name
+	 * Return a new, unstarted thread for users' code, which may block.
+	 * @param suffix the suffix of the thread's name
 	 */
 	public Thread createForCode(Runnable action, String suffix) {
 		if (VIRTUAL == null) {
@@ -85,16 +85,16 @@ public final class DaemonThreads {
 	}
 
 	/**
-	 * Return whether the current thread is one for code of users. Its name tells, as a
-	 * virtual thread has no class of its own.
+	 * Return whether the current thread is for users' code. Recognized by its name,
+	 * because virtual threads cannot have a class of their own.
 	 */
 	public static boolean isForCode() {
 		return Thread.currentThread().getName().startsWith(FOR_CODE);
 	}
 
 	/**
-	 * Return a new thread of a factory whose threads inherit from the current one. Blocks
-	 * for an instant.
+	 * Return a new thread of a factory whose threads inherit from the current thread. The
+	 * factory is called on another thread, for which this method waits.
 	 */
 	public Thread create(Runnable action, ThreadFactory factory) {
 		return BlockingWait.join(CompletableFuture.supplyAsync(() -> factory.newThread(withClassLoader(action)),
@@ -106,7 +106,10 @@ public final class DaemonThreads {
 		create(action, name).start();
 	}
 
-	/** Not when it is made: threads of a driver may be made before the loader is set. */
+	/**
+	 * Set the class loader when the thread starts: threads of a driver may be created
+	 * before the class loader is known.
+	 */
 	private Runnable withClassLoader(Runnable action) {
 		return () -> {
 			Thread.currentThread().setContextClassLoader(this.classLoader);

@@ -6,8 +6,8 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Future of an engine, and of stages that depend on one: names the threads of the engine
- * for code that must not run on the thread of its caller.
+ * Future of an engine, and of its dependent stages. Carries the engine's threads, for
+ * code that must not run on the caller's thread.
  *
  * @param <T> the type of the value
  */
@@ -17,13 +17,13 @@ public final class EngineFuture<T extends @Nullable Object> extends CompletableF
 
 	/**
 	 * Create a future.
-	 * @param threads threads that may block
+	 * @param threads runs code that may block
 	 */
 	public EngineFuture(Executor threads) {
 		this.threads = threads;
 	}
 
-	/** Return threads that may block. */
+	/** Return the executor of code that may block. */
 	Executor threads() {
 		return this.threads;
 	}

@@ -3,19 +3,19 @@ package io.holdfast.async;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease of locks as fence tables see it. Thread-safe.
+ * Lease of locks from the view of fence tables. Thread-safe.
  */
 public interface FencedLease {
 
 	/**
-	 * Return the name of one of the keys in fence tables. Names of different engines
-	 * differ, as their tokens cannot be compared.
+	 * Return the name of a key in fence tables. Different engines have different names
+	 * for a key, because their tokens are not comparable.
 	 */
 	String fenceName(String key);
 
 	/**
-	 * End the lease by loss, as a database has refused a transaction under it.
-	 * @param why the reason for operators, in words
+	 * End the lease by loss, because a database has refused a transaction under it.
+	 * @param why the reason, for the log and events
 	 * @param message the message for the caller of the code under the lease
 	 */
 	void refuse(String key, String why, String message);

@@ -7,8 +7,8 @@ import org.apache.commons.logging.Log;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Guard between Holdfast and code of users that must not disturb it, such as observers.
- * The first failure is logged as a warning, further ones as DEBUG. Thread-safe.
+ * Guard of Holdfast against exceptions of users' code, such as observers. The first
+ * failure is logged as a warning, and further failures at the level DEBUG. Thread-safe.
  */
 public final class Guard {
 
@@ -23,8 +23,8 @@ public final class Guard {
 	/**
 	 * Create a guard.
 	 * @param logger the logger of failures
-	 * @param problem the text for a failure
-	 * @param consequence the consequence of a failure, for the first one
+	 * @param problem the message of a failure
+	 * @param consequence the consequence of a failure, for the first message
 	 */
 	public Guard(Log logger, String problem, String consequence) {
 		this.logger = logger;
@@ -35,7 +35,7 @@ public final class Guard {
 	/**
 	 * Run code that may fail.
 	 * @param code the code
-	 * @return whether it did not fail
+	 * @return {@code false} if the code failed
 	 */
 	public boolean run(Runnable code) {
 		try {
@@ -49,11 +49,11 @@ public final class Guard {
 	}
 
 	/**
-	 * Ask code that may fail.
-	 * @param <T> the type of the answer
+	 * Call code that may fail.
+	 * @param <T> the type of the value
 	 * @param code the code
-	 * @param otherwise gives the answer if the code fails
-	 * @return the answer
+	 * @param otherwise supplies the value if the code fails
+	 * @return the value
 	 */
 	public <T extends @Nullable Object> T get(Supplier<T> code, Supplier<T> otherwise) {
 		try {

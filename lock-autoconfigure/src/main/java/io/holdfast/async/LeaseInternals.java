@@ -4,37 +4,39 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A lease as the calls and transactions see it that end it.
+ * Internal methods of a lease, for the calls and transactions that release it.
  */
 public interface LeaseInternals {
 
 	/**
-	 * Note, for operators, that the caller has gone: it has cancelled, or timed out. Does
-	 * not block.
+	 * Note that the caller has gone, because it has cancelled or timed out. Shown to
+	 * operators. Does not block.
 	 */
 	void markCallerGone();
 
-	/** Return whether its release has begun. */
+	/** Return whether the release has begun. */
 	boolean isReleased();
 
 	/**
-	 * Release it without an answer, on a thread that may block: it tells the observers.
-	 * Does not wait for the store. A failure is logged, and nothing is thrown.
-	 * @return completed once the caller may go on: when the release was sent or, while
-	 * too many releases have no answer, when it was answered. Dependents must not block
+	 * Release the lease without waiting for the store. Must be called on a thread that
+	 * may block, because it notifies the observers. Throws no exception: failures are
+	 * logged.
+	 * @return a future that is completed when the caller may continue: when the release
+	 * is sent or, if too many releases are unanswered, when it is answered. Dependents
+	 * must not block
 	 */
 	CompletableFuture<?> sendRelease();
 
 	/**
-	 * Do the same as {@link #sendRelease()} on any thread.
-	 * @return completed once the caller may go on, on a thread of Holdfast's that may
-	 * block
+	 * Release the lease as {@link #sendRelease()} does, but on any thread.
+	 * @return a future that is completed when the caller may continue, on a Holdfast
+	 * thread that may block
 	 */
 	CompletableFuture<?> sendReleaseAsync();
 
 	/**
-	 * Return its grants by the store, one for each key, which it may share with other
-	 * leases: none once it is released.
+	 * Return the store's grants of this lease by key, which nested leases share. Empty
+	 * after the release.
 	 */
 	Map<String, ?> grants();
 

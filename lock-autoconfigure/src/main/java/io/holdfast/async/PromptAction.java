@@ -1,8 +1,8 @@
 package io.holdfast.async;
 
 /**
- * Action on the loss of a lease that is over at once, such as an interrupt, and may run
- * more than once. It does not wait for actions that take their time.
+ * Non-blocking action on the loss of a lease, such as an interrupt. It does not wait for
+ * slow actions, and may be called more than once.
  */
 @FunctionalInterface
 public interface PromptAction extends Runnable {

@@ -3,8 +3,8 @@ package io.holdfast.async;
 import java.util.regex.Pattern;
 
 /**
- * Text for messages: the names of keys, threads and users are not Holdfast's, and must
- * neither begin a line of the log nor turn around the rest of one.
+ * Escapes text in messages. Names of keys, threads and users are not under Holdfast's
+ * control, and must neither forge lines of the log nor change the direction of text.
  */
 public final class SingleLine {
 
@@ -15,24 +15,24 @@ public final class SingleLine {
 	}
 
 	/**
-	 * Return a text in which control characters, separators of lines and changes of
-	 * direction are written as escapes of Java.
+	 * Return a text with control characters, line separators and changes of text
+	 * direction as Java escapes.
 	 * @param text the text
-	 * @return the text itself if it has none of them
+	 * @return the escaped text
 	 */
 	public static String of(String text) {
 		return ESCAPED.matcher(text).replaceAll((found) -> String.format("\\\\u%04x", (int) found.group().charAt(0)));
 	}
 
 	/**
-	 * Return a text as others are shown it: with {@code ?} in place of control
-	 * characters, separators of lines and changes of direction.
+	 * Return a text with {@code ?} in place of control characters, line separators and
+	 * changes of text direction.
 	 * @param text the text
-	 * @param most the most characters; the rest is cut off
-	 * @return the text itself if it has none of them and is not too long
+	 * @param maxLength the maximum length in characters; the rest is cut off
+	 * @return the text to show
 	 */
-	public static String shown(String text, int most) {
-		return ESCAPED.matcher((text.length() <= most) ? text : text.substring(0, most)).replaceAll("?");
+	public static String shown(String text, int maxLength) {
+		return ESCAPED.matcher((text.length() <= maxLength) ? text : text.substring(0, maxLength)).replaceAll("?");
 	}
 
 }

@@ -1,5 +1,5 @@
 /**
- * Common to all packages: asynchronous calls, threads, and text for messages.
+ * Utilities for all packages: asynchronous calls, threads, and text in messages.
  */
 @NullMarked
 package io.holdfast.async;

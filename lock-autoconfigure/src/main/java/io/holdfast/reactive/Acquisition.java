@@ -14,9 +14,10 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /**
- * Acquires anew for each subscription, when the value is requested. The lease goes to the
- * subscriber or, if that has cancelled, back: one of the two, the faster. Reactor's own
- * bridge from futures would hand it, or an error, to global hooks.
+ * Mono of a lease. Each subscription acquires a new lease on its first request. The lease
+ * is either emitted or, if the subscriber has cancelled before, released. Reactor's own
+ * {@code Mono.fromFuture} would pass a lease or error after a cancellation to global
+ * hooks.
  *
  * @param <H> the type of the lease
  */
@@ -24,16 +25,16 @@ final class Acquisition<H> extends Mono<H> {
 
 	private final Supplier<CompletableFuture<H>> start;
 
-	private final Consumer<H> giveBack;
+	private final Consumer<H> release;
 
 	/**
 	 * Create the acquisition.
-	 * @param start asks; the future's cancellation ends the wait
-	 * @param giveBack releases a lease that is not wanted any more, without blocking
+	 * @param start starts an acquisition; cancelling its future ends the wait
+	 * @param release releases a lease after a cancellation, without blocking
 	 */
-	Acquisition(Supplier<CompletableFuture<H>> start, Consumer<H> giveBack) {
+	Acquisition(Supplier<CompletableFuture<H>> start, Consumer<H> release) {
 		this.start = start;
-		this.giveBack = giveBack;
+		this.release = release;
 	}
 
 	@Override
@@ -47,7 +48,7 @@ final class Acquisition<H> extends Mono<H> {
 
 	}
 
-	/** One subscription. */
+	/** Subscription to the acquisition. */
 	private final class Wait implements Subscription {
 
 		private final CoreSubscriber<? super H> actual;
@@ -75,15 +76,15 @@ final class Acquisition<H> extends Mono<H> {
 			}
 			this.future = started;
 			if (this.state.get() == AcquisitionState.OVER) {
-				// Cancelled before there was a future to cancel.
+				// The subscriber has cancelled before the future was set.
 				started.cancel(true);
 			}
 			deliver(started);
 		}
 
 		/**
-		 * Deliver the lease on another thread than the caller's, also if it is there at
-		 * once: the caller may be an event loop, and the subscriber may block.
+		 * Deliver the lease, never on the requesting thread: this may be an event loop,
+		 * and the subscriber may block.
 		 */
 		private void deliver(CompletableFuture<H> started) {
 			Thread asking = Thread.currentThread();
@@ -102,7 +103,7 @@ final class Acquisition<H> extends Mono<H> {
 		private void answered(@Nullable H held, @Nullable Throwable error) {
 			if (!this.state.compareAndSet(AcquisitionState.WAITING, AcquisitionState.OVER)) {
 				if (held != null) {
-					Acquisition.this.giveBack.accept(held);
+					Acquisition.this.release.accept(held);
 				}
 			}
 			else if (held != null) {

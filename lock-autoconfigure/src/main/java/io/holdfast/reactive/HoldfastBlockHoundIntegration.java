@@ -9,10 +9,10 @@ import reactor.blockhound.BlockHound;
 import reactor.blockhound.integration.BlockHoundIntegration;
 
 /**
- * Exempts calls from BlockHound, where an application's tests use it: a thread that sets
- * or cancels a timer of Holdfast's, gives it a callback to run or a command to the driver
- * of Redis, may wait for another one that does the same, for an instant. Reactor has its
- * own schedulers excepted in the same way. Found as a service.
+ * Allows short blocking calls of Holdfast in applications that use BlockHound. A thread
+ * that sets or cancels a timer, submits a callback, or submits a command to the Redis
+ * driver may wait for another thread for an instant. Reactor allows its own schedulers in
+ * the same way. Found by {@link java.util.ServiceLoader}.
  */
 public final class HoldfastBlockHoundIntegration implements BlockHoundIntegration {
 

@@ -12,53 +12,54 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * Holds something around reactive chains: acquired anew for each subscription, kept until
- * its completion, error or cancellation, released once. Signals that end a chain come
- * when the release was sent or, if they depend on its result, answered. Common part of
- * the services and annotated methods; applications use these.
+ * Holds a lease around reactive chains. Each subscription acquires a new lease, which is
+ * released once, after completion, error or cancellation. The end of the chain is emitted
+ * after the release was sent or, if it depends on the result, answered. Base class for
+ * the reactive services and for annotated methods; not for applications.
  *
  * @param <L> the type of the lease
  */
 public abstract class Holding<L extends Lease> {
 
 	/**
-	 * Acquire without blocking.
-	 * @param context the leases that the subscriber runs under
-	 * @return the lease to come; cancelled to give up
+	 * Acquire a lease without blocking.
+	 * @param context the lease context of the subscriber
+	 * @return a future of the lease, which is cancelled to end the wait
 	 */
 	protected abstract CompletableFuture<L> acquire(LeaseContext context);
 
 	/**
-	 * Return whether to cancel the chain if the lease is lost.
-	 * @return whether it ends with its lease
+	 * Return whether a loss of the lease cancels the chain.
+	 * @return whether the chain ends with its lease
 	 */
 	protected abstract boolean endsOnLoss();
 
 	/**
-	 * Release, as the chain has ended, without blocking.
+	 * Release the lease after the end of the chain, without blocking.
 	 * @param held the lease
 	 * @param failure the error of the chain, or {@code null}
-	 * @return completed when the release was sent or, if the error depends on its result,
-	 * answered; with the error that the subscriber is to get, or {@code null} for none;
-	 * never fails
+	 * @return a future of the error for the subscriber, or of {@code null} for none.
+	 * Completed when the release was sent or, if the error depends on its result,
+	 * answered; never fails
 	 */
 	protected abstract CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure);
 
 	/**
-	 * Return the chain in place of one whose lease was not acquired.
-	 * @param <T> the type of its values
-	 * @param failure why it was not
-	 * @return the failure, if not overridden
+	 * Return a chain in place of one whose lease was not acquired.
+	 * @param <T> the type of the chain's values
+	 * @param failure the failure of the acquisition
+	 * @return the chain; by default an error with the failure
 	 */
 	protected <T> Publisher<T> instead(Throwable failure) {
 		return Mono.error(failure);
 	}
 
 	/**
-	 * Put this around a chain.
-	 * @param <T> the type of its values
-	 * @param chain subscribed to when this was acquired, on a thread that may block
-	 * @return the chain with this around it; demand is passed on
+	 * Hold a lease around a chain.
+	 * @param <T> the type of the chain's values
+	 * @param chain the chain, subscribed to after the acquisition, on a thread that may
+	 * block
+	 * @return the chain under its lease; demand is passed on
 	 */
 	public final <T> Flux<T> around(Flux<T> chain) {
 		return Flux.deferContextual((view) -> {
@@ -69,24 +70,25 @@ public abstract class Holding<L extends Lease> {
 					(held) -> Mono.fromFuture(() -> end(held, null), true).doOnNext(failure::set).flatMap(Mono::error),
 					(held, error) -> Mono.fromFuture(() -> endFailed(held, error), true).doOnNext(failure::set),
 					(held) -> Mono.fromFuture(() -> endFailed(held, null), true))
-				// An error of that chain is wrapped.
+				// Unwrap the error of the end, which usingWhen wraps.
 				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error)
 				.onErrorResume(NotAcquired.class, (error) -> instead(error.failure));
 		});
 	}
 
 	/**
-	 * Put this around a chain.
-	 * @param <T> the type of its value
-	 * @param chain subscribed to when this was acquired, on a thread that may block
-	 * @return the chain with this around it; its value comes after the release
+	 * Hold a lease around a chain.
+	 * @param <T> the type of the chain's value
+	 * @param chain the chain, subscribed to after the acquisition, on a thread that may
+	 * block
+	 * @return the chain under its lease; the value is emitted after the release
 	 */
 	public final <T> Mono<T> around(Mono<T> chain) {
 		return around(chain.flux()).singleOrEmpty();
 	}
 
 	/**
-	 * Acquire alone: the subscriber has to release it.
+	 * Acquire a lease that the subscriber must release.
 	 */
 	final Mono<L> acquisition() {
 		return Mono.deferContextual((view) -> acquisition(ReactiveLeaseContext.of(view)));
@@ -97,13 +99,14 @@ public abstract class Holding<L extends Lease> {
 	}
 
 	private <T> Flux<T> inside(LeaseContext context, L held, Flux<T> chain) {
-		// A loss completes the chain, since an error would not cancel it, and the end
-		// finds it.
+		// A loss completes the chain, because an error would not cancel it. The end then
+		// reports
+		// the loss.
 		Flux<T> whole = endsOnLoss() ? chain.takeUntilOther(Mono.create((sink) -> held.onLost(sink::success))) : chain;
 		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(held)));
 	}
 
-	/** The minHold of a lock does not count for a chain that did not complete. */
+	/** End the lease of a chain that has failed or was cancelled, without its minHold. */
 	private CompletableFuture<@Nullable Throwable> endFailed(L held, @Nullable Throwable failure) {
 		if (held instanceof LockLease lock) {
 			lock.waiveMinHold();
@@ -112,7 +115,7 @@ public abstract class Holding<L extends Lease> {
 	}
 
 	/**
-	 * Tells that this was not acquired, rather than something inside of the chain.
+	 * Marks the failure of this acquisition, as opposed to a failure inside the chain.
 	 */
 	private static final class NotAcquired extends RuntimeException {
 

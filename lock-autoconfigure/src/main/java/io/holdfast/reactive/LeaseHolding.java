@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * Holds a lease around a chain, and lets it end with its lease.
+ * Holding of the reactive services: a loss of the lease cancels the chain.
  *
  * @param <L> the type of the lease
  */
@@ -34,13 +34,13 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 		this.service = service;
 	}
 
-	/** Return a request that does not wait unless it has a wait time of its own. */
+	/** Return the request with a wait time of zero if it has no wait time. */
 	static <R extends LeaseRequest<R>> R onceByDefault(R request) {
 		Duration wait = request.waitTime();
 		return (wait == null || wait.isZero()) ? request.waitTime(Duration.ZERO).optional() : request;
 	}
 
-	/** Acquire alone; empty if others held it until the wait time was over. */
+	/** Acquire a lease that the subscriber must release. Empty after a timeout. */
 	Mono<L> tryAcquisition() {
 		return acquisition().onErrorResume(NotAcquiredException.class,
 				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
@@ -60,10 +60,12 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 	protected CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure) {
 		String why = whyNotHeld(held);
 		if (held instanceof LeaseInternals own) {
-			Throwable told = (why.isEmpty() || own.isReleased()) ? failure : lost(held, why, failure);
-			return own.sendReleaseAsync().thenApply((sent) -> told);
+			Throwable error = (why.isEmpty() || own.isReleased()) ? failure : lost(held, why, failure);
+			return own.sendReleaseAsync().thenApply((sent) -> error);
 		}
-		// Perhaps there is no future, if the lease is a mock: the chain waits for this.
+		// Use follow, because a mock of a lease may return no future, and the chain waits
+		// for the
+		// result.
 		return CallResult.<ReleaseResult>follow(held::releaseAsync).handle((result, error) -> {
 			if (error != null) {
 				notReleased(held, error);
@@ -72,13 +74,18 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 		});
 	}
 
-	/** As close() does it: the lease counts as released all the same. */
+	/**
+	 * Log a failed release, as close() does. The lease counts as released all the same.
+	 */
 	private static void notReleased(Lease held, Throwable error) {
 		logger.warn("A lease of '" + SingleLine.of(held.key()) + "' was not released at once; it ends by itself",
 				error);
 	}
 
-	/** To be asked before the release, after which that is the reason. */
+	/**
+	 * Return the reason why the lease is not held, as the end of a message, or an empty
+	 * text if it is held. Called before the release, which would become the reason.
+	 */
 	private static String whyNotHeld(Lease held) {
 		try {
 			held.ensureHeld();

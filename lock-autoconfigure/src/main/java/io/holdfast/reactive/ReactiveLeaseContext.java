@@ -9,8 +9,8 @@ import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /**
- * The {@link LeaseContext} of a reactive chain. It is in Reactor's context, under the key
- * {@code LeaseContext.class}.
+ * Access to the {@link LeaseContext} of a reactive chain, which is in Reactor's context
+ * under the key {@code LeaseContext.class}.
  *
  * @since 0.1.0
  */
@@ -20,28 +20,29 @@ public final class ReactiveLeaseContext {
 	}
 
 	/**
-	 * Return the leases under which a chain runs: <pre class="code">
+	 * Return the lease context of a chain: <pre class="code">
 	 * ReactiveLeaseContext.current()
 	 *     .flatMap((context) -&gt; rows.write(row, context.lock().fencingToken()))</pre>
-	 * @return the context of the subscriber, empty if there is none; always a value
+	 * @return a Mono that always emits the subscriber's context, which may have no leases
 	 */
 	public static Mono<LeaseContext> current() {
 		return Mono.deferContextual((view) -> Mono.just(of(view)));
 	}
 
 	/**
-	 * Run a chain under one more lease, as its innermost: for a lease acquired by hand,
-	 * so that requests inside of the chain are nested in it. <pre class="code">
+	 * Add a lease to the context of a chain as the innermost lease. For a lease that the
+	 * application has acquired itself, so that requests inside the chain are nested in
+	 * it. <pre class="code">
 	 * chain.contextWrite(ReactiveLeaseContext.with(lease))</pre>
 	 * @param lease the lease
-	 * @return a change of Reactor's context
+	 * @return a function on Reactor's context
 	 */
 	public static Function<Context, Context> with(Lease lease) {
 		return (context) -> context.put(LeaseContext.class, of(context).with(lease));
 	}
 
 	/**
-	 * Return the leases of a chain; without any of its own, those of the subscribing
+	 * Return the lease context of a chain or, if the chain has none, of the subscribing
 	 * thread.
 	 */
 	static LeaseContext of(ContextView view) {

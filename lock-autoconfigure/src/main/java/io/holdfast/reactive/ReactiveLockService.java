@@ -13,22 +13,21 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A {@link LockService} for reactive chains. No method blocks: locks are asked for at
- * subscription, anew for each one, and a cancelled subscription ends the wait.
- * Thread-safe.
+ * {@link LockService} for reactive chains. No method blocks. Each subscription acquires a
+ * new lease, and cancelling the subscription ends the wait. Thread-safe.
  *
  * <p>
- * A chain {@linkplain #withLock(LockRequest, Mono) with a lock} runs under its lease,
- * which it finds by {@link ReactiveLeaseContext#current()}. Requests inside of the chain
- * for the same key get nested leases at once, with the same fencing token, also on other
- * threads; so do blocking calls and annotated methods there that open the
- * {@link io.holdfast.LeaseContext}, and chains that are subscribed to on a thread whose
- * context has such a lease.
+ * A chain {@linkplain #withLock(LockRequest, Mono) with a lock} gets its lease by
+ * {@link ReactiveLeaseContext#current()}. Requests inside the chain for the same key get
+ * nested leases at once, with the same fencing token, also on other threads. Blocking
+ * calls and annotated methods inside the chain get nested leases if they open the
+ * {@link io.holdfast.LeaseContext}. A chain that is subscribed to on a thread whose
+ * context has a lease of the key gets a nested lease, too.
  *
  * <p>
  * Errors are the exceptions of {@link LockService#acquire(LockRequest)}:
- * {@link LockNotAcquiredException} and {@link LeaseStoreException}, or
- * {@link LeaseLostException} if the lease to nest in was lost.
+ * {@link LockNotAcquiredException}, {@link LeaseStoreException}, or
+ * {@link LeaseLostException} if the outer lease was lost.
  *
  * @since 0.1.0
  */
@@ -46,9 +45,9 @@ public final class ReactiveLockService {
 
 	/**
 	 * Run a chain under a lock, with the defaults.
-	 * @param <T> the type of its value
+	 * @param <T> the type of the chain's value
 	 * @param key the key to lock
-	 * @param chain the work
+	 * @param chain the chain
 	 * @return the chain with its lock, see {@link #withLock(LockRequest, Mono)}
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -57,17 +56,17 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Run a chain under a lock: acquired at subscription, kept until the chain completes,
-	 * fails or is cancelled, and released then, once. The value and the end of the chain
-	 * are passed on when the release was sent, as by {@link Lease#close()}.
+	 * Run a chain under a lock. The lock is acquired at the subscription, and released
+	 * once when the chain completes, fails or is cancelled. The value and the end of the
+	 * chain are emitted after the release was sent as by {@link Lease#close()}.
 	 * <p>
 	 * If the lease is lost, the chain is cancelled, and its subscriber gets a
-	 * {@link LeaseLostException}: others may have the lock by then. If the chain fails by
-	 * itself, its own error is passed on. A loss that only the answer to the release
-	 * tells comes too late for the chain: it is told by log and event.
-	 * @param <T> the type of its value
-	 * @param request the keys to lock, and the terms
-	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
+	 * {@link LeaseLostException}. If the chain fails, its own error is emitted. A loss
+	 * that becomes known only by the answer to the release is too late for the chain: it
+	 * is reported by log and event.
+	 * @param <T> the type of the chain's value
+	 * @param request the keys and options
+	 * @param chain the chain, subscribed to on a Holdfast thread that may block
 	 * @return the chain with its lock
 	 */
 	public <T> Mono<T> withLock(LockRequest request, Mono<T> chain) {
@@ -76,9 +75,9 @@ public final class ReactiveLockService {
 
 	/**
 	 * Run a chain of many values under a lock, with the defaults.
-	 * @param <T> the type of its values
+	 * @param <T> the type of the chain's values
 	 * @param key the key to lock
-	 * @param chain the work
+	 * @param chain the chain
 	 * @return the chain with its lock, see {@link #withLock(LockRequest, Flux)}
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -89,10 +88,10 @@ public final class ReactiveLockService {
 	/**
 	 * Run a chain of many values under a lock, as {@link #withLock(LockRequest, Mono)}
 	 * does. Values and demand are passed on at once, completion and error after the
-	 * release. The lock is kept for as long as the subscriber takes.
-	 * @param <T> the type of its values
-	 * @param request the keys to lock, and the terms
-	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
+	 * release. A slow subscriber keeps the lock longer.
+	 * @param <T> the type of the chain's values
+	 * @param request the keys and options
+	 * @param chain the chain, subscribed to on a Holdfast thread that may block
 	 * @return the chain with its lock
 	 */
 	public <T> Flux<T> withLock(LockRequest request, Flux<T> chain) {
@@ -110,12 +109,12 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Acquire a lock, to be released by the subscriber, also if the chain fails. Prefer
-	 * {@link #withLock(LockRequest, Mono) withLock}, which does that. A lease that is
-	 * granted after the cancellation is released. One that was emitted before is the
-	 * subscriber's, also if an operator drops it, as {@code timeout} does at the moment
-	 * of the grant.
-	 * @param request the keys to lock, and the terms
+	 * Acquire a lock that the subscriber must release, also if the chain fails. Prefer
+	 * {@link #withLock(LockRequest, Mono) withLock}, which releases the lock itself. A
+	 * lease that is granted after the cancellation is released. A lease that was emitted
+	 * before the cancellation must be released by the subscriber, even if an operator
+	 * drops the lease, as {@code timeout} may at the moment of the grant.
+	 * @param request the keys and options
 	 * @return the lease
 	 */
 	public Mono<LockLease> acquire(LockRequest request) {
@@ -123,10 +122,10 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Try once to acquire a lock, without waiting for others.
+	 * Try once to acquire a lock, without waiting for another owner.
 	 * @param key the key to lock
-	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
-	 * if another owner holds the key
+	 * @return the lease, which the subscriber must release; empty if another owner holds
+	 * the key
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public Mono<LockLease> tryAcquire(String key) {
@@ -134,10 +133,10 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Try to acquire a lock; once, if the request has no wait time.
-	 * @param request the keys to lock, and the terms
-	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
-	 * if others held the key until the wait time was over
+	 * Try to acquire a lock. Tries once if the request has no wait time.
+	 * @param request the keys and options
+	 * @return the lease, which the subscriber must release; empty if another owner held
+	 * the key until the end of the wait time
 	 */
 	public Mono<LockLease> tryAcquire(LockRequest request) {
 		return holding(LeaseHolding.onceByDefault(request)).tryAcquisition();

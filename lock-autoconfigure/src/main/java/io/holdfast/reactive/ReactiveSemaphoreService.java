@@ -11,13 +11,12 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A {@link SemaphoreService} for reactive chains. No method blocks: permits are asked for
- * at subscription, anew for each one, and a cancelled subscription ends the wait. As with
- * all semaphores, there is no waiting unless a {@linkplain SemaphoreRequest#waitTime wait
- * time} is given or configured. Thread-safe.
+ * {@link SemaphoreService} for reactive chains. No method blocks. Each subscription
+ * acquires new permits, and cancelling the subscription ends the wait. By default,
+ * requests do not wait: see {@link SemaphoreRequest#waitTime}. Thread-safe.
  *
  * <p>
- * A chain {@linkplain #withPermits(SemaphoreRequest, Mono) with permits} finds its lease
+ * A chain {@linkplain #withPermits(SemaphoreRequest, Mono) with permits} gets its lease
  * by {@link ReactiveLeaseContext#current()}. Permits are not re-entrant.
  *
  * <p>
@@ -39,17 +38,18 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Run a chain with permits: acquired at subscription, kept until the chain completes,
-	 * fails or is cancelled, and released then, once. The value and the end of the chain
-	 * are passed on when the release was sent, as by {@link Lease#close()}.
+	 * Run a chain with permits. The permits are acquired at the subscription, and
+	 * released once when the chain completes, fails or is cancelled. The value and the
+	 * end of the chain are emitted after the release was sent as by
+	 * {@link Lease#close()}.
 	 * <p>
 	 * If the lease is lost, the chain is cancelled, and its subscriber gets a
-	 * {@link LeaseLostException}: others may have the permits by then. If the chain fails
-	 * by itself, its own error is passed on. A loss that only the answer to the release
-	 * tells comes too late for the chain: it is told by log and event.
-	 * @param <T> the type of its value
-	 * @param request which, how many, and how
-	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
+	 * {@link LeaseLostException}. If the chain fails, its own error is emitted. A loss
+	 * that becomes known only by the answer to the release is too late for the chain: it
+	 * is reported by log and event.
+	 * @param <T> the type of the chain's value
+	 * @param request the semaphore, the number of permits and options
+	 * @param chain the chain, subscribed to on a Holdfast thread that may block
 	 * @return the chain with its permits
 	 */
 	public <T> Mono<T> withPermits(SemaphoreRequest request, Mono<T> chain) {
@@ -59,11 +59,11 @@ public final class ReactiveSemaphoreService {
 	/**
 	 * Run a chain of many values with permits, as
 	 * {@link #withPermits(SemaphoreRequest, Mono)} does. Values and demand are passed on
-	 * at once, completion and error after the release. The permits are kept for as long
-	 * as the subscriber takes.
-	 * @param <T> the type of its values
-	 * @param request which, how many, and how
-	 * @param chain the work; subscribed to on a thread of Holdfast's that may block
+	 * at once, completion and error after the release. A slow subscriber keeps the
+	 * permits longer.
+	 * @param <T> the type of the chain's values
+	 * @param request the semaphore, the number of permits and options
+	 * @param chain the chain, subscribed to on a Holdfast thread that may block
 	 * @return the chain with its permits
 	 */
 	public <T> Flux<T> withPermits(SemaphoreRequest request, Flux<T> chain) {
@@ -71,23 +71,23 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Acquire permits, to be released by the subscriber, also if the chain fails. Prefer
-	 * {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does that. A lease
-	 * that is granted after the cancellation is released. One that was emitted before is
-	 * the subscriber's, also if an operator drops it, as {@code timeout} does at the
-	 * moment of the grant.
-	 * @param request which, how many, and how
-	 * @return the lease of all of them
+	 * Acquire permits that the subscriber must release, also if the chain fails. Prefer
+	 * {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which releases the
+	 * permits itself. A lease that is granted after the cancellation is released. A lease
+	 * that was emitted before the cancellation must be released by the subscriber, even
+	 * if an operator drops the lease, as {@code timeout} may at the moment of the grant.
+	 * @param request the semaphore, the number of permits and options
+	 * @return the lease of all requested permits
 	 */
 	public Mono<PermitLease> acquire(SemaphoreRequest request) {
 		return holding(request).acquisition();
 	}
 
 	/**
-	 * Try to acquire permits; once, if the request has no wait time.
-	 * @param request which, how many, and how
-	 * @return the lease, to be released as that of {@link #acquire(SemaphoreRequest)};
-	 * empty if not enough were free until the wait time was over
+	 * Try to acquire permits. Tries once if the request has no wait time.
+	 * @param request the semaphore, the number of permits and options
+	 * @return the lease, which the subscriber must release; empty if not enough permits
+	 * were free within the wait time
 	 */
 	public Mono<PermitLease> tryAcquire(SemaphoreRequest request) {
 		return holding(LeaseHolding.onceByDefault(request)).tryAcquisition();

@@ -1,5 +1,5 @@
 /**
- * Locks and semaphores for reactive chains, on Reactor.
+ * Locks and semaphores for reactive chains of Reactor.
  */
 @NullMarked
 package io.holdfast.reactive;
