@@ -12,14 +12,14 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * View of operators of all that {@link MemoryLeases} keep. Every command is answered at
- * once. Thread-safe.
+ * Operators' view of {@link MemoryLeases}. Every command is answered at once.
+ * Thread-safe.
  */
 final class MemoryFleetStore implements FleetStore {
 
 	private static final HexFormat HEX = HexFormat.of();
 
-	/** The last key of a page. */
+	/** Format of a cursor: the last key of a page in hexadecimal. */
 	private static final Pattern CURSOR = Pattern.compile("([0-9a-f]{2})+");
 
 	private final MemoryLeaseStore store;

@@ -13,8 +13,8 @@ import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The instances that share {@link MemoryLeases}. Every command is answered at once.
- * Thread-safe.
+ * Register of the instances that share {@link MemoryLeases}. Every command is answered at
+ * once. Thread-safe.
  */
 final class MemoryInstanceStore implements InstanceStore {
 
@@ -30,12 +30,13 @@ final class MemoryInstanceStore implements InstanceStore {
 	@Override
 	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
-		// All are in one JVM, and so of one version.
+		// No comparison of versions: all instances are in one JVM.
 		return this.<@Nullable String>run((server) -> {
 			long now = server.now() / 1000;
 			server.members.values().removeIf((other) -> now - other.seenMillis() > retention.toMillis());
-			// The start stays as it was told first: a later command may have been under
-			// way for longer.
+			// Keep the first start time: a later command may have been under way for
+			// longer, so that
+			// its age is less precise.
 			Member known = server.members.get(instanceId);
 			long started = (known != null) ? known.startedMillis() : now - age.toMillis();
 			server.members.put(instanceId, new Member(Tokens.shown(instanceId), info, started, now));

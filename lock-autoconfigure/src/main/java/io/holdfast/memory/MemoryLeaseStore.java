@@ -13,8 +13,8 @@ import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link LeaseStore} inside the JVM: one instance's access to {@link MemoryLeases} that
- * it shares with others. Every command is answered at once. Thread-safe.
+ * {@link LeaseStore} inside the JVM: one instance's access to shared
+ * {@link MemoryLeases}. Every command is answered at once. Thread-safe.
  */
 public final class MemoryLeaseStore implements LeaseStore {
 
@@ -35,7 +35,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 	private volatile @Nullable StoreNotifications notifications;
 
 	/**
-	 * Create one instance's access.
+	 * Create the store of an instance.
 	 * @param leases the shared leases
 	 */
 	public MemoryLeaseStore(MemoryLeases leases) {
@@ -66,17 +66,17 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Stop or resume receiving wake-ups, as if the subscription was lost.
-	 * @param listening whether to receive them
+	 * Simulate the loss of the subscription, or its recovery.
+	 * @param listening whether to receive notifications
 	 */
 	public void setListening(boolean listening) {
 		this.listening = listening;
 	}
 
 	/**
-	 * Hear messages without being counted as a subscriber, as by a subscription at a
-	 * replica, or be counted again.
-	 * @param counted whether to be counted
+	 * Simulate a subscription that receives messages but is not counted as a subscriber,
+	 * such as a subscription at a replica.
+	 * @param counted whether this store is counted as a subscriber
 	 */
 	public void setCounted(boolean counted) {
 		this.counted = counted;
@@ -152,7 +152,10 @@ public final class MemoryLeaseStore implements LeaseStore {
 		return this.instances;
 	}
 
-	/** Run a command. Its answer is there at once; it has failed if this is closed. */
+	/**
+	 * Run a command, and return its completed future. The future has failed if this store
+	 * is closed.
+	 */
 	<T extends @Nullable Object> CompletableFuture<T> answer(Supplier<T> command) {
 		return this.closed
 				? CompletableFuture
@@ -160,12 +163,15 @@ public final class MemoryLeaseStore implements LeaseStore {
 				: CompletableFuture.completedFuture(command.get());
 	}
 
-	/** Return where messages go, or {@code null} if none reaches this store. */
+	/**
+	 * Return the receiver of notifications, or {@code null} if this store does not
+	 * receive any.
+	 */
 	@Nullable StoreNotifications notifications() {
 		return this.listening ? this.notifications : null;
 	}
 
-	/** Return whether this store counts among the listeners. */
+	/** Return whether this store is counted as a subscriber. */
 	boolean isCounted() {
 		return this.listening && this.counted;
 	}

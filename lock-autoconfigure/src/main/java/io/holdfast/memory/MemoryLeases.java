@@ -16,8 +16,8 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases that {@link MemoryLeaseStore}s of one JVM share: the scripts of Redis, in
- * Java. Its clock is the server's. Thread-safe.
+ * Leases that the {@link MemoryLeaseStore}s of a JVM share. Implements the behaviour of
+ * the Redis scripts in Java. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -25,7 +25,7 @@ public final class MemoryLeases {
 
 	private static final int SWEPT_FROM = 1000;
 
-	/** How many holders of a key are named. */
+	/** Maximum number of named holders of a key. */
 	private static final int MOST_NAMED = 10;
 
 	private final MemoryServer server;
@@ -35,24 +35,24 @@ public final class MemoryLeases {
 	private int sweptAt = SWEPT_FROM;
 
 	/**
-	 * Create a world without leases, with a hand-off timeout of 5 seconds.
-	 * @param nanoTime its clock, in nanoseconds
+	 * Create an instance without leases, with a hand-off timeout of 5 seconds.
+	 * @param nanoTime the monotonic clock, in nanoseconds
 	 */
 	public MemoryLeases(LongSupplier nanoTime) {
 		this(nanoTime, Duration.ofSeconds(5));
 	}
 
 	/**
-	 * Create a world without leases.
-	 * @param nanoTime its clock, in nanoseconds
-	 * @param handoffTimeout how long a hand-off is granted at first. A waiter for permits
-	 * that has not asked again for twice that is gone
+	 * Create an instance without leases.
+	 * @param nanoTime the monotonic clock, in nanoseconds
+	 * @param handoffTimeout the initial lease of a grant to a waiter, which the waiter
+	 * must claim. A waiter that has not asked again for twice this time counts as gone
 	 */
 	public MemoryLeases(LongSupplier nanoTime, Duration handoffTimeout) {
 		this.server = new MemoryServer(nanoTime, handoffTimeout.toMillis());
 	}
 
-	/** One command on a lock or a semaphore. */
+	/** Run a command on a lock or semaphore. */
 	<T> T run(Resource resource, Function<MemoryResource, T> command) {
 		return run(() -> {
 			MemoryResource found = this.resources.computeIfAbsent(resource, (absent) -> (absent.kind() == Kind.LOCK)
@@ -66,17 +66,17 @@ public final class MemoryLeases {
 		});
 	}
 
-	/** One command on a lock. */
+	/** Run a command on a lock. */
 	<T> T lock(Resource lock, Function<MemoryLock, T> command) {
 		return run(lock, (found) -> command.apply((MemoryLock) found));
 	}
 
-	/** One command on a semaphore. */
+	/** Run a command on a semaphore. */
 	<T> T permits(Resource semaphore, Function<MemoryPermits, T> command) {
 		return run(semaphore, (found) -> command.apply((MemoryPermits) found));
 	}
 
-	/** Some of the keys, in their order: those behind one. */
+	/** Return the first keys after a key, in sorted order. */
 	List<String> keys(Kind kind, String behind, int most) {
 		return run(() -> this.resources.keySet()
 			.stream()
@@ -87,30 +87,30 @@ public final class MemoryLeases {
 			.toList());
 	}
 
-	/** One command: atomic, at one time, and the wake-ups it causes after it. */
+	/** Run a command atomically, at one time, and then send its notifications. */
 	<T extends @Nullable Object> T run(Supplier<T> command) {
-		List<Runnable> caused;
+		List<Runnable> notifications;
 		T reply;
 		synchronized (this) {
 			this.server.begin();
 			reply = command.get();
 			if (size() > this.sweptAt) {
-				// Leases that ended by time, and were not asked for again.
+				// Remove resources whose leases have expired without any further command.
 				long now = this.server.now();
 				this.resources.values().removeIf((resource) -> resource.isDispensable(now));
 				this.sweptAt = Math.max(SWEPT_FROM, 2 * size());
 			}
-			caused = this.server.end();
+			notifications = this.server.end();
 		}
-		caused.forEach(Runnable::run);
+		notifications.forEach(Runnable::run);
 		return reply;
 	}
 
 	/**
-	 * Take a key as a client other than Holdfast would: {@code SET key owner NX PX ttl}.
+	 * Lock a key like a client other than Holdfast: {@code SET key owner NX PX ttl}.
 	 * @param key the key
-	 * @param owner its value
-	 * @param ttlMillis how long it is to last, -1 for no end
+	 * @param owner the value of the key
+	 * @param ttlMillis the time to live, in milliseconds; -1 without expiry
 	 * @return whether the key was free
 	 */
 	public boolean takeIfFree(String key, String owner, long ttlMillis) {
@@ -118,7 +118,7 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Lose all that is stored, as a Redis without persistence does when it is restarted.
+	 * Simulate the restart of a Redis server without persistence: forget everything.
 	 */
 	public synchronized void clear() {
 		this.resources.clear();
@@ -126,9 +126,8 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Return whether nothing is remembered of any key, apart from fencing tokens and
-	 * limits that an operator has set.
-	 * @return whether there is neither a holder nor a waiter
+	 * Return whether there are neither holders nor waiters.
+	 * @return whether nothing is held or waited for
 	 */
 	public synchronized boolean isIdle() {
 		long now = this.server.clock();
@@ -136,21 +135,21 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Return the holders and waiters, in words.
-	 * @return keys, the instances that hold them and for how long, and how many wait
+	 * Return a description of all holders and waiters.
+	 * @return the keys, their holders with the time left, and the numbers of waiters
 	 */
 	@Override
 	public synchronized String toString() {
 		this.server.begin();
 		this.resources.values().forEach(MemoryResource::expire);
 		long now = this.server.now();
-		String all = this.resources.values()
+		String description = this.resources.values()
 			.stream()
 			.filter((resource) -> !resource.isIdle(now))
 			.map((resource) -> describe(resource.look(MOST_NAMED)))
 			.sorted()
 			.collect(Collectors.joining("; "));
-		return all.isEmpty() ? "nothing is held or waited for" : all;
+		return description.isEmpty() ? "nothing is held or waited for" : description;
 	}
 
 	private static String describe(Standing standing) {
@@ -168,7 +167,7 @@ public final class MemoryLeases {
 				+ ((holder.ttlMillis() < 0) ? "without an end" : holder.ttlMillis() + " ms left") + ")";
 	}
 
-	/** Of how many keys something is remembered. */
+	/** Return the number of stored keys. */
 	synchronized int size() {
 		return this.resources.size();
 	}

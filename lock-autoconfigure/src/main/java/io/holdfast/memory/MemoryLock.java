@@ -19,7 +19,7 @@ import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock: its exclusive owner or its readers, and one queue for both.
+ * Lock with an exclusive owner or readers, and one queue for both modes.
  */
 final class MemoryLock extends MemoryResource {
 
@@ -29,10 +29,10 @@ final class MemoryLock extends MemoryResource {
 
 	private long expiresAt;
 
-	/** The first of the queue, as far as it was seen while others read. */
-	private String seen = "";
+	/** Token of the first waiter that was seen waiting for readers. */
+	private String waitingForReaders = "";
 
-	private long seenAt;
+	private long waitingForReadersSince;
 
 	MemoryLock(MemoryServer server, Resource resource) {
 		super(server, resource, HandOverLimits.STRIDE);
@@ -90,7 +90,8 @@ final class MemoryLock extends MemoryResource {
 			lengthen(token, renewal.leaseMillis());
 		}
 		else if (open && this.server.grace() > 0) {
-			// It went with the server before, and no other token has got anything yet.
+			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
+			// be restored.
 			put(token, reads, renewal.leaseMillis());
 		}
 		return holds(token, reads);
@@ -146,7 +147,10 @@ final class MemoryLock extends MemoryResource {
 		return reads ? this.holders.contains(token) : token.equals(this.owner);
 	}
 
-	/** Return how long the key is held yet, -1 for no end. */
+	/**
+	 * Return the time left of the key, in milliseconds; -1 without expiry, 0 if the lock
+	 * is free.
+	 */
 	private long ttl() {
 		if (this.owner == null) {
 			return this.holders.isEmpty() ? 0 : this.server.millisUntil(this.holders.lastToEnd().expiresAt());
@@ -169,10 +173,10 @@ final class MemoryLock extends MemoryResource {
 	}
 
 	/**
-	 * Grant the key to the heads of the queue for as long as they fit: to one
-	 * exclusively, or to readers.
-	 * @param candidate is granted its full lease, and not told
-	 * @return whether the candidate was served
+	 * Grant the lock to the heads of the queue: to one exclusive waiter, or to readers.
+	 * @param candidate the token of the current command, which is granted its full lease
+	 * without a notification
+	 * @return whether the candidate was granted the lock
 	 */
 	private boolean settle(String candidate, long leaseMillis) {
 		boolean served = false;
@@ -201,22 +205,22 @@ final class MemoryLock extends MemoryResource {
 	}
 
 	private void see(Queued head) {
-		this.seen = head.token();
-		this.seenAt = this.server.now();
+		this.waitingForReaders = head.token();
+		this.waitingForReadersSince = this.server.now();
 	}
 
 	/**
-	 * Look whether the first of the queue, which waits for readers to end, is there: not
-	 * if it has no subscription, or has not asked for long.
+	 * Return whether the first waiter, which waits for readers, is alive. A waiter is
+	 * gone if its instance has no subscription, or if it has not asked for long.
 	 */
 	private boolean seesAsPresent(Queued head) {
 		if (!head.polls() && this.server.isAbsent(head.token())) {
 			return false;
 		}
-		if (!head.token().equals(this.seen)) {
+		if (!head.token().equals(this.waitingForReaders)) {
 			see(head);
 		}
-		return this.server.now() - this.seenAt < patience(head.command());
+		return this.server.now() - this.waitingForReadersSince < patience(head.command());
 	}
 
 	private void hold(String token, boolean reads, long millis) {

@@ -14,14 +14,14 @@ import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The permits of one semaphore.
+ * Semaphore with its holders and waiters.
  */
 final class MemoryPermits extends MemoryResource {
 
-	/** The limit of the last request. */
-	private int asked;
+	/** Limit of the last request. */
+	private int lastRequestLimit;
 
-	/** The limit of an operator. */
+	/** Limit set by an operator, or {@code null}. */
 	private @Nullable Integer limit;
 
 	MemoryPermits(MemoryServer server, Resource resource) {
@@ -31,27 +31,28 @@ final class MemoryPermits extends MemoryResource {
 	@Override
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		String token = command.token();
-		this.asked = command.limit();
+		this.lastRequestLimit = command.limit();
 		int place = place(token);
 		if (place >= 0) {
 			enqueue(this.queue.get(place).command(), polls, place);
 		}
 		boolean open = this.server.grace() == 0;
 		if (!this.holders.contains(token)) {
-			int all = limitOf(command);
-			if (command.permits() > all) {
+			int effectiveLimit = limitOf(command);
+			if (command.permits() > effectiveLimit) {
 				leave(token);
 				settle();
-				return new Rejected(all);
+				return new Rejected(effectiveLimit);
 			}
 			settle(token);
 			boolean mayPass = this.queue.isEmpty() || !command.fair();
-			if (open && !this.holders.contains(token) && mayPass && this.holders.used() + command.permits() <= all) {
+			if (open && !this.holders.contains(token) && mayPass
+					&& this.holders.used() + command.permits() <= effectiveLimit) {
 				hold(command, command.leaseMillis());
 			}
 		}
 		else {
-			// It needs none of the permits that have just come back.
+			// This token holds already, and needs no free permits.
 			settle();
 		}
 		StoredHolder held = lengthenHolder(token, command.leaseMillis());
@@ -85,7 +86,8 @@ final class MemoryPermits extends MemoryResource {
 	boolean renew(Renewal renewal) {
 		String token = renewal.token();
 		if (this.server.grace() > 0 && !this.holders.contains(token)) {
-			// It went with the server before, and no other token has got anything yet.
+			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
+			// be restored.
 			leave(token);
 			this.holders.put(new StoredHolder(token, renewal.permits(), this.server.after(renewal.leaseMillis())));
 		}
@@ -109,13 +111,13 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	PermitState inspect(int maxHolders) {
-		return new PermitState(this.limit, isIdle(this.server.now()) ? 0 : this.asked, (int) this.holders.used(),
-				this.holders.size(), holders(maxHolders), this.queue.size());
+		return new PermitState(this.limit, isIdle(this.server.now()) ? 0 : this.lastRequestLimit,
+				(int) this.holders.used(), this.holders.size(), holders(maxHolders), this.queue.size());
 	}
 
 	@Override
 	Standing look(int most) {
-		return new Standing(this.resource, 0, this.limit, isIdle(this.server.now()) ? 0 : this.asked,
+		return new Standing(this.resource, 0, this.limit, isIdle(this.server.now()) ? 0 : this.lastRequestLimit,
 				(int) this.holders.used(), this.holders.size(), holderStates(most), this.queue.size(),
 				waiterStates(most));
 	}
@@ -135,15 +137,15 @@ final class MemoryPermits extends MemoryResource {
 		return (this.limit != null) ? this.limit : command.limit();
 	}
 
-	/** Return whether one has asked not so long ago. */
+	/** Return whether a waiter is alive, because it has asked recently. */
 	private boolean isPresent(Queued queued) {
 		return this.server.now() < queued.stampedAt() + patience(queued.command());
 	}
 
-	private Busy busy(int all) {
+	private Busy busy(int effectiveLimit) {
 		long ttl = (this.server.grace() > 0) ? this.server.grace()
 				: this.holders.isEmpty() ? 1000 : this.server.millisUntil(this.holders.firstToEnd().expiresAt());
-		return new Busy(ttl, busyFence(), false, null, (int) this.holders.used(), all);
+		return new Busy(ttl, busyFence(), false, null, (int) this.holders.used(), effectiveLimit);
 	}
 
 	@Override
@@ -152,19 +154,21 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	/**
-	 * Grant as many waiters as fit, in their order: none passes another.
+	 * Grant permits to the heads of the queue as long as they fit. No waiter overtakes
+	 * another.
 	 */
 	private void settle(String candidate) {
 		while (!this.queue.isEmpty() && this.server.grace() == 0) {
 			Queued head = this.queue.get(0);
 			AcquireCommand command = head.command();
-			int all = limitOf(command);
+			int effectiveLimit = limitOf(command);
 			boolean present = isPresent(head);
-			if (present && command.permits() <= all && this.holders.used() + command.permits() > all) {
+			if (present && command.permits() <= effectiveLimit
+					&& this.holders.used() + command.permits() > effectiveLimit) {
 				return;
 			}
 			leave(command.token());
-			if (present && command.permits() > all) {
+			if (present && command.permits() > effectiveLimit) {
 				this.server.tell(this.resource, command.token(), advanceFence(), 0);
 			}
 			else if (present) {

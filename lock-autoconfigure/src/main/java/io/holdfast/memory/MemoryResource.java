@@ -15,8 +15,8 @@ import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock or a semaphore, and its fencing tokens: greater with each grant, and not less
- * than the clock. {@link MemoryLeases} sees to it that one command runs at a time.
+ * Lock or semaphore with its fencing tokens, which increase with each grant and are never
+ * less than the clock. {@link MemoryLeases} runs one command at a time.
  */
 abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
@@ -24,21 +24,21 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	final Resource resource;
 
-	/** The holders of permits, or the readers of a lock. */
+	/** Holders of permits, or readers of a lock. */
 	final StoredPermits holders = new StoredPermits();
 
-	/** The waiters, in their order. */
+	/** Waiters in order. */
 	final List<Queued> queue = new ArrayList<>();
 
-	/** When all that still wait have asked again. */
+	/** Time, in microseconds, until which each living waiter will have asked again. */
 	long queueExpiresAt;
 
 	private final long stride;
 
-	/** Not below any fence that was given out before this object was there. */
+	/** Upper bound of the fences that were granted before this object was created. */
 	private final long forgottenFence;
 
-	/** The last fence that was given out, 0 if none is remembered. */
+	/** Fence of the last grant, 0 if there was none. */
 	private long lastFence;
 
 	MemoryResource(MemoryServer server, Resource resource, long stride) {
@@ -60,13 +60,13 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	abstract boolean isIdle(long now);
 
-	/** Forget leases and waiters that are over, before a command. */
+	/** Remove expired leases and waiters before a command. */
 	abstract void expire();
 
-	/** End the lease of a token, and return whether it had one. */
+	/** End the lease of a token. Returns whether the token had a lease. */
 	abstract boolean end(String token);
 
-	/** Grant to the heads of the queue for as long as they fit. */
+	/** Grant the resource to the heads of the queue as long as they fit. */
 	abstract void settle();
 
 	List<Boolean> force(List<String> tokens) {
@@ -80,22 +80,28 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		return held;
 	}
 
-	/** Return the answer for a token, during a grace with doubt about a loss. */
+	/** Return the reply to a release. During a grace time, a loss is not certain. */
 	final ReleaseReply released(boolean released, @Nullable AcquireReply next) {
 		return new ReleaseReply(released, next, released || this.server.grace() == 0);
 	}
 
-	/** Return whether nothing is to be remembered: the clock gives the next fence. */
+	/**
+	 * Return whether this object can be dropped: it is idle, and the clock determines the
+	 * next fence.
+	 */
 	boolean isDispensable(long now) {
 		return isIdle(now) && this.lastFence + this.stride < now;
 	}
 
-	/** Return how long a waiter may wait without asking again, in microseconds. */
+	/**
+	 * Return the time without a question after which a waiter counts as gone, in
+	 * microseconds.
+	 */
 	final long patience(AcquireCommand command) {
 		return 2000 * Math.max(command.claimMillis(), this.server.handoffMillis());
 	}
 
-	/** Return the place of a token in the queue, -1 if it has none. */
+	/** Return the position of a token in the queue, or -1. */
 	final int place(String token) {
 		for (int i = 0; i < this.queue.size(); i++) {
 			if (this.queue.get(i).token().equals(token)) {
@@ -105,7 +111,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		return -1;
 	}
 
-	/** Put a waiter at its former place in the queue, or at a new one. */
+	/** Queue a waiter, at its current position or at a new position. */
 	final void enqueue(AcquireCommand command, boolean polls, int newPlace) {
 		int place = place(command.token());
 		Queued queued = new Queued(command, polls, this.server.now());
@@ -118,12 +124,12 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.now() + patience(command));
 	}
 
-	/** Take a token out of the queue, and return whether it stood there. */
+	/** Remove a token from the queue. Returns whether it was queued. */
 	final boolean leave(String token) {
 		return this.queue.removeIf((queued) -> queued.token().equals(token));
 	}
 
-	/** Lengthen the lease of one of the holders; {@code null} if the token is none. */
+	/** Extend the lease of a holder. Returns {@code null} if the token holds nothing. */
 	final @Nullable StoredHolder lengthenHolder(String token, long millis) {
 		StoredHolder held = this.holders.find(token);
 		if (held != null) {
@@ -139,14 +145,14 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 			.toList();
 	}
 
-	/** Return the state of some holders. */
+	/** Return the state of the first holders. */
 	final List<TokenState> holderStates(int most) {
 		return holders(most).stream()
 			.map((held) -> TokenState.of(held.token(), this.resource.kind(), held.permits(), held.ttlMillis()))
 			.toList();
 	}
 
-	/** Return the state of some waiters. */
+	/** Return the state of the first waiters. */
 	final List<TokenState> waiterStates(int most) {
 		return this.queue.stream()
 			.limit(most)
@@ -167,7 +173,10 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		return Math.max(this.lastFence + this.stride, this.server.now());
 	}
 
-	/** Return a fence that tells old hand-offs from new ones. */
+	/**
+	 * Return a fence that is not below those of all earlier grants, and below those of
+	 * all later grants.
+	 */
 	final long busyFence() {
 		return Math.max(Math.max(this.lastFence, this.forgottenFence), this.server.serverSince());
 	}
@@ -175,9 +184,9 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	/**
 	 * A waiter.
 	 *
-	 * @param command its last request
-	 * @param polls whether it is not told of a grant
-	 * @param stampedAt when it asked last
+	 * @param command the last request
+	 * @param polls whether the waiter polls because it receives no notifications
+	 * @param stampedAt the time of the last request, in microseconds
 	 */
 	record Queued(AcquireCommand command, boolean polls, long stampedAt) {
 

@@ -15,13 +15,12 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreNotifications;
 
 /**
- * The server that commands run on, but for the keys: its clock, its grace, the instances
- * and the messages to them. One command runs at a time, which its {@link MemoryLeases}
- * see to.
+ * State of the simulated server apart from keys: clock, grace time, registered instances,
+ * and messages to them. {@link MemoryLeases} runs one command at a time.
  */
 final class MemoryServer {
 
-	/** Answers to so many questions are kept, in case that they are not taken. */
+	/** Maximum number of reports whose answers are kept until they are collected. */
 	private static final int REPORTS = 100;
 
 	private final LongSupplier nanoTime;
@@ -30,10 +29,10 @@ final class MemoryServer {
 
 	private final long handoffMillis;
 
-	/** The registered instances, by id. */
+	/** Registered instances by id. */
 	final Map<String, Member> members = new HashMap<>();
 
-	/** The reports that were asked for and not taken yet, by name. */
+	/** Answers by name of the report, until they are collected. */
 	final Map<String, List<String>> reports = new LinkedHashMap<>() {
 
 		private static final long serialVersionUID = 1L;
@@ -49,19 +48,19 @@ final class MemoryServer {
 
 	private long now;
 
-	/** The messages of the command that runs, for when it is over. */
+	/** Messages of the current command, sent after its end. */
 	private List<Runnable> messages = new ArrayList<>(1);
 
-	/** In microseconds. */
+	/** Begin of the grace time, in microseconds. */
 	private long serverSince;
 
-	/** In microseconds. */
+	/** End of the grace time, in microseconds. */
 	private long graceEndsAt;
 
 	/**
 	 * Create a server.
-	 * @param nanoTime its clock, in nanoseconds
-	 * @param handoffMillis how long a hand-off is granted at first
+	 * @param nanoTime the monotonic clock, in nanoseconds
+	 * @param handoffMillis the initial lease of a grant to a waiter, in milliseconds
 	 */
 	MemoryServer(LongSupplier nanoTime, long handoffMillis) {
 		this.nanoTime = nanoTime;
@@ -71,7 +70,7 @@ final class MemoryServer {
 
 	// Commands
 
-	/** Begin a command, which runs at one time. */
+	/** Begin a command, whose time does not change. */
 	void begin() {
 		this.now = clock();
 	}
@@ -81,9 +80,9 @@ final class MemoryServer {
 	 * @return the messages to send
 	 */
 	List<Runnable> end() {
-		List<Runnable> caused = this.messages;
+		List<Runnable> sent = this.messages;
 		this.messages = new ArrayList<>(1);
-		return caused;
+		return sent;
 	}
 
 	/** Forget the instances. */
@@ -94,7 +93,7 @@ final class MemoryServer {
 
 	// Time
 
-	/** Return the time of the command that runs, in microseconds. */
+	/** Return the time of the current command, in microseconds. */
 	long now() {
 		return this.now;
 	}
@@ -118,19 +117,20 @@ final class MemoryServer {
 
 	// Grace
 
-	/** Grant nothing new for a while, as after a fail-over. */
+	/** Begin a grace time without new grants, as after a fail-over. */
 	void beginGrace(Duration longestLease) {
 		this.serverSince = clock();
 		this.graceEndsAt = this.serverSince + longestLease.toNanos() / 1000;
 	}
 
-	/** Return for how long nothing new is granted, in milliseconds. */
+	/** Return the rest of the grace time, in milliseconds. */
 	long grace() {
 		return Math.max(0, (this.graceEndsAt - this.now + 999) / 1000);
 	}
 
 	/**
-	 * Return when the grace began, in microseconds; fences of grants before it are lower.
+	 * Return the begin of the grace time, in microseconds. Fences of earlier grants are
+	 * lower.
 	 */
 	long serverSince() {
 		return this.serverSince;
@@ -147,31 +147,30 @@ final class MemoryServer {
 	}
 
 	/**
-	 * Tell an instance of a grant to its token, after this command.
-	 * @return {@code false}, and nothing is told, if the instance does not count among
-	 * the listeners
+	 * Notify an instance of a grant to its token, after the current command.
+	 * @return {@code false} if the instance is not counted as a subscriber; it is then
+	 * not notified
 	 */
 	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
 		return !isAbsent(token)
 				&& send(instance(token), (listener) -> listener.granted(resource, token, fence, ttlMillis));
 	}
 
-	/** Return whether the instance of a token certainly does not hear messages. */
+	/** Return whether the instance of a token certainly receives no messages. */
 	boolean isAbsent(String token) {
 		return !isCounted(instance(token));
 	}
 
 	/**
-	 * Tell the instance of a token that its lease was released by force, after this
-	 * command.
+	 * Notify the instance of a token of the forced release, after the current command.
 	 */
 	void tellEnded(String token, long nextFence) {
 		send(instance(token), (listener) -> listener.ended(token, nextFence));
 	}
 
 	/**
-	 * Ask an instance for a report, after this command.
-	 * @return {@code false} if it does not count among the listeners
+	 * Request a report from an instance, after the current command.
+	 * @return {@code false} if the instance is not counted as a subscriber
 	 */
 	boolean tellOfReport(String instanceId, String report) {
 		return send(instanceId, (listener) -> listener.reportWanted(report)) && isCounted(instanceId);

@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The permits that are held of one resource, by token and by their end.
+ * Holders of a resource, by token and by the end of their leases.
  */
 final class StoredPermits {
 
@@ -18,10 +18,10 @@ final class StoredPermits {
 	private final TreeSet<StoredHolder> byEnd = new TreeSet<>(
 			Comparator.comparingLong(StoredHolder::expiresAt).thenComparing(StoredHolder::token));
 
-	/** Of all holders together. */
+	/** Total number of permits of all holders. */
 	private long used;
 
-	/** When the last lease has ended of all that ever were. */
+	/** Latest end of all leases so far, including ended ones. */
 	private long until;
 
 	@Nullable StoredHolder find(String token) {
@@ -32,7 +32,7 @@ final class StoredPermits {
 		return this.holders.containsKey(token);
 	}
 
-	/** Return the holders whose leases end first. */
+	/** Return the first holders, in the order of the ends of their leases. */
 	Stream<StoredHolder> first(int most) {
 		return this.byEnd.stream().limit(most);
 	}
@@ -53,17 +53,17 @@ final class StoredPermits {
 		return this.holders.size();
 	}
 
-	/** Return how many permits all have together. */
+	/** Return the total number of permits of all holders. */
 	long used() {
 		return this.used;
 	}
 
-	/** Return when the last lease has ended of all that ever were. */
+	/** Return the latest end of all leases so far, including ended ones. */
 	long until() {
 		return this.until;
 	}
 
-	/** Put a holder in, in the place of a former one with its token. */
+	/** Add a holder, in place of an earlier holder with the same token. */
 	void put(StoredHolder held) {
 		remove(held.token());
 		this.holders.put(held.token(), held);
@@ -81,7 +81,7 @@ final class StoredPermits {
 		return held;
 	}
 
-	/** Remove the holders whose leases are over. */
+	/** Remove the holders whose leases have ended. */
 	void removeUntil(long now) {
 		while (!this.byEnd.isEmpty() && this.byEnd.first().expiresAt() <= now) {
 			remove(this.byEnd.first().token());

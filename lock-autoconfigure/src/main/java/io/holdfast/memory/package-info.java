@@ -1,6 +1,6 @@
 /**
- * The {@link io.holdfast.engine.store.LeaseStore} inside this JVM, with the behaviour of
- * the one in Redis.
+ * {@link io.holdfast.engine.store.LeaseStore} inside the JVM, with the behaviour of the
+ * store in Redis.
  */
 @NullMarked
 package io.holdfast.memory;
