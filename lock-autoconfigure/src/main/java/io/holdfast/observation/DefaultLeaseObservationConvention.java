@@ -11,8 +11,8 @@ import io.micrometer.common.KeyValues;
 import io.micrometer.observation.Observation;
 
 /**
- * Names and tags as {@link HoldfastObservationDocumentation} has them, for one of the
- * observations. Thread-safe.
+ * Default convention for one of the observations in
+ * {@link HoldfastObservationDocumentation}. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -22,7 +22,7 @@ public class DefaultLeaseObservationConvention implements LeaseObservationConven
 
 	/**
 	 * Create the convention.
-	 * @param observed which of the observations it is for, other than that of methods
+	 * @param observed the observation, other than that of methods
 	 */
 	public DefaultLeaseObservationConvention(HoldfastObservationDocumentation observed) {
 		this.observed = observed;

@@ -5,7 +5,7 @@ import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
 import io.micrometer.common.KeyValues;
 
 /**
- * Name and tags as {@link HoldfastObservationDocumentation#METHOD} has them. Thread-safe.
+ * Default convention for {@link HoldfastObservationDocumentation#METHOD}. Thread-safe.
  *
  * @since 0.1.0
  */

@@ -9,9 +9,9 @@ import io.micrometer.core.instrument.Clock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All permits of a semaphore, and the ones in use by the whole fleet, by the last answer
- * of the store. Each question for a number asks the store again, without waiting for the
- * answer, which is for the next question. Thread-safe.
+ * Limit of a semaphore and number of its used permits in all instances, as of the last
+ * answer of the store. Each read refreshes the numbers in the background, for the next
+ * read. Thread-safe.
  */
 final class FleetPermits {
 
@@ -27,14 +27,14 @@ final class FleetPermits {
 
 	private volatile double limit = Double.NaN;
 
-	/** The limit of the last request that the store told of. */
-	private volatile double asked = Double.NaN;
+	/** Last known limit of a request. */
+	private volatile double lastRequestLimit = Double.NaN;
 
 	/** Guarded by this. */
 	private @Nullable CompletableFuture<?> question;
 
 	/** Guarded by this. */
-	private long askedAt;
+	private long questionAt;
 
 	FleetPermits(LeaseEngine engine, String key, Clock clock) {
 		this.engine = engine;
@@ -54,18 +54,18 @@ final class FleetPermits {
 
 	private synchronized void refresh() {
 		long now = this.clock.monotonicTime();
-		if (this.question == null || this.question.isDone() && now - this.askedAt >= INTERVAL) {
-			this.askedAt = now;
+		if (this.question == null || this.question.isDone() && now - this.questionAt >= INTERVAL) {
+			this.questionAt = now;
 			this.question = this.engine.inspectPermits(this.key).thenAccept(this::note);
 		}
 	}
 
 	private void note(PermitState state) {
 		this.used = state.used();
-		// Of an unused semaphore the store knows no limit but the operator's.
-		Integer set = state.limit();
-		this.asked = (state.asked() > 0) ? state.asked() : this.asked;
-		this.limit = (set != null) ? set : this.asked;
+		// For an unused semaphore, the store only knows the operator's limit.
+		Integer operatorLimit = state.limit();
+		this.lastRequestLimit = (state.asked() > 0) ? state.asked() : this.lastRequestLimit;
+		this.limit = (operatorLimit != null) ? operatorLimit : this.lastRequestLimit;
 	}
 
 }

@@ -12,12 +12,13 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A user's convention, in whose place the default answers where it throws: an observation
- * whose convention throws would never end. Thread-safe.
+ * User's convention with a fallback to the default convention on exceptions. Without the
+ * fallback, an observation whose convention throws an exception would never end.
+ * Thread-safe.
  *
  * @param convention the user's convention
- * @param fallback the default
- * @param <T> the contexts that it is for
+ * @param fallback the default convention
+ * @param <T> the type of the context
  */
 record GuardedConvention<T extends Observation.Context>(ObservationConvention<T> convention,
 		ObservationConvention<T> fallback) implements ObservationConvention<T> {
@@ -26,7 +27,8 @@ record GuardedConvention<T extends Observation.Context>(ObservationConvention<T>
 			"An observation convention failed", "the default was used instead");
 
 	/**
-	 * Find the first that supports a context, and guard it; {@code null} if none does.
+	 * Return the first convention that supports a context, with a fallback, or
+	 * {@code null} if none does.
 	 */
 	static <T extends Observation.Context> @Nullable ObservationConvention<T> find(
 			List<? extends ObservationConvention<T>> conventions, T context, ObservationConvention<T> fallback) {
@@ -45,7 +47,7 @@ record GuardedConvention<T extends Observation.Context>(ObservationConvention<T>
 
 	@Override
 	public boolean supportsContext(Observation.Context context) {
-		return ask((asked) -> asked != this.fallback && asked.supportsContext(context));
+		return ask((convention) -> convention != this.fallback && convention.supportsContext(context));
 	}
 
 	@Override
@@ -55,19 +57,19 @@ record GuardedConvention<T extends Observation.Context>(ObservationConvention<T>
 
 	@Override
 	public @Nullable String getContextualName(T context) {
-		return ask((asked) -> asked.getContextualName(context));
+		return ask((convention) -> convention.getContextualName(context));
 	}
 
 	@Override
 	public KeyValues getLowCardinalityKeyValues(T context) {
-		return ask((asked) -> Objects.requireNonNull(asked.getLowCardinalityKeyValues(context),
-				() -> asked.getClass().getName() + " has no low cardinality key values"));
+		return ask((convention) -> Objects.requireNonNull(convention.getLowCardinalityKeyValues(context),
+				() -> convention.getClass().getName() + " has no low cardinality key values"));
 	}
 
 	@Override
 	public KeyValues getHighCardinalityKeyValues(T context) {
-		return ask((asked) -> Objects.requireNonNull(asked.getHighCardinalityKeyValues(context),
-				() -> asked.getClass().getName() + " has no high cardinality key values"));
+		return ask((convention) -> Objects.requireNonNull(convention.getHighCardinalityKeyValues(context),
+				() -> convention.getClass().getName() + " has no high cardinality key values"));
 	}
 
 }

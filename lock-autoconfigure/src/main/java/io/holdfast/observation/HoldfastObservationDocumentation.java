@@ -5,37 +5,37 @@ import io.micrometer.common.docs.KeyName;
 import io.micrometer.observation.docs.ObservationDocumentation;
 
 /**
- * The observations: each of these is a timer, and a span where there is a tracer.
+ * Observations of Holdfast. Each observation is a timer, and with a tracer also a span.
  *
  * @since 0.1.0
  */
 public enum HoldfastObservationDocumentation implements ObservationDocumentation {
 
-	/** From the request for locks until they are granted, or until it fails. */
+	/** Request for locks, until the locks are granted or the request fails. */
 	LOCK_ACQUIRE("holdfast.lock.acquire", "lock acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
 			new KeyName[] { Tag.KEY, Tag.FENCE }),
 
-	/** Observation for as long as locks are held. */
+	/** Lease of locks, from the grant to its end. */
 	LOCK_HOLD("holdfast.lock.hold", "lock hold", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
 			new KeyName[] { Tag.KEY, Tag.FENCE }),
 
-	/** From the request for permits until they are granted, or until it fails. */
+	/** Request for permits, until the permits are granted or the request fails. */
 	SEMAPHORE_ACQUIRE("holdfast.semaphore.acquire", "semaphore acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME },
 			new KeyName[] { Tag.KEY, Tag.PERMITS }),
 
-	/** Observation for as long as permits are held. */
+	/** Lease of permits, from the grant to its end. */
 	SEMAPHORE_HOLD("holdfast.semaphore.hold", "semaphore hold", new KeyName[] { Tag.NAME, Tag.OUTCOME },
 			new KeyName[] { Tag.KEY, Tag.PERMITS }),
 
 	/**
-	 * A call of an annotated method that needs a lock or permits, from before it asks for
-	 * them until they are released, or are left to a transaction.
+	 * Call of an annotated method that needs a lock or permits, from before the request
+	 * until they are released, or are left to a transaction.
 	 */
 	METHOD("holdfast.method", "method", new KeyName[] { Tag.CLASS, Tag.METHOD, Tag.UNGUARDED }, new KeyName[0]),
 
 	/**
-	 * The check of a fenced lock by a database, from which on other holders wait. One of
-	 * more than some 10 ms has waited for another holder.
+	 * Check of a fenced lock by a database. Other holders wait from the check to the end
+	 * of the transaction. A check of more than about 10 ms has waited for another holder.
 	 */
 	FENCE_CHECK("holdfast.fence.check", "fence check", new KeyName[] { Tag.WHEN, Tag.FENCE_OUTCOME }, new KeyName[0]);
 
@@ -83,49 +83,49 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	}
 
 	/**
-	 * Tags. A key with the prefix {@code holdfast} has many values, and is for spans
-	 * only; the others have few, and are for meters and spans.
+	 * Tags of observations. Tags with the prefix {@code holdfast} have many values, and
+	 * are on spans only. All other tags have few values, and are on meters and spans.
 	 */
 	public enum Tag implements KeyName {
 
 		/**
-		 * The request's name: of an annotation without one, class and method;
-		 * {@code none} for other requests without one. Each name has meters of its own:
-		 * put no ids into it.
+		 * Name of the request. For an annotation without a name, class and method; for
+		 * other requests without a name, {@code none}. Each name has its own meters: do
+		 * not put ids into names.
 		 */
 		NAME("name"),
 
-		/** The outcome, see {@link LeaseOutcome}; {@code none} until then. */
+		/** Outcome, see {@link LeaseOutcome}; {@code none} before the end. */
 		OUTCOME("outcome"),
 
-		/** The mode of locks: {@code exclusive}, {@code read}. */
+		/** Mode of locks: {@code exclusive} or {@code read}. */
 		MODE("mode"),
 
-		/** The name of the class of the object that is called. */
+		/** Name of the called object's class. */
 		CLASS("class"),
 
-		/** The name of the method. */
+		/** Name of the method. */
 		METHOD("method"),
 
 		/**
-		 * Tells whether the method ran without its permits, as the store failed:
-		 * {@code true} or {@code false}.
+		 * Run of the method without permits because the store failed: {@code true} or
+		 * {@code false}.
 		 */
 		UNGUARDED("unguarded"),
 
-		/** The occasion of a check: {@code acquisition} or {@code transaction}. */
+		/** Occasion of a check: {@code acquisition} or {@code transaction}. */
 		WHEN("when"),
 
-		/** The outcome of a check: {@code passed}, {@code refused} or {@code failed}. */
+		/** Outcome of a check: {@code passed}, {@code refused} or {@code failed}. */
 		FENCE_OUTCOME("outcome"),
 
-		/** The key or, of several together, all of them, separated by commas. */
+		/** Key, or several keys separated by commas. */
 		KEY("holdfast.key"),
 
-		/** The fencing token, or that of each of the keys; not before it is granted. */
+		/** Fencing token after the grant; several tokens are separated by commas. */
 		FENCE("holdfast.fence"),
 
-		/** The number of permits that are asked for. */
+		/** Number of requested permits. */
 		PERMITS("holdfast.permits");
 
 		private final String key;

@@ -20,22 +20,22 @@ import io.micrometer.core.instrument.MeterRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts events in engines: current holds and waits, losses, renewals, hand-overs and
- * failed commands. No tag has more values than there are names of requests. Thread-safe.
+ * Meters of engines: current holds and waits, losses, renewals, hand-overs and failed
+ * commands. Tags have at most as many values as requests have names. Thread-safe.
  *
  * @since 0.1.0
  */
 public final class LeaseMeters implements EngineObserver, AutoCloseable {
 
 	/**
-	 * The gauges of each registry that belong to an observer. Where several observers
-	 * have one registry, the first has the gauge of a name. Guarded by itself.
+	 * Gauges that belong to an observer, by registry. If several observers share a
+	 * registry, the first observer owns the gauge of a name. Guarded by itself.
 	 */
-	private static final Map<MeterRegistry, Set<Meter.Id>> taken = new WeakHashMap<>();
+	private static final Map<MeterRegistry, Set<Meter.Id>> ownedGauges = new WeakHashMap<>();
 
 	private final MeterRegistry registry;
 
-	/** The gauges of this observer. Guarded by this. */
+	/** Gauges of this observer. Guarded by this. */
 	private final List<Gauge> gauges = new ArrayList<>();
 
 	/** Guarded by this. */
@@ -49,11 +49,12 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 
 	/**
 	 * Create the observer.
-	 * @param registry where the meters go
+	 * @param registry the registry of the meters
 	 */
 	public LeaseMeters(MeterRegistry registry) {
 		this.registry = registry;
-		// All possible ones, from the beginning: the rise of a missing meter is not seen.
+		// Register all counters now: alerts do not see the first increment of a new
+		// counter.
 		for (Kind kind : Kind.values()) {
 			for (RenewalOutcome outcome : RenewalOutcome.values()) {
 				renewals(kind, outcome);
@@ -96,10 +97,11 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 		if (this.closed) {
 			return;
 		}
-		synchronized (taken) {
+		synchronized (ownedGauges) {
 			Gauge known = gauge.register(this.registry);
-			// That of another observer is given back, too: it is not to go with this one.
-			if (taken.computeIfAbsent(this.registry, (k) -> new HashSet<>()).add(known.getId())) {
+			// The gauge may belong to another observer: close() of this observer must not
+			// remove it.
+			if (ownedGauges.computeIfAbsent(this.registry, (k) -> new HashSet<>()).add(known.getId())) {
 				this.gauges.add(known);
 			}
 		}
@@ -113,8 +115,9 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 	}
 
 	/**
-	 * Show the permits of the whole fleet, of semaphores whose key is their name: that is
-	 * bounded as names are, and evaluated keys and namespaces are not.
+	 * Register gauges for the permits of all instances. Only for semaphores whose key is
+	 * their name, because evaluated keys and namespaces may have an unlimited number of
+	 * values.
 	 */
 	private void showFleet(ObservedRequest request) {
 		String name = request.name();
@@ -153,23 +156,23 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 	}
 
 	/**
-	 * Remove the gauges from the registry, which may go on to exist: one that stayed
-	 * would keep the place from the next that has its name, and have no value. Counters
+	 * Remove the gauges from the registry, which may outlive this observer. A remaining
+	 * gauge would have no value, and would block a later gauge of the same name. Counters
 	 * stay.
 	 */
 	@Override
 	public synchronized void close() {
 		this.closed = true;
-		synchronized (taken) {
+		synchronized (ownedGauges) {
 			for (Gauge gauge : this.gauges) {
 				this.registry.remove(gauge);
-				taken.getOrDefault(this.registry, Set.of()).remove(gauge.getId());
+				ownedGauges.getOrDefault(this.registry, Set.of()).remove(gauge.getId());
 			}
 		}
 		this.gauges.clear();
 	}
 
-	/** Meters of the holds, waits and losses of one name. */
+	/** Meters of holds, waits and losses with one name. */
 	private final class Numbers {
 
 		private final AtomicInteger waiting = new AtomicInteger();
@@ -195,7 +198,7 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 
 	}
 
-	/** One request. */
+	/** Observer of one request. */
 	private final class CountedRequest implements RequestObserver {
 
 		private final ObservedRequest request;
@@ -208,7 +211,7 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 			return LeaseMeters.this.numbers(this.request.kind(), this.request.name());
 		}
 
-		/** Return how much it counts while it is held. */
+		/** Return the number of permits, or 1 for a lock. */
 		private int amount() {
 			return Math.max(1, this.request.permits());
 		}

@@ -7,8 +7,7 @@ import io.micrometer.observation.Observation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The context of the observation of a request: until it is granted or fails or, as
- * another observation, while its lease is held.
+ * Context of the observation of a request, or of the observation of its lease.
  *
  * @since 0.1.0
  */
@@ -26,14 +25,14 @@ public final class LeaseObservationContext extends Observation.Context {
 		this.observed = observed;
 		this.request = request;
 		this.fences = fences;
-		// For conventions that have no names.
+		// For conventions without names.
 		setName(observed.getName());
 		setContextualName(observed.getContextualName());
 	}
 
 	/**
-	 * Return which of the observations this is.
-	 * @return the observed part
+	 * Return the kind of observation.
+	 * @return the kind of observation
 	 */
 	public HoldfastObservationDocumentation getObserved() {
 		return this.observed;
@@ -49,7 +48,7 @@ public final class LeaseObservationContext extends Observation.Context {
 
 	/**
 	 * Return the fencing tokens of the lease.
-	 * @return one for each of the keys, in their order; empty while nothing is granted
+	 * @return one token for each key, in the order of the keys; empty before the grant
 	 */
 	public List<Long> getFences() {
 		return this.fences;
@@ -57,7 +56,7 @@ public final class LeaseObservationContext extends Observation.Context {
 
 	/**
 	 * Return the outcome.
-	 * @return the outcome, or {@code null} before it is known
+	 * @return the outcome, or {@code null} before the end
 	 */
 	public @Nullable LeaseOutcome getOutcome() {
 		return this.outcome;

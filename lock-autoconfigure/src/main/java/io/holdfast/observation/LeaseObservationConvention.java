@@ -4,9 +4,9 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 
 /**
- * Names and tags the observations of requests, and of leases. A bean of this type takes
- * the place of {@link DefaultLeaseObservationConvention}, which it may extend, for the
- * contexts that it {@linkplain #supportsContext supports}. Thread-safe.
+ * Convention for the observations of requests and leases. A bean of this type replaces
+ * {@link DefaultLeaseObservationConvention}, which it may extend, for the contexts that
+ * it {@linkplain #supportsContext supports}. Must be thread-safe.
  *
  * @since 0.1.0
  */

@@ -10,8 +10,8 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has each request, and then its lease, observed: side by side, as children of the
- * observation of the thread that asked. Thread-safe.
+ * Observes each request and then its lease. Both observations are children of the
+ * requesting thread's observation. Thread-safe.
  */
 public final class LeaseObservations implements EngineObserver {
 
@@ -19,14 +19,14 @@ public final class LeaseObservations implements EngineObserver {
 
 	private final ObservationFactory<LeaseObservationContext> observations;
 
-	/** For each of the observations. */
+	/** Default conventions by kind of observation. */
 	private final LeaseObservationConvention[] defaults;
 
 	/**
 	 * Create the observer.
-	 * @param registry where observations go
-	 * @param conventions how they are named and tagged: the first of them that supports a
-	 * context; the default, if none does
+	 * @param registry the registry of observations
+	 * @param conventions the users' conventions; the first that supports a context
+	 * replaces the default convention
 	 */
 	public LeaseObservations(ObservationRegistry registry, List<LeaseObservationConvention> conventions) {
 		this.registry = registry;
@@ -42,18 +42,18 @@ public final class LeaseObservations implements EngineObserver {
 	}
 
 	/**
-	 * One request, and its lease.
+	 * Observer of one request and its lease.
 	 */
 	private final class ObservedLease implements RequestObserver {
 
 		private final ObservedRequest request;
 
-		/** The thread that asks, and its observation until then. */
+		/** Id of the requesting thread. */
 		private final long thread = Thread.currentThread().getId();
 
 		private final @Nullable Observation parent = LeaseObservations.this.registry.getCurrentObservation();
 
-		/** The observation of the request and then, if it is granted, of its lease. */
+		/** Observation of the request, and after the grant of its lease. */
 		private Observation observation = Observation.NOOP;
 
 		private List<Long> fences = List.of();
@@ -63,7 +63,7 @@ public final class LeaseObservations implements EngineObserver {
 		}
 
 		private void start(HoldfastObservationDocumentation observed, boolean own) {
-			// That of the request is over, and this one may fail to start.
+			// The previous observation is over, and the new one may fail to start.
 			this.observation = Observation.NOOP;
 			this.observation = LeaseObservations.this.observations.start(
 					new LeaseObservationContext(observed, this.request, this.fences),

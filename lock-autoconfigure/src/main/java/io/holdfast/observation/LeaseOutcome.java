@@ -8,53 +8,55 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 
 /**
- * The outcome of a request, and of its lease. Each reason for which nothing is granted,
- * and each end of a hold, has a constant of its name.
+ * Outcome of a request or lease. Has a constant of the same name for each reason of a
+ * refusal, and for each kind of end of a hold.
  *
  * @since 0.1.0
  */
 public enum LeaseOutcome {
 
-	/** Granted. */
+	/** The request was granted. */
 	GRANTED,
 
-	/** Not granted: others held it until the wait time was over. */
+	/**
+	 * Not granted: other owners held the lock or permits until the end of the wait time.
+	 */
 	TIMED_OUT,
 
 	/**
-	 * Not granted: others held it, and the caller went on without it, by {@code SKIP} or
-	 * a {@code try…} that does not wait.
+	 * Not granted: other owners held the lock or permits, and the caller went on without
+	 * the lease, by {@code SKIP} or a {@code try…} method without waiting.
 	 */
 	SKIPPED,
 
-	/** Not granted: the waiter was interrupted, or cancelled the wait. */
+	/** Not granted: the waiter was interrupted or cancelled. */
 	INTERRUPTED,
 
-	/** Not granted: the application shuts down. */
+	/** Not granted: the application is shutting down. */
 	SHUTDOWN,
 
-	/** Not granted: the caller would wait for its own lease. */
+	/** Not granted: the caller would have waited for its own lease. */
 	SELF_BLOCKED,
 
-	/** Not granted: there are not as many permits in all. */
+	/** Not granted: the request was for more permits than the limit. */
 	EXCEEDS_LIMIT,
 
-	/** Not granted: too many wait in this instance already. */
+	/** Not granted: too many requests already waited in this instance. */
 	TOO_MANY_WAITERS,
 
 	/** Not granted: the store failed, or did not answer. */
 	STORE_FAILURE,
 
 	/**
-	 * Held and then lost; or not granted, as the lease around it, or one of several keys,
+	 * Held and then lost; or not granted, because the outer lease or one of several keys
 	 * was lost before.
 	 */
 	LOST,
 
-	/** Held and then released by its user. */
+	/** Held and then released by the user. */
 	RELEASED,
 
-	/** Held without renewal until its time was over. */
+	/** Held without renewal until the lease time was over. */
 	EXPIRED;
 
 	static LeaseOutcome of(RuntimeException failure, boolean optional) {
@@ -69,8 +71,8 @@ public enum LeaseOutcome {
 	}
 
 	/**
-	 * Return whether a request fails by it that is wrong, or in trouble, rather than
-	 * late.
+	 * Return whether the outcome is an error, as opposed to a normal end such as a
+	 * timeout.
 	 */
 	boolean isError() {
 		return switch (this) {
@@ -80,7 +82,7 @@ public enum LeaseOutcome {
 	}
 
 	/**
-	 * As a tag's value.
+	 * Return the value of the tag.
 	 * @return the name in lower case
 	 */
 	public String tag() {

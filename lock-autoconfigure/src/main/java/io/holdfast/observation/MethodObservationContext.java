@@ -6,7 +6,7 @@ import io.holdfast.aop.MethodObserver;
 import io.micrometer.observation.Observation;
 
 /**
- * The context of the observation of a call of an annotated method.
+ * Context of the observation of a call of an annotated method.
  *
  * @since 0.1.0
  */
@@ -19,13 +19,13 @@ public final class MethodObservationContext extends Observation.Context {
 	MethodObservationContext(Method method, Class<?> targetClass) {
 		this.method = method;
 		this.targetClass = targetClass;
-		// For conventions that have no names.
+		// For conventions without names.
 		setName(HoldfastObservationDocumentation.METHOD.getName());
 		setContextualName(HoldfastObservationDocumentation.METHOD.getContextualName());
 	}
 
 	/**
-	 * Return the method, as it was called: perhaps of an interface.
+	 * Return the called method, which may be that of an interface.
 	 * @return the method
 	 */
 	public Method getMethod() {
@@ -33,16 +33,17 @@ public final class MethodObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * Return the class of the object that is called.
-	 * @return the class, not that of a proxy
+	 * Return the class of the called object.
+	 * @return the class, without proxies
 	 */
 	public Class<?> getTargetClass() {
 		return this.targetClass;
 	}
 
 	/**
-	 * Return whether the method runs without its permits, as the store failed.
-	 * @return whether it does; known when the call is over
+	 * Return whether the method runs without permits because the store failed.
+	 * @return whether the method runs without permits; only reliable after the end of the
+	 * call
 	 */
 	public boolean isUnguarded() {
 		return Boolean.TRUE.equals(get(MethodObserver.UNGUARDED));

@@ -4,8 +4,8 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 
 /**
- * Names and tags the observations of annotated methods. A bean of this type takes the
- * place of {@link DefaultMethodObservationConvention}, which it may extend. Thread-safe.
+ * Convention for the observations of annotated methods. A bean of this type replaces
+ * {@link DefaultMethodObservationConvention}, which it may extend. Must be thread-safe.
  *
  * @since 0.1.0
  */

@@ -9,8 +9,8 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has calls of annotated methods observed: the observations of their locks and permits,
- * and of their code, are its children. Thread-safe.
+ * Observes the calls of annotated methods. The observations of their locks, permits and
+ * code are children of the call's observation. Thread-safe.
  */
 public final class MethodObservations implements MethodObserver {
 
@@ -22,8 +22,8 @@ public final class MethodObservations implements MethodObserver {
 
 	/**
 	 * Create the observer.
-	 * @param registry where observations go
-	 * @param convention how they are named and tagged; {@code null} for the default
+	 * @param registry the registry of observations
+	 * @param convention the user's convention, or {@code null} for the default convention
 	 */
 	public MethodObservations(ObservationRegistry registry, @Nullable MethodObservationConvention convention) {
 		this.registry = registry;

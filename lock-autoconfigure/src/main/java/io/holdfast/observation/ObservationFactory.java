@@ -9,9 +9,9 @@ import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts observations as children of others, on any thread. Thread-safe.
+ * Starts observations with a given parent on any thread. Thread-safe.
  *
- * @param <T> the contexts of the observations
+ * @param <T> the type of the context
  */
 final class ObservationFactory<T extends Observation.Context> {
 
@@ -21,9 +21,9 @@ final class ObservationFactory<T extends Observation.Context> {
 
 	/**
 	 * Create the factory.
-	 * @param registry where observations go
-	 * @param conventions the first of them that supports a context comes before the
-	 * default
+	 * @param registry the registry of observations
+	 * @param conventions the users' conventions; the first that supports a context
+	 * replaces the default convention
 	 */
 	ObservationFactory(ObservationRegistry registry, List<? extends ObservationConvention<T>> conventions) {
 		this.registry = registry;
@@ -35,16 +35,17 @@ final class ObservationFactory<T extends Observation.Context> {
 	 * @param context the context
 	 * @param convention the default convention
 	 * @param parent the parent, or {@code null} for none
-	 * @param own whether this thread does it for itself: if it observes the parent, then
-	 * also within the scope of a tracer
+	 * @param onRequestingThread whether the current thread is the requesting thread
 	 * @return the observation
 	 */
-	Observation start(T context, ObservationConvention<T> convention, @Nullable Observation parent, boolean own) {
-		if (own && this.registry.getCurrentObservation() == parent) {
+	Observation start(T context, ObservationConvention<T> convention, @Nullable Observation parent,
+			boolean onRequestingThread) {
+		if (onRequestingThread && this.registry.getCurrentObservation() == parent) {
 			return start(context, convention, parent);
 		}
-		// This thread works for another request, whose child it must not become,
-		// nor must its span, which need not have an observation.
+		// The thread works for another request: the observation must not become a child
+		// of that
+		// request's observation or span.
 		Observation.Scope scope = ((parent != null) ? parent : new NullObservation(this.registry)).openScope();
 		try {
 			return start(context, convention, parent);
@@ -63,7 +64,8 @@ final class ObservationFactory<T extends Observation.Context> {
 			return created.start();
 		}
 		catch (RuntimeException | Error ex) {
-			// Some handlers may have started it, and nothing else could ever stop it.
+			// Some handlers may have started the observation: stop it, as nothing else
+			// will.
 			try {
 				created.stop();
 			}

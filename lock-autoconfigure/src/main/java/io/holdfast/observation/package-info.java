@@ -1,5 +1,5 @@
 /**
- * Observations, gauges and counters of engines and annotated methods.
+ * Observations and meters of engines and annotated methods.
  */
 @NullMarked
 package io.holdfast.observation;
