@@ -23,7 +23,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * Converts and checks the arguments of both endpoints.
+ * Converts and checks arguments of the endpoints.
  */
 final class Endpoints {
 
@@ -35,7 +35,10 @@ final class Endpoints {
 
 	private static final int MAX_LIMIT = 1000;
 
-	/** Over JMX alone the exception is the answer. */
+	/**
+	 * Whether Spring Web is present. Without it, as with JMX only, exceptions are passed
+	 * on.
+	 */
 	private static final boolean WEB = ClassUtils.isPresent("org.springframework.web.server.ResponseStatusException",
 			Endpoints.class.getClassLoader());
 
@@ -51,14 +54,17 @@ final class Endpoints {
 	}
 
 	/**
-	 * A key may contain slashes, at which its path was split. The server has taken parts
-	 * out of the path, so this is for reading only.
+	 * Return a key from the segments of a path. For reads only, because the server may
+	 * have changed the path.
 	 */
 	static String key(String... segments) {
 		return String.join("/", segments);
 	}
 
-	/** Run code that refuses nonsense, and tell the caller so. */
+	/**
+	 * Run code that checks arguments. Converts an {@link IllegalArgumentException} to a
+	 * response for the caller.
+	 */
 	static <T extends @Nullable Object> T checked(Supplier<T> action) {
 		try {
 			return action.get();
@@ -69,8 +75,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Run code that has no answer while the store fails, and tell the caller so: there is
-	 * nothing wrong with the request, nor with this instance.
+	 * Run code that needs the store. Converts a failure of the store to the status 503,
+	 * because neither the request nor this instance is at fault.
 	 */
 	static <T extends @Nullable Object> T answered(Supplier<T> action) {
 		try {
@@ -82,8 +88,8 @@ final class Endpoints {
 	}
 
 	/**
-	 * Run code that makes a change, and log a failure of the store: the change may have
-	 * been made all the same.
+	 * Run code that changes the store. Logs a failure of the store, because the change
+	 * may have been made all the same.
 	 */
 	static <T extends @Nullable Object> T changed(String what, SecurityContext by, Supplier<T> action) {
 		return answered(() -> {
@@ -91,15 +97,15 @@ final class Endpoints {
 				return action.get();
 			}
 			catch (LeaseStoreException ex) {
-				logger.warn(SingleLine.of(what + asked(by) + ". " + ex.getMessage()));
+				logger.warn(SingleLine.of(what + byUser(by) + ". " + ex.getMessage()));
 				throw ex;
 			}
 		});
 	}
 
 	/**
-	 * Return the search, one of three kinds of request.
-	 * @return the query, or {@code null} if nothing is searched for
+	 * Return the query of a search. A request has either a cursor, a key or a search.
+	 * @return the query, or {@code null} if the request is no search
 	 */
 	static @Nullable StandingQuery query(@Nullable String cursor, @Nullable String key, @Nullable String search,
 			@Nullable State state, @Nullable Duration heldFor, @Nullable Order sort, @Nullable Integer page, int size) {
@@ -127,12 +133,12 @@ final class Endpoints {
 		return ChronoUnit.MICROS.between(Instant.EPOCH, time);
 	}
 
-	/** Log the change of a user. */
+	/** Log a change by a user. */
 	static void log(String what, SecurityContext by) {
-		logger.info(SingleLine.of(what + asked(by)));
+		logger.info(SingleLine.of(what + byUser(by)));
 	}
 
-	private static String asked(SecurityContext by) {
+	private static String byUser(SecurityContext by) {
 		Principal principal = by.getPrincipal();
 		return ", as an endpoint was asked by " + ((principal != null) ? principal.getName() : "an unknown user");
 	}

@@ -7,16 +7,18 @@ import io.holdfast.engine.fleet.Deadlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holders and waiters of all instances, as endpoints show them.
+ * Holders and waiters of all instances in the answer of an endpoint.
  *
- * @param instances the instances that are known
- * @param locks a page of all locks that are held or waited for; absent from semaphores
- * @param semaphores a page of all semaphores that are held or waited for, or have a limit
- * that an operator has set; absent from locks
- * @param cycles of threads that wait for each other; absent from semaphores
- * @param silent the instances that did not tell their waiters; absent from semaphores
- * @param found of a search only: how much there is
- * @param cursor where the next page begins, absent if there is none
+ * @param instances the known instances
+ * @param locks a page of the locks with holders or waiters; absent from the endpoint of
+ * semaphores
+ * @param semaphores a page of the semaphores with holders, waiters or an operator's
+ * limit; absent from the endpoint of locks
+ * @param cycles the deadlocks; absent from the endpoint of semaphores
+ * @param silent the instances that did not report their waiters; absent from the endpoint
+ * of semaphores
+ * @param found the counts of a search; absent without a search
+ * @param cursor the cursor of the next page, absent after the last page
  * @param problem the reason for an incomplete view, absent if it is complete
  */
 public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List<ResourceDescriptor> locks,
@@ -26,13 +28,14 @@ public record FleetDescriptor(List<InstanceDescriptor> instances, @Nullable List
 	/**
 	 * Counts of a search.
 	 *
-	 * @param matching how many match the search
-	 * @param total how many there are
-	 * @param held how many of them are held
-	 * @param waiting how many wait, in queues or inside of instances, as far as these
-	 * told
-	 * @param complete whether all of it was counted; if not, there are at least as many
-	 * @param counted when it was counted, by the clock of the instance that answers
+	 * @param matching the number of matching resources
+	 * @param total the number of all resources
+	 * @param held the number of held resources
+	 * @param waiting the known number of waiters, in the store's queues or only within
+	 * their instances
+	 * @param complete whether all resources were counted; otherwise the counts are lower
+	 * bounds
+	 * @param counted the time of the count, by the clock of the answering instance
 	 */
 	public record Counts(int matching, int total, int held, long waiting, boolean complete, Instant counted) {
 	}

@@ -29,9 +29,9 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One look at the locks or the semaphores of this instance and of the fleet. A part that
- * fails is left out, and the answer names the first failure: during an outage, the rest
- * is worth all the more.
+ * Collects the answer of an endpoint on locks or semaphores, of this instance and of the
+ * fleet. A part that fails is left out, and the answer names the first failure, so that
+ * operators see the other parts during an outage.
  */
 final class FleetLook {
 
@@ -43,7 +43,7 @@ final class FleetLook {
 
 	private @Nullable String problem;
 
-	/** Whether the store has failed and may be down, so that it is asked no more. */
+	/** Whether the store has failed and may be down. It is then not asked again. */
 	private boolean down;
 
 	FleetLook(LeaseEngine engine, Kind kind) {
@@ -52,7 +52,7 @@ final class FleetLook {
 		this.kind = kind;
 	}
 
-	/** Return the start of an instance, by its own clock. */
+	/** Return the start time of an instance, by its own clock. */
 	static Instant started(LeaseEngine engine) {
 		return Instant.now().minus(Fleet.of(engine).age()).truncatedTo(ChronoUnit.MILLIS);
 	}
@@ -75,12 +75,12 @@ final class FleetLook {
 		}
 	}
 
-	/** Return the reports of all instances, above all of one key if there is one. */
+	/** Return the reports of all instances, with the entries of a key first. */
 	@Nullable FleetReport reports(@Nullable String key) {
 		return part(() -> this.fleet.reports(key));
 	}
 
-	/** Return the instances of the fleet; none if they are not known. */
+	/** Return the instances of the fleet, empty if they are not known. */
 	List<InstanceDescriptor> members() {
 		List<InstanceDescriptor> members = part(
 				() -> this.fleet.members().stream().map(InstanceDescriptor::of).toList());
@@ -88,8 +88,8 @@ final class FleetLook {
 	}
 
 	/**
-	 * Look at one key.
-	 * @return the resource, or {@code null} if nothing is known of it
+	 * Return one resource.
+	 * @return the resource, or {@code null} if it is unused
 	 */
 	@Nullable ResourceDescriptor one(String key) {
 		Standing standing = Endpoints.answered(() -> look(key));
@@ -98,14 +98,14 @@ final class FleetLook {
 		}
 		Instant now = now();
 		FleetReport reports = reports(standing.resource().key());
-		// Renews the names of instances, too.
+		// This call also refreshes the names of instances.
 		members();
 		return ResourceDescriptor.of(standing, reports, this.fleet::named, told(reports, now), false, now);
 	}
 
 	/**
-	 * Return the time from which durations of reports count back. To be taken before the
-	 * instances are asked: one that is silent holds the reports up.
+	 * Return the time from which the durations in reports count back. Must be read before
+	 * the instances are queried, because a silent instance delays the reports.
 	 */
 	private static Instant now() {
 		return Instant.now().truncatedTo(ChronoUnit.MILLIS);
@@ -117,22 +117,24 @@ final class FleetLook {
 	}
 
 	/**
-	 * Look at this instance, and at one key, a page of a search, or a page of all.
-	 * @param started the start of this instance, by its own clock
+	 * Return the use of locks or semaphores: by this instance, and either of one key, a
+	 * page of a search, or a page of all resources.
+	 * @param started the start time of this instance, by its own clock
 	 */
 	UsageDescriptor usage(Instant started, @Nullable String cursor, int limit, @Nullable String key,
 			@Nullable StandingQuery query) {
 		boolean locks = this.kind == Kind.LOCK;
-		InstanceReport all = part(() -> this.fleet.report(key));
-		InstanceReport own = (all != null) ? all : this.fleet.holds();
+		InstanceReport complete = part(() -> this.fleet.report(key));
+		InstanceReport own = (complete != null) ? complete : this.fleet.holds();
 		Instant now = now();
-		// A search counts the waiters inside of instances, too.
-		FleetReport asked = (query != null) ? reports(null) : null;
-		Found search = (query != null) ? part(() -> this.fleet.find(this.kind, query, told(asked, now))) : null;
+		// A search also counts waiters that are queued only within their instances.
+		FleetReport searchReports = (query != null) ? reports(null) : null;
+		Found search = (query != null) ? part(() -> this.fleet.find(this.kind, query, told(searchReports, now))) : null;
 		Standings page = (query == null) ? page(cursor, limit, key)
 				: new Standings((search != null) ? search.standings() : List.of(), null);
 		List<InstanceDescriptor> members = members();
-		FleetReport reports = (asked != null || !locks && page.standings().isEmpty()) ? asked : reports(key);
+		FleetReport reports = (searchReports != null || !locks && page.standings().isEmpty()) ? searchReports
+				: reports(key);
 		Map<String, Told> told = told(reports, now);
 		List<Deadlock> cycles = (locks && reports != null) ? part(() -> this.fleet.cycles(reports)) : null;
 		List<ResourceDescriptor> shown = page.standings().stream().map((standing) -> {
@@ -140,12 +142,12 @@ final class FleetLook {
 			return (key != null) ? ResourceDescriptor.of(standing, reports, this.fleet::named, told, late, now)
 					: ResourceDescriptor.of(standing, null, (instance) -> null, told, late, now);
 		}).toList();
-		Predicate<Entry> beside = (entry) -> (entry.resource().kind() == Kind.LOCK) == locks
+		Predicate<Entry> shownHere = (entry) -> (entry.resource().kind() == Kind.LOCK) == locks
 				&& (key == null && query == null
 						|| shown.stream().anyMatch((each) -> each.key().equals(entry.resource().key())));
 		return new UsageDescriptor(self(started, members),
-				own.holds().stream().filter(beside).map((hold) -> Request.of(hold, true, now)).toList(),
-				own.waits().stream().filter(beside).map((wait) -> Request.of(wait, false, now)).toList(), own.cut(),
+				own.holds().stream().filter(shownHere).map((hold) -> Request.of(hold, true, now)).toList(),
+				own.waits().stream().filter(shownHere).map((wait) -> Request.of(wait, false, now)).toList(), own.cut(),
 				locks ? new FleetDescriptor(members, shown, null, (cycles != null) ? cycles : List.of(),
 						(reports != null) ? reports.silent() : List.of(), found(search), page.cursor(), this.problem)
 						: new FleetDescriptor(members, null, shown, null, null, found(search), page.cursor(),
@@ -170,7 +172,10 @@ final class FleetLook {
 				search.waiting(), search.complete(), Instant.now().minus(search.age()).truncatedTo(ChronoUnit.MILLIS));
 	}
 
-	/** By the clock of the store, as the others, if it is a known one. */
+	/**
+	 * Return this instance. Its start time is by the store's clock, like that of other
+	 * instances, if this instance is registered.
+	 */
 	private InstanceDescriptor self(Instant started, List<InstanceDescriptor> members) {
 		String id = this.fleet.instance();
 		InstanceInfo info = this.fleet.info();

@@ -16,16 +16,16 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 
 /**
- * {@link HealthIndicator} of one {@link LeaseEngine}: {@code DOWN} while renewals fail,
- * {@link #DEGRADED} while wake-ups are not received, or the store does not answer, or
- * refuses requests of some kind, otherwise {@code UP}, perhaps with warnings. Blocks for
- * the given patience at most, and only while the store has not answered. Thread-safe.
+ * {@link HealthIndicator} of a {@link LeaseEngine}. The status is {@code DOWN} while
+ * renewals fail. It is {@link #DEGRADED} while notifications are not received, or the
+ * store does not answer or refuses requests. Otherwise it is {@code UP}, perhaps with
+ * warnings. Blocks until the store answers, for the given patience at most. Thread-safe.
  */
 public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 
 	/**
-	 * Waiters ask at intervals instead of being woken up, so that they take over later;
-	 * or the store does not answer, or refuses, so that nothing new is granted.
+	 * Status while waiters must poll, so that hand-overs take longer, or while the store
+	 * does not answer or refuses requests, so that nothing new is granted.
 	 */
 	public static final Status DEGRADED = new Status("DEGRADED");
 
@@ -34,7 +34,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	private final @Nullable LatestFindings latest;
 
 	/**
-	 * Create an indicator that asks the engine only.
+	 * Create an indicator that does not examine the store.
 	 * @param engine the engine
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine) {
@@ -44,9 +44,9 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	}
 
 	/**
-	 * Create an indicator that has the store examined, too.
+	 * Create an indicator that also examines the store.
 	 * @param engine the engine
-	 * @param patience how long the store may take to answer
+	 * @param patience the maximum wait for the store's answer
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine, Duration patience) {
 		super("Holdfast health check failed");

@@ -7,14 +7,14 @@ import io.holdfast.engine.store.InstanceStore.Member;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance, as endpoints show it.
+ * An instance in the answer of an endpoint.
  *
- * @param id eight hexadecimal digits by which the rest of the answer names it
- * @param application the name of its application, if it is known
- * @param host the host that it runs on, if it is known
- * @param process its process there, if it is known
- * @param started since when it is there
- * @param seen when it was last known to be there; absent for the one that answers
+ * @param id the public id, 8 hexadecimal digits, as used in the rest of the answer
+ * @param application the name of the application, if known
+ * @param host the name of the host, if known
+ * @param process the id of the process on the host, if known
+ * @param started the start time
+ * @param seen the last sign of life; absent for the answering instance
  */
 public record InstanceDescriptor(String id, @Nullable String application, @Nullable String host, @Nullable Long process,
 		@Nullable Instant started, @Nullable Instant seen) {

@@ -15,8 +15,8 @@ import io.holdfast.engine.store.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest diagnostics of a store, not older than ten seconds if it answers. However
- * often it is asked for, one examination runs at a time. Thread-safe.
+ * Latest diagnostics of a store, not older than ten seconds if the store answers. At most
+ * one examination runs at a time. Thread-safe.
  */
 final class LatestFindings {
 
@@ -28,22 +28,22 @@ final class LatestFindings {
 
 	private final LongSupplier clock;
 
-	/** The examination that runs, or the last one. */
+	/** Running or last examination. */
 	private @Nullable CompletableFuture<List<StoreDiagnostic>> current;
 
 	private long startedAt;
 
-	/** The findings to tell while there is no answer. */
-	private volatile List<StoreDiagnostic> known = List.of();
+	/** Last findings, returned while there is no answer. */
+	private volatile List<StoreDiagnostic> lastFindings = List.of();
 
-	/** Why there was no answer the last time, or {@code null}. */
+	/** Reason of the last failed examination, or {@code null}. */
 	private volatile @Nullable String trouble;
 
 	/**
-	 * Create it.
-	 * @param examination begins an examination
-	 * @param patience how long to wait for its end
-	 * @param clock tells nanoseconds
+	 * Create the diagnostics.
+	 * @param examination starts an examination
+	 * @param patience the maximum wait for the end of an examination
+	 * @param clock the clock, in nanoseconds
 	 */
 	LatestFindings(Supplier<CompletableFuture<List<StoreDiagnostic>>> examination, Duration patience,
 			LongSupplier clock) {
@@ -53,9 +53,10 @@ final class LatestFindings {
 	}
 
 	/**
-	 * Return the findings. Blocks until an examination has ended, no longer than its
-	 * patience counted from its beginning.
-	 * @return the last findings; if the store does not answer, also that
+	 * Return the findings. Blocks until the examination has ended, for the patience at
+	 * most, counted from the beginning of the examination.
+	 * @return the last findings, and a finding for the missing answer if the store does
+	 * not answer
 	 */
 	List<StoreDiagnostic> get() {
 		CompletableFuture<List<StoreDiagnostic>> examined;
@@ -72,9 +73,9 @@ final class LatestFindings {
 			left = this.startedAt + this.patienceNanos - now;
 		}
 		try {
-			this.known = BlockingWait.get(examined, Math.max(0, left));
+			this.lastFindings = BlockingWait.get(examined, Math.max(0, left));
 			this.trouble = null;
-			return this.known;
+			return this.lastFindings;
 		}
 		catch (ExecutionException ex) {
 			return unknown(String.valueOf(((ex.getCause() != null) ? ex.getCause() : ex).getMessage()));
@@ -89,8 +90,8 @@ final class LatestFindings {
 	}
 
 	/**
-	 * Return the reason why the store is not examined.
-	 * @return why there was no answer the last time, or {@code null} if there was
+	 * Return the reason why the last examination failed.
+	 * @return the reason, or {@code null} if the last examination succeeded
 	 */
 	@Nullable String trouble() {
 		return this.trouble;
@@ -98,7 +99,7 @@ final class LatestFindings {
 
 	private List<StoreDiagnostic> unknown(String why) {
 		this.trouble = why;
-		List<StoreDiagnostic> findings = new ArrayList<>(this.known);
+		List<StoreDiagnostic> findings = new ArrayList<>(this.lastFindings);
 		findings.add(new StoreDiagnostic(false, "Redis could not be examined now: " + why));
 		return findings;
 	}

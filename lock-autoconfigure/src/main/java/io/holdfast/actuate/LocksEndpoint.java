@@ -25,9 +25,9 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
- * Endpoint that tells the holders of locks and their waiters: in this instance and in the
- * fleet. By default it may only be read; with unrestricted access locks may be released
- * by force. Blocks until the store has answered. Thread-safe.
+ * Endpoint for the holders and waiters of locks, in this instance and in the fleet.
+ * Read-only by default; with unrestricted access, locks can be released by force. Blocks
+ * until the store answers. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -44,7 +44,7 @@ public class LocksEndpoint {
 
 	/**
 	 * Create the endpoint.
-	 * @param engine whose locks, and in whose store
+	 * @param engine the engine of the locks
 	 */
 	public LocksEndpoint(LeaseEngine engine) {
 		this.engine = engine;
@@ -53,18 +53,18 @@ public class LocksEndpoint {
 	}
 
 	/**
-	 * All locks of this instance, and a page of those of the fleet: all of them in no
-	 * order, or one, or the matches of a search.
-	 * @param cursor where the page before ended, or {@code null} to begin
-	 * @param limit how many locks of the fleet are wanted, from 1 to 1000, or
-	 * {@code null} for 100; with a cursor there may be a few more
-	 * @param key the key of the only lock that is wanted, told in detail
-	 * @param search text that keys contain, in upper or lower case
+	 * Return the locks of this instance, and of the fleet either a page of all locks in
+	 * no order, one lock, or a page of a search.
+	 * @param cursor the cursor of the previous page, or {@code null} for the first page
+	 * @param limit the desired size of a page, from 1 to 1000, or {@code null} for 100;
+	 * without a search, the page may be slightly larger
+	 * @param key the key of the only lock to return, in detail
+	 * @param search a text that the keys contain, ignoring case
 	 * @param state the state to match
-	 * @param heldFor for how long they are to be held, at least
-	 * @param sort the order, or {@code null} for the order of keys
-	 * @param page the page of the search, or {@code null} for the first one
-	 * @return all locks
+	 * @param heldFor the minimum time for which the locks have been held
+	 * @param sort the order of a search, or {@code null} to sort by key
+	 * @param page the number of the search's page, or {@code null} for the first page
+	 * @return the locks
 	 */
 	@ReadOperation
 	public UsageDescriptor locks(@Nullable String cursor, @Nullable Integer limit, @Nullable String key,
@@ -76,11 +76,12 @@ public class LocksEndpoint {
 	}
 
 	/**
-	 * All locks of this instance, and a page of those of the fleet, in no order.
-	 * @param cursor where the page before ended, or {@code null} to begin
-	 * @param limit how many locks of the fleet are wanted, from 1 to 1000, or
-	 * {@code null} for 100; there may be a few more
-	 * @return all locks
+	 * Return the locks of this instance, and a page of all locks of the fleet, in no
+	 * order.
+	 * @param cursor the cursor of the previous page, or {@code null} for the first page
+	 * @param limit the desired size of the page, from 1 to 1000, or {@code null} for 100;
+	 * the page may be slightly larger
+	 * @return the locks
 	 */
 	public UsageDescriptor locks(@Nullable String cursor, @Nullable Integer limit) {
 		return locks(cursor, limit, null, null, null, null, null, null);
@@ -91,8 +92,8 @@ public class LocksEndpoint {
 	}
 
 	/**
-	 * One lock.
-	 * @param key its key
+	 * Return one lock.
+	 * @param key the key of the lock
 	 * @return the lock, or {@code null} if it has neither a holder nor a waiter
 	 */
 	@ReadOperation
@@ -101,19 +102,19 @@ public class LocksEndpoint {
 	}
 
 	/**
-	 * Release a lock in the name of its owner; see
-	 * {@link io.holdfast.LockAdmin#forceRelease}.
-	 * @param key its key; no part of the path, which does not name every key faithfully
-	 * @param fencingToken the fencing token that was seen: if the lock has another one,
-	 * it is left alone; {@code null} for any
-	 * @param by the user that asks, for the log
-	 * @return whether it had an owner, as a {@link ReleaseDescriptor}; in a response with
-	 * the status 409 if it was left alone
+	 * Release a lock by force; see {@link io.holdfast.LockAdmin#forceRelease}.
+	 * @param key the key of the lock, as a parameter, because a path cannot represent
+	 * every key
+	 * @param fencingToken the fencing token of the grant to release; a lock with another
+	 * token is not released; {@code null} to release any grant
+	 * @param by the requesting user, for the log
+	 * @return a {@link ReleaseDescriptor}; in a response with the status 409 if the lock
+	 * has another token
 	 */
 	@DeleteOperation
 	public Object release(String key, @Nullable Long fencingToken, SecurityContext by) {
 		FleetLook look = look();
-		// Before, as the owner's instance forgets the lease with its release.
+		// Query before the release, with which the owner's instance forgets the lease.
 		FleetReport reports = look.reports(key);
 		ForcedResult result = Endpoints.changed("Lock '" + key + "' was to be released by force", by,
 				() -> this.locks.forceRelease(key, fencingToken));
@@ -142,7 +143,7 @@ public class LocksEndpoint {
 						+ "Release it without a token";
 	}
 
-	/** Tell whose lock it was; its thread if its instance has reported it before. */
+	/** Return a description of the former owner for the log, with its thread if known. */
 	private String owner(ForcedResult result, FleetLook look, @Nullable FleetReport reports) {
 		TokenState owner = result.owner();
 		if (owner == null) {

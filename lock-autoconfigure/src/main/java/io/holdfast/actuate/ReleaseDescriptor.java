@@ -5,10 +5,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 
 /**
- * The result of a release by force.
+ * Result of a forced release.
  *
- * @param released whether there was a holder
- * @param problem why the holder was left alone; absent otherwise
+ * @param released whether a holder was released
+ * @param problem the reason why a holder was not released; absent otherwise
  */
 public record ReleaseDescriptor(boolean released, @Nullable String problem) implements OperationResponseBody {
 }

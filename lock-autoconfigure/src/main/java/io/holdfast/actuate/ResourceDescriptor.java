@@ -20,27 +20,30 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 
 /**
- * A lock or a semaphore in the fleet, as endpoints show it.
+ * A lock or semaphore in the answer of an endpoint.
  *
- * @param key its key, as its users name it
- * @param fencingToken of a lock, its last fencing token; absent if none is remembered, or
- * if a foreign holder has it
- * @param granted of a lock, when it was granted, by the store's clock; to readers, the
- * first known one. Absent if no instance holds it, or if the store has no such clock
- * @param late of a search for locks only: whether it was not renewed in time, as far as
- * was seen; absent if it is not
- * @param limit of a semaphore, the number of its permits: that of the operator, or else
- * that of the last request; absent if neither is known
- * @param limitSet of a semaphore, whether an operator has set the limit
- * @param used of a semaphore, how many permits are held
- * @param free of a semaphore, how many are not; absent if the limit is not known
- * @param holderCount how many hold it
- * @param holders some of them
- * @param queue the first entries of its queue, in their order
- * @param queueLength how many stand there
- * @param waiters how many wait, there or inside of instances, as far as these told
- * @param inside of one key only: the waiters inside of their instances
- * @param silent of one key only: the instances that did not answer
+ * @param key the key as its users name it
+ * @param fencingToken for a lock, the last fencing token; absent if the store has none,
+ * or for a foreign holder
+ * @param granted for a lock, the time of the grant by the store's clock; for readers, of
+ * the first known grant. Absent if no instance holds the lock, or if the store has no
+ * clock
+ * @param late for a search of locks only: present if the lock was seen not to be renewed
+ * in time
+ * @param limit for a semaphore, the operator's limit, or otherwise that of the last
+ * request; absent if neither is known
+ * @param limitSet for a semaphore, whether an operator has set the limit
+ * @param used for a semaphore, the number of held permits
+ * @param free for a semaphore, the number of free permits; absent if the limit is not
+ * known
+ * @param holderCount the number of holders
+ * @param holders the first holders
+ * @param queue the first entries of the store's queue, in order
+ * @param queueLength the length of the store's queue
+ * @param waiters the known number of waiters, in the store's queue or only within their
+ * instances
+ * @param inside for one key only: the waiters that are queued only within their instances
+ * @param silent for one key only: the instances that did not answer
  */
 public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, @Nullable Integer limit, @Nullable Boolean limitSet, @Nullable Integer used,
@@ -48,20 +51,23 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 		int waiters, @Nullable List<WaiterDescriptor> inside,
 		@Nullable List<String> silent) implements OperationResponseBody {
 
-	/** In 2020: a store in memory has no date. */
+	/**
+	 * Fencing token of 2020, in microseconds. Lower tokens are of a store without a
+	 * clock.
+	 */
 	private static final long EARLIEST_GRANT = 1_577_836_800_000_000L;
 
 	/**
-	 * Return the state of a resource in the store and, of one key, the instances' reports
-	 * of it.
-	 * @param names the names of instances, of one key; else there are none
+	 * Return the descriptor of a resource from the state in the store and the instances'
+	 * reports.
+	 * @param names returns the names of instances, for the details of one key
 	 */
 	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports,
 			Function<String, @Nullable LockHolder> names, Map<String, Told> told, boolean late, Instant now) {
 		boolean lock = standing.resource().kind() == Kind.LOCK;
 		Told of = told.getOrDefault(standing.resource().key(), Told.NOTHING);
-		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
-		Integer limit = (standing.limit() != null) ? standing.limit() : asked;
+		Integer requestedLimit = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
+		Integer limit = (standing.limit() != null) ? standing.limit() : requestedLimit;
 		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
 		return new ResourceDescriptor(standing.resource().key(),
 				(lock && standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null,
@@ -83,8 +89,8 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	}
 
 	/**
-	 * Return when a lock was granted: its fence is a time in microseconds, if the store
-	 * has a clock that tells the date. That of several readers is of the last one.
+	 * Return the time of a lock's grant. With a store that has a clock, the fence is the
+	 * time of the last grant in microseconds.
 	 */
 	private static @Nullable Instant granted(Standing standing, Told told) {
 		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
@@ -98,22 +104,21 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	/**
 	 * A holder.
 	 *
-	 * @param instance which instance, absent if it is none of Holdfast
-	 * @param application of one key only: the name of its application, if it is known
-	 * @param host of one key only: the host that it runs on, if it is known
-	 * @param process of one key only: its process there, if it is known
-	 * @param foreign of a lock, whether it is none of Holdfast
-	 * @param mode of a lock, how it holds it
-	 * @param permits of a semaphore, how many permits it holds
-	 * @param ttlMillis how long from now if it is not renewed, -1 for no end
-	 * @param thread of one key only: which thread, if its instance told; with a note if
-	 * the caller of an asynchronous method has gone, and the method goes on
-	 * @param name of one key only: the request's name, if its instance told and it has
-	 * one
-	 * @param since of one key only: since when, if its instance told; of a lock, by the
-	 * store's clock
-	 * @param note of one key only: the request's note, if its instance told and it has
-	 * one
+	 * @param instance the public id of the instance, absent for a client other than
+	 * Holdfast
+	 * @param application for one key only: the name of the application, if known
+	 * @param host for one key only: the name of the host, if known
+	 * @param process for one key only: the id of the process on the host, if known
+	 * @param foreign for a lock, whether the holder is a client other than Holdfast
+	 * @param mode for a lock, the mode
+	 * @param permits for a semaphore, the number of held permits
+	 * @param ttlMillis the time left without renewal, in milliseconds; -1 without expiry
+	 * @param thread for one key only: the name of the thread, if reported; with a remark
+	 * if the caller of an asynchronous method has gone, and the method goes on
+	 * @param name for one key only: the name of the request, if reported
+	 * @param since for one key only: the time of the grant, if reported; for a lock, by
+	 * the store's clock
+	 * @param note for one key only: the note of the request, if reported
 	 */
 	public record Holder(@Nullable String instance, @Nullable String application, @Nullable String host,
 			@Nullable Long process, @Nullable Boolean foreign, @Nullable LockMode mode, @Nullable Integer permits,
@@ -141,13 +146,12 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	/**
 	 * A waiter.
 	 *
-	 * @param instance which instance
-	 * @param mode of a lock, how it wants it
-	 * @param permits of a semaphore, how many permits it wants
-	 * @param thread of one key only: which thread, if its instance told
-	 * @param name of one key only: the request's name, if its instance told and it has
-	 * one
-	 * @param since of one key only: since when, if its instance told
+	 * @param instance the public id of the instance
+	 * @param mode for a lock, the requested mode
+	 * @param permits for a semaphore, the number of requested permits
+	 * @param thread for one key only: the name of the thread, if reported
+	 * @param name for one key only: the name of the request, if reported
+	 * @param since for one key only: the start of the wait, if reported
 	 */
 	public record WaiterDescriptor(@Nullable String instance, @Nullable LockMode mode, @Nullable Integer permits,
 			@Nullable String thread, @Nullable String name, @Nullable Instant since) {

@@ -21,9 +21,9 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
 /**
- * Endpoint that tells the holders of permits and their waiters: in this instance and in
- * the fleet. By default it may only be read; with unrestricted access limits may be set
- * and permits released by force. Blocks until the store has answered. Thread-safe.
+ * Endpoint for the holders and waiters of permits, in this instance and in the fleet.
+ * Read-only by default; with unrestricted access, limits can be set and permits released
+ * by force. Blocks until the store answers. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -38,7 +38,7 @@ public class SemaphoresEndpoint {
 
 	/**
 	 * Create the endpoint.
-	 * @param engine whose semaphores, and in whose store
+	 * @param engine the engine of the semaphores
 	 */
 	public SemaphoresEndpoint(LeaseEngine engine) {
 		this.engine = engine;
@@ -47,18 +47,18 @@ public class SemaphoresEndpoint {
 	}
 
 	/**
-	 * All semaphores of this instance, and a page of those of the fleet: all of them in
-	 * no order, or one, or the matches of a search.
-	 * @param cursor where the page before ended, or {@code null} to begin
-	 * @param limit how many semaphores of the fleet are wanted, from 1 to 1000, or
-	 * {@code null} for 100; with a cursor there may be a few more
-	 * @param key the key of the only semaphore that is wanted, told in detail
-	 * @param search text that keys contain, in upper or lower case
+	 * Return the semaphores of this instance, and of the fleet either a page of all
+	 * semaphores in no order, one semaphore, or a page of a search.
+	 * @param cursor the cursor of the previous page, or {@code null} for the first page
+	 * @param limit the desired size of a page, from 1 to 1000, or {@code null} for 100;
+	 * without a search, the page may be slightly larger
+	 * @param key the key of the only semaphore to return, in detail
+	 * @param search a text that the keys contain, ignoring case
 	 * @param state the state to match
-	 * @param sort the order, or {@code null} for the order of keys; the age of permits is
-	 * not known
-	 * @param page the page of the search, or {@code null} for the first one
-	 * @return all semaphores
+	 * @param sort the order of a search, or {@code null} to sort by key; the age of
+	 * permits is not known
+	 * @param page the number of the search's page, or {@code null} for the first page
+	 * @return the semaphores
 	 */
 	@ReadOperation
 	public UsageDescriptor semaphores(@Nullable String cursor, @Nullable Integer limit, @Nullable String key,
@@ -69,11 +69,12 @@ public class SemaphoresEndpoint {
 	}
 
 	/**
-	 * All semaphores of this instance, and a page of those of the fleet, in no order.
-	 * @param cursor where the page before ended, or {@code null} to begin
-	 * @param limit how many semaphores of the fleet are wanted, from 1 to 1000, or
-	 * {@code null} for 100; there may be a few more
-	 * @return all semaphores
+	 * Return the semaphores of this instance, and a page of all semaphores of the fleet,
+	 * in no order.
+	 * @param cursor the cursor of the previous page, or {@code null} for the first page
+	 * @param limit the desired size of the page, from 1 to 1000, or {@code null} for 100;
+	 * the page may be slightly larger
+	 * @return the semaphores
 	 */
 	public UsageDescriptor semaphores(@Nullable String cursor, @Nullable Integer limit) {
 		return semaphores(cursor, limit, null, null, null, null, null);
@@ -84,10 +85,10 @@ public class SemaphoresEndpoint {
 	}
 
 	/**
-	 * One semaphore.
-	 * @param key its key
-	 * @return the semaphore, or {@code null} if it has neither a holder nor a waiter nor
-	 * a limit that was set
+	 * Return one semaphore.
+	 * @param key the key of the semaphore
+	 * @return the semaphore, or {@code null} if it has no holders, no waiters and no
+	 * operator's limit
 	 */
 	@ReadOperation
 	public @Nullable ResourceDescriptor semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
@@ -95,13 +96,11 @@ public class SemaphoresEndpoint {
 	}
 
 	/**
-	 * Set a limit that comes before those of all requests, or clear it; see
-	 * {@link io.holdfast.SemaphoreAdmin#setLimit}.
-	 * @param key which semaphore
-	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} if it is to be
-	 * cleared
-	 * @param clear {@code true} to clear it; {@code null} is the same as {@code false}
-	 * @param by the user that asks, for the log
+	 * Set or clear the operator's limit; see {@link io.holdfast.SemaphoreAdmin#setLimit}.
+	 * @param key the key of the semaphore
+	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} to clear it
+	 * @param clear {@code true} to clear the limit; {@code null} means {@code false}
+	 * @param by the requesting user, for the log
 	 */
 	@WriteOperation
 	public void limit(String key, @Nullable Integer limit, @Nullable Boolean clear, SecurityContext by) {
@@ -126,10 +125,10 @@ public class SemaphoresEndpoint {
 	}
 
 	/**
-	 * Release all permits of a semaphore in their holders' names; see
+	 * Release all permits of a semaphore by force; see
 	 * {@link io.holdfast.SemaphoreAdmin#forceRelease}.
-	 * @param key which semaphore
-	 * @param by the user that asks, for the log
+	 * @param key the key of the semaphore
+	 * @param by the requesting user, for the log
 	 * @return whether there was a holder
 	 */
 	@DeleteOperation

@@ -10,30 +10,33 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 
 /**
- * All locks, or all semaphores, as their endpoint shows them.
+ * Answer of an endpoint on locks or semaphores.
  *
- * @param instance the instance that answers
- * @param held its holds, the oldest first; of a search, only those of its page
- * @param waiting its waits, the oldest first; of a search, only those of its page
- * @param cut whether it holds or waits for more than is shown
- * @param fleet holders and waiters of all instances
+ * @param instance the answering instance
+ * @param held the holds of the answering instance, the oldest first; for a search, only
+ * those of the page
+ * @param waiting the waits of the answering instance, the oldest first; for a search,
+ * only those of the page
+ * @param cut whether the answering instance has more holds or waits than shown
+ * @param fleet the holders and waiters of all instances
  */
 public record UsageDescriptor(InstanceDescriptor instance, List<Request> held, List<Request> waiting, boolean cut,
 		FleetDescriptor fleet) implements OperationResponseBody {
 
 	/**
-	 * A request of the instance, which holds or waits.
+	 * A hold or wait of the answering instance.
 	 *
 	 * @param key the key of the lock or semaphore
-	 * @param mode of a lock, how it is held or wanted
-	 * @param permits of a semaphore, how many permits
-	 * @param name the request's name, if it has one
-	 * @param thread whose request it is, absent if it is asynchronous; with a note if the
-	 * caller of an asynchronous method has gone, and the method goes on
-	 * @param since since when it holds or waits
-	 * @param ttlMillis of a holder, how long from now if it is not renewed
-	 * @param fencingToken of the holder of a lock, its fencing token
-	 * @param note its note, if it has one
+	 * @param mode for a lock, the mode
+	 * @param permits for a semaphore, the number of permits
+	 * @param name the name of the request, if it has one
+	 * @param thread the name of the requesting thread, absent for an asynchronous
+	 * request; with a remark if the caller of an asynchronous method has gone, and the
+	 * method goes on
+	 * @param since the start of the hold or wait
+	 * @param ttlMillis for a hold, the time left without renewal, in milliseconds
+	 * @param fencingToken for a hold of a lock, the fencing token
+	 * @param note the note of the request, if it has one
 	 */
 	public record Request(String key, @Nullable LockMode mode, @Nullable Integer permits, @Nullable String name,
 			@Nullable String thread, Instant since, @Nullable Long ttlMillis, @Nullable Long fencingToken,

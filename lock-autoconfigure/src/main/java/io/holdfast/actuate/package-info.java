@@ -1,5 +1,5 @@
 /**
- * Actuator endpoints and health.
+ * Actuator endpoints and health indicator.
  */
 @NullMarked
 package io.holdfast.actuate;
