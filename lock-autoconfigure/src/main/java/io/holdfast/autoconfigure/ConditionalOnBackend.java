@@ -17,7 +17,7 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /**
- * Matches if this is where leases are to be kept.
+ * {@link Conditional} that matches a configured backend of leases.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -28,8 +28,8 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 	Backend value();
 
 	/**
-	 * Binds the property: a value that is none ends the start by a {@link BindException}
-	 * that names it, rather than by one bean that misses another.
+	 * Condition that binds the property, so that an invalid value fails the start with a
+	 * {@link BindException} for this property instead of a missing bean.
 	 */
 	final class OnBackend extends SpringBootCondition {
 

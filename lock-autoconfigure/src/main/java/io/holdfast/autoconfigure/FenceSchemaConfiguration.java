@@ -28,7 +28,8 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
 
 /**
- * The fence tables: their schema, a look at them at the start, and their clean-up.
+ * Configuration of fence tables: their schema, their check at the start, and their
+ * clean-up.
  */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(DataSourceScriptDatabaseInitializer.class)
@@ -42,7 +43,10 @@ class FenceSchemaConfiguration {
 
 	private static final String ROWS = "holdfast.fence.jdbc.retention";
 
-	/** By {@code DataSource}, as transaction managers may need the schema themselves. */
+	/**
+	 * Create the initializer. Depends on {@code DataSource} beans only, as transaction
+	 * managers may need the schema themselves.
+	 */
 	@Bean
 	@ConditionalOnBean(DataSource.class)
 	@ConditionalOnMissingBean
@@ -78,7 +82,10 @@ class FenceSchemaConfiguration {
 		return new FenceCleanUp(fences, locks, properties.retention());
 	}
 
-	/** Only of a choice: by default, Redis forgets sooner. */
+	/**
+	 * Warn if Redis forgets tokens sooner than the tables. Only if a property is set, as
+	 * this is the default.
+	 */
 	private static void warnOfShortMemory(HoldfastFenceProperties properties, HoldfastProperties others,
 			Environment environment) {
 		if (others.lock().fenceRetention().compareTo(properties.retention()) < 0

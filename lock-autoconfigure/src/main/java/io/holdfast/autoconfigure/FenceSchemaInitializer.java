@@ -16,8 +16,8 @@ import org.springframework.core.io.ResourceLoader;
 import org.springframework.util.StringUtils;
 
 /**
- * Creates the fence tables at the start, where the properties say so, before other beans
- * use the database. A table that is there is left alone.
+ * Creates the fence tables at the start if so configured, before other beans use the
+ * database. Does not change existing tables.
  */
 final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 
@@ -27,8 +27,8 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 
 	/**
 	 * Create the initializer of a context.
-	 * @param dataSources the fenced ones, one at least
-	 * @param properties the script, and where to run it
+	 * @param dataSources the fenced {@code DataSource}s, at least one
+	 * @param properties the location of the script and the mode
 	 */
 	FenceSchemaInitializer(List<DataSource> dataSources, HoldfastFenceProperties properties) {
 		super(dataSources.get(0), settings(dataSources.get(0), properties));
@@ -39,8 +39,8 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 	@Override
 	public boolean initializeDatabase() {
 		boolean initialized = super.initializeDatabase();
-		for (DataSource each : this.others) {
-			initialized |= new DataSourceScriptDatabaseInitializer(each, settings(each, this.properties))
+		for (DataSource other : this.others) {
+			initialized |= new DataSourceScriptDatabaseInitializer(other, settings(other, this.properties))
 				.initializeDatabase();
 		}
 		return initialized;
@@ -50,12 +50,13 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 		DatabaseInitializationMode mode = properties.initializeSchema();
 		DatabaseInitializationSettings settings = new DatabaseInitializationSettings();
 		settings.setMode(DatabaseInitializationMode.NEVER);
-		// Only then: not each database has a script.
+		// Locate the script only now, because not every database has one.
 		if (mode == DatabaseInitializationMode.ALWAYS
 				|| mode == DatabaseInitializationMode.EMBEDDED && EmbeddedDatabaseConnection.isEmbedded(dataSource)) {
 			settings.setMode(DatabaseInitializationMode.ALWAYS);
 			settings.setSchemaLocations(locations(dataSource, properties));
-			// Several instances may create the table at once. The start check finds out.
+			// Several instances may create the table at once. The check at the start
+			// finds real failures.
 			settings.setContinueOnError(true);
 		}
 		return settings;
@@ -73,7 +74,7 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 	 * @param dataSource the database
 	 * @param properties the location of the script
 	 * @param resources the loader of scripts
-	 * @return the text, or its location if there is none
+	 * @return the script, or a message with its location if it cannot be read
 	 */
 	static String script(DataSource dataSource, HoldfastFenceProperties properties, ResourceLoader resources) {
 		try {

@@ -20,27 +20,28 @@ import org.springframework.core.env.Environment;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of the annotations. It does not depend on
- * Redis: an application that annotates methods and has no {@link LockService} or
- * {@link SemaphoreService} does not start, rather than running them without a lock or
- * permit.
+ * Redis: an application with annotated methods but without a {@link LockService} or
+ * {@link SemaphoreService} fails at the start, instead of running the methods without a
+ * lock or permit.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = { "holdfast.enabled", "holdfast.aop.enabled" }, matchIfMissing = true)
 public final class HoldfastAopAutoConfiguration {
 
-	// A post-processor of a parent context does nothing for the beans of its children.
+	// One in each context: a post-processor does not process the beans of child contexts.
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static LeaseBeanPostProcessor holdfastLeaseBeanPostProcessor(ObjectProvider<LockService> locks,
 			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<HoldfastProperties> properties,
 			Environment environment) {
-		// Post-processors come before configuration properties can be bound as beans.
+		// Post-processors are created before configuration properties can be bound as
+		// beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
 		processor.setDefaults(() -> {
-			HoldfastProperties all = properties.getIfAvailable();
-			return (all != null) ? new Defaults(all.lock().waitTime(), all.lock().leaseTime(), all.lock().lossMargin(),
-					all.longestLease()) : Defaults.NONE;
+			HoldfastProperties values = properties.getIfAvailable();
+			return (values != null) ? new Defaults(values.lock().waitTime(), values.lock().leaseTime(),
+					values.lock().lossMargin(), values.longestLease()) : Defaults.NONE;
 		});
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		int order = Binder.get(environment)

@@ -29,8 +29,8 @@ import org.springframework.core.env.Environment;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of a {@link LockService} and a
- * {@link SemaphoreService}: on the application's Redis, or in memory, as the property
- * {@code holdfast.backend} says.
+ * {@link SemaphoreService}, with the application's Redis or in memory, depending on the
+ * property {@code holdfast.backend}.
  */
 @AutoConfiguration(afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
@@ -70,14 +70,15 @@ public final class HoldfastAutoConfiguration {
 		return new StartupDiagnostics(context, properties.redis().checks());
 	}
 
-	// One in each context, for its own engines: those of a parent do not end with it.
+	// One in each context, for the engines of this context: engines of a parent context
+	// go on.
 	@Bean
 	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context,
 			Environment environment) {
 		Duration phase = Binder.get(environment)
 			.bind("spring.lifecycle.timeout-per-shutdown-phase", Duration.class)
 			.orElse(Duration.ofSeconds(30));
-		// The rest must be released while this phase of the shut-down still lasts.
+		// Leave time to release the remaining leases within this phase of the shutdown.
 		return new LeaseEngineLifecycle(context, phase.multipliedBy(4).dividedBy(5));
 	}
 

@@ -25,7 +25,7 @@ import org.springframework.context.annotation.Bean;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of the endpoints {@code locks} and
- * {@code semaphores}, for the engine that would be injected.
+ * {@code semaphores}, for the only or primary engine.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({ Endpoint.class, ConditionalOnAvailableEndpoint.class })
@@ -48,7 +48,10 @@ public final class HoldfastEndpointsAutoConfiguration {
 		return new SemaphoresEndpoint(engine);
 	}
 
-	/** Names the parameter that was refused, which Spring Boot does not. */
+	/**
+	 * Create an advisor that adds the name of a refused parameter to the response, which
+	 * Spring Boot does not.
+	 */
 	@Bean
 	static OperationInvokerAdvisor holdfastEndpointsAdvisor() {
 		return (id, type, parameters, invoker) -> IDS.contains(id) ? (context) -> {

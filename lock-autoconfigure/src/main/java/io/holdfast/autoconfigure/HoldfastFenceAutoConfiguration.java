@@ -27,8 +27,8 @@ import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 
 /**
- * {@link AutoConfiguration Auto-configuration} of {@link Fences}, by which databases
- * refuse the transactions of late holders of fenced locks. Does nothing without such
+ * {@link AutoConfiguration Auto-configuration} of {@link Fences}, with which databases
+ * refuse the transactions of late holders of fenced locks. Has no effect without fenced
  * locks.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class,
@@ -73,11 +73,11 @@ public final class HoldfastFenceAutoConfiguration {
 	}
 
 	/**
-	 * Gives each engine of the context its fence.
+	 * Sets the fence of each engine of the context.
 	 *
-	 * @param context has the engines
+	 * @param context the context of the engines
 	 * @param keyPrefix the prefix of the keys of locks
-	 * @param fences gives the fences when the first lease is granted
+	 * @param fences supplies the fences when the first lease is granted
 	 */
 	record FencedEngines(ConfigurableListableBeanFactory context, String keyPrefix,
 			ObjectProvider<TransactionFences> fences) implements BeanPostProcessor {
@@ -91,7 +91,10 @@ public final class HoldfastFenceAutoConfiguration {
 			return bean;
 		}
 
-		/** Tokens of different engines cannot be compared, so that names must differ. */
+		/**
+		 * Return whether an engine has the plain key prefix. Other engines need other
+		 * names in fence tables, as tokens of different engines are not comparable.
+		 */
 		private boolean isDefault(String beanName) {
 			return beanName.equals("holdfastLeaseEngine")
 					|| this.context.getBeanNamesForType(LeaseEngine.class, true, false).length == 1

@@ -14,24 +14,24 @@ import org.springframework.boot.sql.init.DatabaseInitializationMode;
 /**
  * Properties of the fences in databases. Immutable.
  *
- * @param enabled Whether the fence table is looked at, and perhaps created, at the start,
+ * @param enabled Whether the fence table is checked, and perhaps created, at the start,
  * and cleaned up; by default if a method of a bean is fenced, or initialize-schema is
  * always
- * @param initializeSchema Whether the fence table is created at the start: always, in
- * databases that are embedded, or never
+ * @param initializeSchema Whether the fence table is created at the start: always, only
+ * in embedded databases, or never
  * @param platform Name of the database, in place of @@platform@@ in the location of the
- * script; found out by default
- * @param schema Location of the script that creates the fence table. Those for
- * postgresql, mariadb and h2 are tested; there are scripts for mysql, oracle, sqlserver,
- * db2 and hsqldb, too, which are not
- * @param tableName Name of the fence table, with its schema if need be; with another one
- * than the default, set the location of a script of your own too
+ * script; detected by default
+ * @param schema Location of the script that creates the fence table. The scripts for
+ * postgresql, mariadb and h2 are tested; those for mysql, oracle, sqlserver, db2 and
+ * hsqldb are not
+ * @param tableName Name of the fence table, with its schema if needed; with another name
+ * than the default, also set the location of your own script
  * @param timeout How long a check waits for the transactions of other holders, 1s at
  * least
- * @param retention How long the token of a lock is kept after the lease was granted, 1d
- * at least, and not shorter than leases; a holder that is later than that is let in
- * @param dataSources Names of the beans of the fenced DataSources; by default that of the
- * primary transaction manager
+ * @param retention How long the token of a lock is kept after the grant, 1d at least, and
+ * not shorter than leases; a holder that is later than that is not refused
+ * @param dataSources Bean names of the fenced DataSources; by default the DataSource of
+ * the primary transaction manager
  */
 @ConfigurationProperties("holdfast.fence.jdbc")
 public record HoldfastFenceProperties(@Nullable Boolean enabled,
@@ -40,7 +40,7 @@ public record HoldfastFenceProperties(@Nullable Boolean enabled,
 		@DefaultValue("holdfast_fence") String tableName, @DefaultValue("10s") Duration timeout,
 		@DefaultValue("30d") Duration retention, @DefaultValue List<String> dataSources) {
 
-	/** Refuse values that make no sense, alone or beside those of locks. */
+	/** Refuse invalid values, alone or in combination with the properties of locks. */
 	void check(HoldfastProperties others) {
 		PropertyBounds.checkBounds(Duration.ofSeconds(1), "fence.jdbc.timeout", this.timeout);
 		PropertyBounds.checkBounds(Duration.ofDays(1), "fence.jdbc.retention", this.retention);

@@ -15,8 +15,8 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
 /**
- * {@link AutoConfiguration Auto-configuration} of the health of all engines of a context:
- * of one as {@code holdfast}, of several as parts of that, by the names of their beans.
+ * {@link AutoConfiguration Auto-configuration} of the health of all engines of a context.
+ * The contributor is {@code holdfast}; several engines are parts of it, by bean name.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({ HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class })

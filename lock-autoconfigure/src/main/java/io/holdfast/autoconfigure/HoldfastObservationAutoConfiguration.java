@@ -20,8 +20,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * {@link AutoConfiguration Auto-configuration} of observations and meters, where
- * Micrometer is there and has a registry for them.
+ * {@link AutoConfiguration Auto-configuration} of observations and meters, if Micrometer
+ * is present and has a registry.
  */
 @AutoConfiguration(after = { HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class },
 		afterName = { "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
@@ -29,7 +29,7 @@ import org.springframework.context.annotation.Configuration;
 public final class HoldfastObservationAutoConfiguration {
 
 	/**
-	 * Timers, and spans where there is a tracer.
+	 * Configuration of observations: timers, and with a tracer also spans.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(ObservationRegistry.class)
@@ -54,7 +54,7 @@ public final class HoldfastObservationAutoConfiguration {
 	}
 
 	/**
-	 * Gauges and counters.
+	 * Configuration of gauges and counters.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(MeterRegistry.class)

@@ -15,22 +15,22 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 
 /**
- * Properties of Holdfast. Immutable; times that make no sense are refused.
+ * Properties of Holdfast. Immutable. Invalid values are refused.
  *
- * @param enabled Whether Holdfast is configured at all; if not, there are no services and
+ * @param enabled Whether Holdfast is configured; if not, there are no services, and
  * annotated methods run without locks and permits
- * @param backend Where locks and permits are kept: in Redis, or in the memory of this
- * JVM, where they exclude no other process
+ * @param backend Store of locks and permits: Redis, or the memory of this JVM, without
+ * exclusion of other processes
  * @param lock Locks
  * @param semaphore Semaphores
  * @param optimistic Optimistic transactions
- * @param wakeUp How waiting instances learn that it is their turn
- * @param redis How Redis is used
- * @param aop How annotations are applied
- * @param fleet How instances know each other
- * @param limits Limits of one instance at the same time
+ * @param wakeUp Notifications for waiting instances
+ * @param redis Use of Redis
+ * @param aop Annotations
+ * @param fleet Register of instances
+ * @param limits Limits of one instance
  * @param leakDetectionThreshold How long a lease may be held before a warning names the
- * place where it was acquired; 0 for no such warning
+ * place of its acquisition; 0 for no warnings
  * @since 0.1.0
  */
 @ConfigurationProperties("holdfast")
@@ -42,8 +42,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	/**
-	 * Refuse values that make no sense, naming the property. Not done while binding,
-	 * where Spring Boot would not tell the property's origin.
+	 * Refuse invalid values. Not called during binding, where Spring Boot would not
+	 * report the origin of the property.
 	 */
 	void check() {
 		PropertyBounds.checkWait("lock.wait-time", this.lock.waitTime());
@@ -104,8 +104,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);
 		Duration lease = (this.lock.leaseTime().compareTo(this.semaphore.leaseTime()) < 0) ? this.lock.leaseTime()
 				: this.semaphore.leaseTime();
-		// A request that comes while others wait for replicas waits for up to twice as
-		// long.
+		// A request that arrives during another wait for replicas waits for up to twice
+		// as long.
 		PropertyBounds.check(this.redis.minReplicas() == 0 || timeout.multipliedBy(3).compareTo(lease) <= 0,
 				"redis.replica-timeout", timeout,
 				"it must be at most a third of holdfast.lock.lease-time and holdfast.semaphore.lease-time, or leases"
@@ -113,9 +113,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * Return the settings of an engine, by these properties.
+	 * Return the settings of an engine.
 	 * @return the settings
-	 * @throws InvalidConfigurationPropertyValueException naming the property
+	 * @throws InvalidConfigurationPropertyValueException if a property has an invalid
+	 * value
 	 */
 	public EngineSettings engineSettings() {
 		check();
@@ -137,7 +138,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
 	}
 
-	/** Return the longest lease that is granted; {@code null} if none is refused. */
+	/** Return the maximum lease time, or {@code null} if there is none. */
 	@Nullable Duration longestLease() {
 		return (this.backend == Backend.REDIS) ? storeOptions().longestLease() : null;
 	}
@@ -151,15 +152,15 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new MemoryLeases(System::nanoTime, this.wakeUp.handoffTimeout());
 	}
 
-	/** The place where locks and permits are kept. */
+	/** Store of locks and permits. */
 	public enum Backend {
 
-		/** In the application's Redis. */
+		/** The application's Redis. */
 		REDIS,
 
 		/**
-		 * In the memory of this JVM, so that they exclude no other process: for tests of
-		 * applications, and for running without Redis.
+		 * The memory of this JVM, without exclusion of other processes: for tests, and
+		 * for running without Redis.
 		 */
 		MEMORY
 
@@ -171,19 +172,21 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param keyPrefix Prefix of the keys of locks in Redis; all applications that
 	 * exclude one another must have the same
 	 * @param waitTime How long to wait for a lock; 0 tries once, -1 waits without limit
-	 * @param leaseTime How long a lock outlives its holder if that dies, 100ms at least;
-	 * while the holder lives, it is renewed
-	 * @param maxHold How long a lock is renewed in all, as a guard against holders that
-	 * hang, not shorter than the lease time; without limit by default
-	 * @param lossMargin How long before others may have a lock its holder counts as lost,
-	 * for work that no fencing token guards; a third of the lease time at most
-	 * @param healMissingTtl Expiry to give to a lock key that another client left without
-	 * one, 100ms at least; by default such keys are left alone
-	 * @param fenceRetention How long the last fencing token of a key is remembered after
+	 * @param leaseTime How long a lock stays held after its holder has died, 100ms at
+	 * least; a living holder renews it
+	 * @param maxHold Maximum time for which a lock is renewed, as a guard against holders
+	 * that hang, not shorter than the lease time; without limit by default
+	 * @param lossMargin Time between the loss of a lock for its holder and the earliest
+	 * grant to another owner, for work that no fencing token guards; a third of the lease
+	 * time at most
+	 * @param healMissingTtl Expiry to set on a lock key that another client has left
+	 * without one, 100ms at least; by default such keys are not changed
+	 * @param fenceRetention How long Redis keeps the last fencing token of a key after
 	 * its grant, 1s at least
-	 * @param localHandOver How long a lock stays within one instance
+	 * @param localHandOver Limits of hand-overs of a lock within one instance
 	 * @param onStoreFailure Outcome of calls of annotated methods whose lock cannot be
-	 * asked for: throw, or fallback for methods that have one which takes it
+	 * requested: throw the exception, or call the method's fallback if it accepts the
+	 * exception
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold,
@@ -191,7 +194,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@DefaultValue("24h") Duration fenceRetention, @DefaultValue HandOverLimits localHandOver,
 			@DefaultValue("throw") OnStoreFailure onStoreFailure) {
 
-		/** Outcome of a call whose lock cannot be asked for. */
+		/** Outcome of a call whose lock cannot be requested. */
 		public enum OnStoreFailure {
 
 			/** The caller gets an exception. */
@@ -203,13 +206,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 
 		/**
-		 * Limits within which a lock is passed on in one instance while others wait for
-		 * it.
+		 * Limits of hand-overs of a lock within one instance, while other instances may
+		 * wait for it.
 		 *
-		 * @param maxCount How often a lock is passed on within an instance, without
-		 * Redis, before waiters of other instances get their turn, from 0 to 63; 0 has
-		 * Redis grant each lease
-		 * @param maxTime For how long a lock is passed on within an instance before
+		 * @param maxCount Maximum number of hand-overs of a lock within an instance,
+		 * without Redis, before waiters of other instances get their turn, from 0 to 63;
+		 * with 0, Redis grants each lease
+		 * @param maxTime Maximum time of hand-overs of a lock within an instance before
 		 * waiters of other instances get their turn
 		 */
 		public record HandOverLimits(@DefaultValue("63") int maxCount, @DefaultValue("5ms") Duration maxTime) {
@@ -223,20 +226,20 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param keyPrefix Prefix of the keys of semaphores in Redis; all applications that
 	 * share permits must have the same
 	 * @param waitTime How long to wait for permits; 0 tries once, -1 waits without limit
-	 * @param leaseTime How long permits outlive their holder if that dies, 100ms at
-	 * least; while the holder lives, they are renewed
-	 * @param fair Whether requests for permits are served in their order; if not, a
-	 * request that fits may pass waiting ones
-	 * @param localHandOver How long a permit stays within one instance
+	 * @param leaseTime How long permits stay taken after their holder has died, 100ms at
+	 * least; a living holder renews them
+	 * @param fair Whether requests for permits are served in order of arrival; if not, a
+	 * request may overtake waiting ones if enough permits are free for it
+	 * @param localHandOver Limits of hand-overs of permits within one instance
 	 * @param onStoreFailure Outcome of calls of annotated methods whose permits cannot be
-	 * asked for: throw, fallback for methods that have one which takes it, or proceed
-	 * without permits
+	 * requested: throw the exception, call the method's fallback if it accepts the
+	 * exception, or proceed without permits
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
 			@DefaultValue HandOverLimits localHandOver, @DefaultValue("throw") OnStoreFailure onStoreFailure) {
 
-		/** Outcome of a call whose permits cannot be asked for. */
+		/** Outcome of a call whose permits cannot be requested. */
 		public enum OnStoreFailure {
 
 			/** The caller gets an exception. */
@@ -251,13 +254,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 
 		/**
-		 * Limits within which a permit is passed on in one instance while others wait for
-		 * it.
+		 * Limits of hand-overs of permits within one instance, while other instances may
+		 * wait for them.
 		 *
-		 * @param maxCount How often a permit is passed on within an instance, without
-		 * Redis, before waiters of other instances get their turn, from 0 to 63; 0 for
-		 * strict order
-		 * @param maxTime For how long a permit is passed on within an instance before
+		 * @param maxCount Maximum number of hand-overs of a permit within an instance,
+		 * without Redis, before waiters of other instances get their turn, from 0 to 63;
+		 * 0 for strict order
+		 * @param maxTime Maximum time of hand-overs of a permit within an instance before
 		 * waiters of other instances get their turn
 		 */
 		public record HandOverLimits(@DefaultValue("63") int maxCount, @DefaultValue("5ms") Duration maxTime) {
@@ -268,37 +271,38 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * Optimistic transactions.
 	 *
-	 * @param maxAttempts How often one is tried
-	 * @param maxTime How long one is tried; no attempt begins afterwards
-	 * @param backOff The shortest pause between attempts; pauses are random and grow up
-	 * to 20 times this one
+	 * @param maxAttempts Maximum number of attempts of a transaction
+	 * @param maxTime Maximum time of a transaction, after which no new attempt begins
+	 * @param backOff Minimum pause between attempts; pauses are random and grow up to 20
+	 * times this pause
 	 */
 	public record Optimistic(@DefaultValue("20") int maxAttempts, @DefaultValue("5s") Duration maxTime,
 			@DefaultValue("5ms") Duration backOff) {
 	}
 
 	/**
-	 * Settings of how waiting instances learn that it is their turn.
+	 * Settings of notifications for waiting instances.
 	 *
-	 * @param mode By Pub/Sub, or by polling where Pub/Sub is not to be had
+	 * @param mode How waiting instances learn of a grant: by Pub/Sub, or by polling where
+	 * Pub/Sub is not available
 	 * @param channelPrefix Prefix of the Pub/Sub channels, one per instance
-	 * @param retryInterval How often to ask again for a lock whose owner is not an
-	 * instance of Holdfast, or while there is no Pub/Sub; 10ms at least
-	 * @param handoffTimeout How long a lock that was handed over waits for its new holder
-	 * to respond, 100ms at least
+	 * @param retryInterval Pause between attempts of a waiter while a client other than
+	 * Holdfast holds the lock, or while there is no Pub/Sub; 10ms at least
+	 * @param handoffTimeout How long a lock that was granted to a waiter stays reserved
+	 * until the waiter responds, 100ms at least
 	 */
 	public record WakeUp(@DefaultValue("pubsub") Mode mode, @DefaultValue("holdfast:wake:") String channelPrefix,
 			@DefaultValue("200ms") Duration retryInterval, @DefaultValue("5s") Duration handoffTimeout) {
 
 		/**
-		 * The way in which a waiter is woken up.
+		 * Way in which a waiter is woken up.
 		 */
 		public enum Mode {
 
-			/** By a message on a channel of the waiting instance. */
+			/** A message on a channel of the waiting instance. */
 			PUBSUB,
 
-			/** Not at all: it asks at intervals. */
+			/** No messages: waiters poll. */
 			POLLING
 
 		}
@@ -306,24 +310,23 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * Settings of how Redis is used.
+	 * Settings of the use of Redis.
 	 *
-	 * @param commandTimeout How long to wait for the answer to a command that no wait
-	 * time bounds: a release, a renewal by hand, an attempt without waiting; 50ms at
-	 * least
-	 * @param outagePatience How long a request that waits goes on asking while Redis
-	 * fails or is not reached, within its wait time; 0 fails at once
-	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
-	 * dangers to locks: an eviction policy, missing replicas, missing rights
-	 * @param minReplicas How many replicas must have a lock or permit before it is
-	 * acquired; 0 waits for none. Not in a cluster
-	 * @param replicaTimeout How long to wait for these replicas; with min-replicas, a
-	 * third of both lease times at most
-	 * @param failOverGrace Whether a Redis that was restarted, or has taken over, grants
-	 * nothing new for the longest lease. In that time, holders get back the leases that
-	 * it does not know. Not in a cluster
-	 * @param longestLease How long a lease may be at most with fail-over-grace, 100ms at
-	 * least; must be the same for all applications that share locks or permits
+	 * @param commandTimeout Timeout of commands outside of waits: a release, an
+	 * extension, an attempt without waiting; 50ms at least
+	 * @param outagePatience How long a waiting request goes on while Redis fails or is
+	 * unreachable, within its wait time; 0 to fail at once
+	 * @param checks Whether Redis is checked, at the start and for the health endpoint,
+	 * for dangers to locks: an eviction policy, missing replicas, missing rights
+	 * @param minReplicas Number of replicas that must confirm a lock or permit before it
+	 * counts as acquired; 0 for none. Not in a cluster
+	 * @param replicaTimeout How long to wait for the replicas' confirmation; with
+	 * min-replicas, a third of both lease times at most
+	 * @param failOverGrace Whether Redis grants nothing new for the longest lease after a
+	 * restart or fail-over. During this time, holders get leases back that Redis has
+	 * lost. Not in a cluster
+	 * @param longestLease Maximum lease time with fail-over-grace, 100ms at least; must
+	 * be the same for all applications that share locks or permits
 	 */
 	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("3s") Duration outagePatience,
 			@DefaultValue("true") boolean checks, @DefaultValue("0") int minReplicas,
@@ -332,29 +335,29 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * Settings of how annotations are applied.
+	 * Settings of the annotations.
 	 *
-	 * @param enabled Whether annotated methods are run with their locks and permits
-	 * @param order Place of permits and locks among the other advice of a method: a lower
-	 * order is outside. By default after method security and aspects with an order, and
-	 * before transactions
+	 * @param enabled Whether annotated methods run with their locks and permits
+	 * @param order Order of permits and locks among the other advice of a method: a lower
+	 * order is outside. By default, inside method security and aspects with an order, and
+	 * outside transactions
 	 */
 	public record Aop(@DefaultValue("true") boolean enabled, @Nullable Integer order) {
 	}
 
 	/**
-	 * Settings of how instances know each other.
+	 * Settings of the register of instances.
 	 *
-	 * @param key Key in Redis where instances say that they are there, for operators
+	 * @param key Key of the register of instances in Redis, for operators
 	 */
 	public record Fleet(@DefaultValue("holdfast:fleet") String key) {
 	}
 
 	/**
-	 * Limits of one instance at the same time; more is refused.
+	 * Limits of one instance, beyond which requests are refused.
 	 *
-	 * @param waiters How many requests may wait in one instance
-	 * @param waitersPerKey How many of them may wait for one key
+	 * @param waiters Maximum number of waiting requests in one instance
+	 * @param waitersPerKey Maximum number of waiting requests for one key in one instance
 	 */
 	public record Limits(@DefaultValue("100000") int waiters, @DefaultValue("10000") int waitersPerKey) {
 	}

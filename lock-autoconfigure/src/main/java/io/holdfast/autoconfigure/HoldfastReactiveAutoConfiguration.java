@@ -13,8 +13,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.context.annotation.Bean;
 
 /**
- * {@link AutoConfiguration Auto-configuration} of the services for reactive chains, where
- * Reactor is there.
+ * {@link AutoConfiguration Auto-configuration} of the services for reactive chains, if
+ * Reactor is present.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass(Mono.class)

@@ -17,13 +17,12 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
 /**
- * Registers, for a native image, the constant needs of Holdfast: its scripts, its
- * annotations with the types of their attributes, and the types that it looks for by
- * name.
+ * Registers hints for native images: scripts, annotations with the types of their
+ * attributes, and types that are looked up by name.
  */
 final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 
-	/** An image finds registered names only. */
+	/** Optional types, whose presence is checked by name. */
 	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
 			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
@@ -45,7 +44,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 				"org.springframework.orm.jpa.hibernate.HibernateTransactionManager")
 			.forEach((name) -> hints.reflection()
 				.registerTypeIfPresent(classLoader, name, MemberCategory.INVOKE_PUBLIC_METHODS));
-		// Its configuration is in a private field only.
+		// The configuration of the factory is only in a private field.
 		hints.reflection()
 			.registerTypeIfPresent(classLoader,
 					"org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",

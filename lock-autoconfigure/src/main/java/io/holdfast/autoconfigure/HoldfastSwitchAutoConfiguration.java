@@ -12,10 +12,10 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 
 /**
- * {@link AutoConfiguration Auto-configuration} that looks at the switches themselves:
- * warns if Holdfast is off, and refuses values other than true and false, which all the
- * others would take for false without a word. Refuses removed properties, too, and warns
- * of unknown ones.
+ * {@link AutoConfiguration Auto-configuration} that checks the switches. Warns if
+ * Holdfast is switched off, and refuses values other than true and false, which other
+ * conditions silently treat as false. Also refuses removed properties, and warns of
+ * unknown ones.
  */
 @AutoConfiguration
 @Lazy(false)
@@ -53,7 +53,10 @@ public final class HoldfastSwitchAutoConfiguration {
 		return value.equalsIgnoreCase("true");
 	}
 
-	/** Conditions were decided when the application was built. */
+	/**
+	 * Compare a switch with the build, at which ahead-of-time processing has evaluated
+	 * the conditions.
+	 */
 	private static void checkBuilt(String name, boolean on, ObjectProvider<?> configuration) {
 		boolean built = configuration.getIfAvailable() != null;
 		if (built && !on) {
@@ -61,7 +64,7 @@ public final class HoldfastSwitchAutoConfiguration {
 					"the application was processed ahead of time with true: build it with the value that it runs with");
 		}
 		if (on && !built) {
-			// Perhaps on purpose: auto-configuration can be excluded, too.
+			// Not an error: the auto-configuration may have been excluded intentionally.
 			logger.warn(name + " has no effect: it was false, or its auto-configuration was left out, when the "
 					+ "application was processed ahead of time. Annotated methods run without locks and permits");
 		}

@@ -6,7 +6,7 @@ import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
- * Tells the fault of an annotation that keeps an application from starting, and the cure.
+ * Failure analyzer for invalid declarations of annotations.
  */
 final class InvalidDeclarationFailureAnalyzer extends AbstractFailureAnalyzer<InvalidDeclarationException> {
 

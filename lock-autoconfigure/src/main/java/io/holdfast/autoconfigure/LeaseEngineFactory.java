@@ -14,11 +14,11 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Makes {@link LeaseEngine engines} by the {@code holdfast} properties, for applications
- * that use more than one Redis. Have one bean for the engine of each further Redis, which
- * is then shut down and closed with the context, and on it the services that are needed,
- * {@link DefaultLockService} and {@link DefaultSemaphoreService}. With
- * {@code defaultCandidate = false} these beans are in no other bean's way:
+ * Creates {@link LeaseEngine engines} from the {@code holdfast} properties, for
+ * applications that use several Redis servers. Define a bean for the engine of each
+ * further Redis, which is shut down and closed with the context, and beans for its
+ * services, {@link DefaultLockService} and {@link DefaultSemaphoreService}. With
+ * {@code defaultCandidate = false}, these beans do not interfere with the default beans:
  * <pre class="code">
  * &#064;Bean(defaultCandidate = false)
  * LeaseEngine ordersEngine(LeaseEngineFactory engines, &#064;Qualifier("ordersRedis") RedisConnectionFactory redis) {
@@ -36,7 +36,7 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 
 	private final HoldfastProperties properties;
 
-	/** Engines need not be beans. */
+	/** Class loader for engines, which may be no beans. */
 	private @Nullable ClassLoader classLoader;
 
 	LeaseEngineFactory(HoldfastProperties properties) {
@@ -44,15 +44,14 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Create an engine. It connects in the background, when its context starts or when it
-	 * is used before that. With {@code holdfast.backend=memory} it uses no Redis but
-	 * memory of its own, so that engines of two connections do not exclude each other
-	 * there either.
-	 * @param connectionFactory where its Redis is: only its configuration is used,
-	 * Lettuce's or Jedis's. It need not be a bean, and is not closed with the engine
-	 * @return a new engine, to be closed by the caller: as a bean, by its context
-	 * @throws InvalidConfigurationPropertyValueException if a property makes no sense, or
-	 * these connections do not allow it
+	 * Create an engine. It connects in the background at the start of its context, or at
+	 * its first use. With {@code holdfast.backend=memory}, the engine has memory of its
+	 * own, so that engines do not exclude each other, as with different Redis servers.
+	 * @param connectionFactory the connection factory of Lettuce or Jedis, of which only
+	 * the configuration is used. It need not be a bean, and is not closed with the engine
+	 * @return a new engine, which the caller must close; a bean is closed by its context
+	 * @throws InvalidConfigurationPropertyValueException if a property has an invalid
+	 * value, or is not possible with the connections
 	 */
 	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
 		this.properties.check();

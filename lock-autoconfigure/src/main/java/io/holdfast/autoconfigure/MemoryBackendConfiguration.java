@@ -13,8 +13,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Leases in the memory of this JVM: each context has its own, unless an application
- * defines {@link MemoryLeases} that several share.
+ * Configuration of leases in the memory of this JVM. Each context has its own leases,
+ * unless the application defines shared {@link MemoryLeases}.
  */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnBackend(Backend.MEMORY)
@@ -29,7 +29,7 @@ class MemoryBackendConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(MemoryLeases leases, HoldfastProperties properties) {
-		// Quietly, locks would exclude no other process.
+		// Without this check, locks would silently not exclude other processes.
 		PropertyBounds.check(properties.backend() == Backend.MEMORY, "backend",
 				properties.backend().name().toLowerCase(Locale.ROOT),
 				"the application was processed ahead of time with memory: build it with the backend that it runs with");

@@ -18,12 +18,12 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * Tells the cure if an application asks for a service that Holdfast did not define.
+ * Failure analyzer for a missing service of Holdfast.
  */
 @Order(0)
 final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyzer<NoSuchBeanDefinitionException> {
 
-	/** For annotated methods, too. */
+	/** Remedy, also used for annotated methods. */
 	static final String CURE = "Holdfast defines one if there is a RedisConnectionFactory bean (add "
 			+ "spring-boot-starter-data-redis; of several, mark one as @Primary), or with holdfast.backend=memory, "
 			+ "which needs no Redis, but whose locks exclude only threads of this JVM";
@@ -57,7 +57,7 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 		return SERVICES.contains(type) ? new FailureAnalysis(problem + ".", cure() + ".", cause) : null;
 	}
 
-	/** Tests of slices have no Holdfast. */
+	/** Return the remedy. Test slices do not have Holdfast's auto-configuration. */
 	private String cure() {
 		boolean configured = this.beanFactory.getBeanNamesForType(HoldfastAutoConfiguration.class, false,
 				false).length > 0;
@@ -67,7 +67,9 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 						+ "otherwise, do not exclude it";
 	}
 
-	/** Then why it is not the right one is a matter of qualifiers. */
+	/**
+	 * Return whether there is a bean of the type: the failure is then about qualifiers.
+	 */
 	private boolean isThere(Class<?> type) {
 		return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory, type, true, false).length > 0;
 	}

@@ -15,8 +15,8 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /**
- * Matches if the application has a bean with a fenced method, or says by
- * {@code holdfast.fence.jdbc.enabled} that it uses fences otherwise.
+ * Condition that matches if a bean has a fenced method, or
+ * {@code holdfast.fence.jdbc.enabled} is true.
  */
 class OnFencedMethod extends SpringBootCondition implements ConfigurationCondition {
 

@@ -20,8 +20,8 @@ import org.springframework.core.NativeDetector;
 import org.springframework.core.env.Environment;
 
 /**
- * Names of properties. Spring Boot ignores unknown ones, and an application would lose
- * their effect without a word.
+ * Checks the names of properties, because Spring Boot silently ignores unknown
+ * properties.
  */
 final class PropertyNames {
 
@@ -29,7 +29,7 @@ final class PropertyNames {
 
 	private static final ConfigurationPropertyName PREFIX = ConfigurationPropertyName.of("holdfast");
 
-	/** The removed properties of earlier builds by name, with the advice to users. */
+	/** Removed properties by name, with advice for users. */
 	private static final Map<String, String> REMOVED = Map.ofEntries( //
 			Map.entry("holdfast.lock.fair",
 					"Delete it: locks are always served in order, and local hand-over makes up for the speed"),
@@ -40,9 +40,9 @@ final class PropertyNames {
 	}
 
 	/**
-	 * Refuse removed properties, written in any way that Spring Boot can bind, and warn
-	 * of unknown ones.
-	 * @param environment properties of the application
+	 * Refuse removed properties, in any notation that Spring Boot binds, and warn of
+	 * unknown properties.
+	 * @param environment the environment of the application
 	 * @throws InvalidConfigurationPropertyValueException if a removed property is set
 	 */
 	static void check(Environment environment) {
@@ -60,7 +60,10 @@ final class PropertyNames {
 		}
 	}
 
-	/** Not of variables of environment and system, which may be meant for others. */
+	/**
+	 * Warn of unknown properties, except environment variables and system properties,
+	 * which may belong to other software.
+	 */
 	private static void warnOfUnknown(Environment environment) {
 		List<ConfigurationPropertyName> known = Stream
 			.of(names(PREFIX, HoldfastProperties.class),

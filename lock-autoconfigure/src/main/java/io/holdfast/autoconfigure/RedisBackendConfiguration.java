@@ -15,13 +15,13 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Leases and optimistic transactions in the application's Redis.
+ * Configuration of leases and optimistic transactions in the application's Redis.
  */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
 class RedisBackendConfiguration {
 
-	// Also with the memory backend, so that the same application runs on it.
+	// Also with the memory backend, so that applications run unchanged with it.
 	@Bean
 	LeaseEngineFactory holdfastLeaseEngineFactory(HoldfastProperties properties) {
 		return new LeaseEngineFactory(properties);
@@ -36,8 +36,8 @@ class RedisBackendConfiguration {
 		return engines.create(JedisEncryption.applied(connectionFactory, beans));
 	}
 
-	// Lazy: the refusal of a connection factory is no matter to an application with locks
-	// only.
+	// Lazy: a connection factory that this bean refuses must not affect applications with
+	// locks only.
 	@Bean
 	@Lazy
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)

@@ -26,8 +26,8 @@ import org.springframework.web.context.request.RequestAttributes;
 import org.springframework.web.context.request.RequestContextHolder;
 
 /**
- * Endpoint that is the console: a page, its files, and its links. All else the page asks
- * of the endpoints {@code locks} and {@code semaphores}. Thread-safe.
+ * Endpoint that serves the console: a page, its files, and its settings. The page gets
+ * its data from the endpoints {@code locks} and {@code semaphores}. Thread-safe.
  */
 @WebEndpoint(id = "holdfast", defaultAccess = Access.READ_ONLY)
 class ConsoleEndpoint {
@@ -55,21 +55,21 @@ class ConsoleEndpoint {
 	}
 
 	/**
-	 * The page.
+	 * Return the page.
 	 * @return the page
 	 */
 	@ReadOperation(produces = MediaType.TEXT_HTML_VALUE)
 	Object page() {
-		// Its files are below it, where its path ends.
+		// Links to files are relative to the page's path.
 		String path = path(ID);
 		String name = (path != null) ? path.substring(path.lastIndexOf('/') + 1) : ID.toString();
 		return answer(read("index.html").replace("\"holdfast/", "\"" + name + "/"), HTML);
 	}
 
 	/**
-	 * A file of the page, or its links.
+	 * Return a file of the page, or its settings.
 	 * @param file the name of the file, or {@code settings}
-	 * @return the file, or {@code null} if there is none of that name
+	 * @return the file, or {@code null} if there is no such file
 	 */
 	@ReadOperation(produces = { "text/javascript", "text/css", "image/svg+xml", MediaType.APPLICATION_JSON_VALUE })
 	@Nullable Object file(@Selector String file) {
@@ -97,8 +97,8 @@ class ConsoleEndpoint {
 	}
 
 	private @Nullable String path(EndpointId id) {
-		PathMappedEndpoints all = this.endpoints.getIfAvailable();
-		return (all != null) ? all.getRootPath(id) : null;
+		PathMappedEndpoints mapped = this.endpoints.getIfAvailable();
+		return (mapped != null) ? mapped.getRootPath(id) : null;
 	}
 
 	private boolean isWritable(EndpointId id) {
@@ -106,7 +106,10 @@ class ConsoleEndpoint {
 		return resolver != null && resolver.accessFor(id, Access.READ_ONLY) == Access.UNRESTRICTED;
 	}
 
-	/** Not by the thread, which may have been made for another application. */
+	/**
+	 * Return a file from the class path. Not with the thread's class loader, which may be
+	 * that of another application.
+	 */
 	private static ClassPathResource resource(String file) {
 		return new ClassPathResource(FOLDER + file, ConsoleEndpoint.class.getClassLoader());
 	}
@@ -121,8 +124,8 @@ class ConsoleEndpoint {
 	}
 
 	/**
-	 * With headers where Spring MVC writes it; Spring WebFlux has
-	 * {@link ConsoleReactiveConfiguration}.
+	 * Return a response, with headers in Spring MVC. In Spring WebFlux,
+	 * {@link ConsoleReactiveConfiguration} adds the headers.
 	 */
 	private static Object answer(Object body, MediaType type) {
 		RequestAttributes request = RequestContextHolder.getRequestAttributes();

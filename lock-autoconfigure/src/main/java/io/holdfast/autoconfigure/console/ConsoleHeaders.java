@@ -10,14 +10,20 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The headers of all that the console consists of.
+ * HTTP headers of the console's responses.
  */
 final class ConsoleHeaders {
 
-	/** Name and value of the header that Spring Security wants with each change. */
+	/**
+	 * Header with the name and value of the CSRF header that Spring Security requires for
+	 * changes.
+	 */
 	static final String CSRF = "Holdfast-Csrf";
 
-	/** Own files only, and in no frame, where a foreign page could have users click. */
+	/**
+	 * Content security policy: only the console's own files, and no frames, against
+	 * clickjacking.
+	 */
 	static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
 			+ "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -26,9 +32,8 @@ final class ConsoleHeaders {
 
 	/**
 	 * Add the headers.
-	 * @param headers the headers of the answer
-	 * @param token the token of Spring Security, which may be missing here; or
-	 * {@code null}
+	 * @param headers the headers of the response
+	 * @param token the CSRF token of Spring Security, or {@code null}
 	 */
 	static void add(HttpHeaders headers, @Nullable Object token) {
 		headers.set("Content-Security-Policy", POLICY);

@@ -14,8 +14,8 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.web.server.WebFilter;
 
 /**
- * Configuration of the context that serves Actuator, which may be on a port of its own,
- * by Spring WebFlux.
+ * Configuration of the management context, which may have its own port, for Spring
+ * WebFlux.
  */
 @ManagementContextConfiguration(proxyBeanMethods = false)
 @ConditionalOnWebApplication(type = Type.REACTIVE)
@@ -24,14 +24,14 @@ final class ConsoleReactiveConfiguration {
 
 	private static final String TOKEN = "org.springframework.security.web.server.csrf.CsrfToken";
 
-	/** Adds the headers of the console. */
+	/** Create the filter that adds the headers of the console. */
 	@Bean
 	WebFilter holdfastConsoleWebFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
 		return (exchange, chain) -> {
-			PathMappedEndpoints all = endpoints.getIfAvailable();
-			String console = (all != null) ? all.getPath(EndpointId.of("holdfast")) : null;
-			String asked = exchange.getRequest().getPath().pathWithinApplication().value();
-			if (console == null || !asked.equals(console) && !asked.startsWith(console + "/")) {
+			PathMappedEndpoints mapped = endpoints.getIfAvailable();
+			String console = (mapped != null) ? mapped.getPath(EndpointId.of("holdfast")) : null;
+			String requestPath = exchange.getRequest().getPath().pathWithinApplication().value();
+			if (console == null || !requestPath.equals(console) && !requestPath.startsWith(console + "/")) {
 				return chain.filter(exchange);
 			}
 			HttpHeaders headers = exchange.getResponse().getHeaders();

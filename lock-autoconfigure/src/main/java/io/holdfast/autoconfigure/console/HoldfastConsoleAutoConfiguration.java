@@ -55,7 +55,7 @@ public final class HoldfastConsoleAutoConfiguration {
 	 * Properties of the console for operators.
 	 *
 	 * @param enabled Whether there is a page for operators at Actuator's endpoint
-	 * holdfast; it must be exposed, and so must the endpoints locks and semaphores
+	 * holdfast; this endpoint and the endpoints locks and semaphores must be exposed
 	 */
 	@ConfigurationProperties("holdfast.console")
 	record ConsoleProperties(@DefaultValue("false") boolean enabled) {

@@ -1,5 +1,5 @@
 /**
- * The console for operators: a page of Actuator.
+ * Console for operators: a page of Actuator.
  */
 @NullMarked
 package io.holdfast.autoconfigure.console;

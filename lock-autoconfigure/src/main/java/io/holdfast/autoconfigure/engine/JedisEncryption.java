@@ -12,8 +12,8 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.util.ClassUtils;
 
 /**
- * The keys and certificates of Spring Boot's Jedis connections, for Lettuce: the socket
- * factory that Jedis has does not give them away.
+ * Applies the SSL bundle of Spring Boot's Jedis connections to Lettuce. The socket
+ * factory of Jedis does not reveal its keys and certificates.
  */
 public final class JedisEncryption {
 
@@ -27,11 +27,11 @@ public final class JedisEncryption {
 	}
 
 	/**
-	 * Apply the SSL bundle of the application's Redis to its Jedis connections.
-	 * @param application the application's connections
-	 * @param beans where the bundle is
-	 * @return connections by Lettuce to the same Redis, or the given ones if there is no
-	 * bundle to apply
+	 * Convert Jedis connections with an SSL bundle to Lettuce connections.
+	 * @param application the application's connection factory
+	 * @param beans the bean factory with the bundle
+	 * @return a connection factory of Lettuce for the same Redis, or the given factory if
+	 * there is no bundle to apply
 	 */
 	public static RedisConnectionFactory applied(RedisConnectionFactory application, BeanFactory beans) {
 		return POSSIBLE ? Bundle.applied(application, beans) : application;

@@ -39,18 +39,17 @@ import org.springframework.core.PriorityOrdered;
 import org.springframework.core.env.Environment;
 
 /**
- * Connects every engine of the context with the application: observers that are beans are
- * notified, lost leases are published as events, threads have the class loader of the
- * application, and the instance has a name for operators. Gives services the
- * application's namespace of keys, and has limits of semaphores compared with those of
- * other instances. Comes before post-processors of the application, which may need a
+ * Connects each engine of the context with the application: registers the beans that
+ * observe engines, publishes lost leases as events, sets the class loader of threads, and
+ * registers the instance for operators. Sets the application's namespace of keys in
+ * services. Has precedence over post-processors of the application, which may need a
  * service.
  */
 public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
 
-	/** How long name services may take. */
+	/** Timeout of the lookup of the host's name, in milliseconds. */
 	private static final long NAME_MILLIS = 300;
 
 	private final ConfigurableListableBeanFactory beans;
@@ -58,7 +57,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	private final ObjectProvider<EngineObserver> observers;
 
 	/**
-	 * Engines that were there before post-processors for their observers were, or are
+	 * Engines without observers yet: created before the post-processors of observers, or
 	 * needed by an observer.
 	 */
 	private final Queue<LeaseEngine> unobserved = new ConcurrentLinkedQueue<>();
@@ -81,7 +80,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		this.environment = environment;
 	}
 
-	/** Before there is a proxy, which may hide the bean's type. */
+	/** Configure a bean before it may get a proxy, which may hide its type. */
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof LeaseEngine engine) {
@@ -100,8 +99,8 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	}
 
 	/**
-	 * Return the namespace, which asks the bean of the current call. A bean that needs a
-	 * service is found later.
+	 * Return the namespace, which delegates to the bean in the current scope. A bean that
+	 * itself needs a service is looked up later.
 	 */
 	private Optional<KeyNamespace> namespace() {
 		try {
@@ -113,7 +112,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		}
 	}
 
-	/** Throw an exception again, unless a bean is needed that is just being created. */
+	/** Rethrow an exception, unless its cause is a circular dependency. */
 	private static void checkCircle(BeansException ex) {
 		if (!ex.contains(BeanCurrentlyInCreationException.class)) {
 			throw ex;
@@ -146,7 +145,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		catch (BeansException ex) {
 			checkCircle(ex);
 			if (this.started) {
-				// The start is over: the next request is the first occasion.
+				// After the start, the next occasion is the first request.
 				created.observe(new FirstRequest(this::observeEngines));
 			}
 		}
@@ -154,9 +153,9 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 
 	private void observeEngines() {
 		if (!this.unobserved.isEmpty()) {
-			List<EngineObserver> all = this.observers.orderedStream().toList();
+			List<EngineObserver> engineObservers = this.observers.orderedStream().toList();
 			for (LeaseEngine engine = this.unobserved.poll(); engine != null; engine = this.unobserved.poll()) {
-				all.forEach(engine::observe);
+				engineObservers.forEach(engine::observe);
 			}
 		}
 	}
@@ -172,10 +171,10 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 		}
 		catch (IllegalStateException ex) {
 			if (!(this.publisher instanceof ConfigurableApplicationContext context && context.isClosed())) {
-				// That of a listener.
+				// The exception of a listener.
 				throw ex;
 			}
-			// There is no listener any more.
+			// The context is closed and has no listeners any more.
 			logger.debug("The loss of '" + SingleLine.of(event.key()) + "' was not published", ex);
 		}
 	}
@@ -185,11 +184,14 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 				ProcessHandle.current().pid());
 	}
 
-	/** Return the name of this host. First requests wait for it, but not for long. */
+	/**
+	 * Return the name of this host. The first requests wait for it, for
+	 * {@link #NAME_MILLIS} at most.
+	 */
 	private String host() {
 		DaemonThreads threads = new DaemonThreads();
 		threads.setClassLoader(this.beans.getBeanClassLoader());
-		// Not in the common pool, whose threads may all be waiting for the request.
+		// Not in the common pool, whose threads may all wait for the request.
 		return BlockingWait.join(CompletableFuture
 			.supplyAsync(LeaseEngineConfigurer::lookUpHost, (task) -> threads.start(task, "holdfast-host"))
 			.completeOnTimeout(InstanceInfo.UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS));
@@ -205,9 +207,9 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	}
 
 	/**
-	 * Runs an action when a request begins, on the thread that asks.
+	 * Runs an action before each request, on the requesting thread.
 	 *
-	 * @param action the action, without effect after the first time
+	 * @param action the action, which only has an effect the first time
 	 */
 	private record FirstRequest(Runnable action) implements EngineObserver {
 

@@ -11,20 +11,21 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Starts all engines of a context, and shuts them down at their place in the order: after
- * the web server has drained and executors have ended, before Redis is disconnected.
- * Those of its parent go on. Each start after a stop makes them other instances.
+ * Starts and shuts down the engines of a context. The shutdown comes after the web server
+ * has drained and executors have ended, and before Redis is disconnected. Engines of a
+ * parent context go on. After a stop, each start makes the engines new instances.
  */
 public final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	/**
-	 * Higher phases stop first. Those of servers and listeners are near the highest,
-	 * executors and schedulers of Spring have half of it by default and are to end before
-	 * this, not together with it; the connection factory's is 0.
+	 * Phase of the lifecycle. Higher phases stop first. The phases of servers and
+	 * listeners are near the maximum. Executors and schedulers of Spring have half of the
+	 * maximum by default, and must end before the engines. The connection factory has
+	 * phase 0.
 	 */
 	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
-	/** For how long a start may be held up by stores that are silent. */
+	/** Maximum time for which unresponsive stores delay a start. */
 	private static final Duration FIRST_ANSWER = Duration.ofSeconds(1);
 
 	private final ConfigurableListableBeanFactory context;
@@ -34,8 +35,8 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	private volatile boolean running;
 
 	/**
-	 * Create the lifecycle of the engines of a context, with the time that a shut-down
-	 * may take.
+	 * Create the lifecycle of the engines of a context.
+	 * @param patience the time for work in flight at a shutdown
 	 */
 	public LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
 		this.context = context;
@@ -52,7 +53,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	}
 
 	/**
-	 * Requests would be refused, too: but the application is to tell before any comes.
+	 * Fail the start of an incompatible instance, before requests are refused.
 	 */
 	private static void refuseMisfit(LeaseEngine engine, long until) {
 		String misfit = Fleet.of(engine).awaitMisfit(Duration.ofNanos(Math.max(0, until - System.nanoTime())));
@@ -77,8 +78,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	}
 
 	/**
-	 * Return all engines, whether or not they are candidates for injection. One that was
-	 * not asked for yet is left alone.
+	 * Return all created engines, including those that are no candidates for injection.
 	 */
 	static Stream<LeaseEngine> engines(ConfigurableListableBeanFactory context) {
 		return Stream.of(context.getBeanNamesForType(LeaseEngine.class, false, false))
@@ -96,7 +96,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 		return PHASE;
 	}
 
-	/** Pausing is no end of work: leases are kept. */
+	/** Return {@code false}: a paused context keeps its leases. */
 	@Override
 	public boolean isPauseable() {
 		return false;

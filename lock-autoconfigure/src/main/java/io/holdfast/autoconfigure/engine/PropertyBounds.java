@@ -8,7 +8,8 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.core.Ordered;
 
 /**
- * Bounds of the values of properties. Names of properties are without {@code holdfast.}
+ * Checks of the values of properties. Names of properties are without the prefix
+ * {@code holdfast.}
  */
 public final class PropertyBounds {
 
@@ -18,7 +19,7 @@ public final class PropertyBounds {
 	}
 
 	/**
-	 * Refuse a value unless it is allowed, with the text that says which is.
+	 * Refuse a value that is not allowed, with a reason that describes allowed values.
 	 */
 	public static void check(boolean allowed, String property, @Nullable Object value, String reason) {
 		if (!allowed) {
@@ -32,8 +33,9 @@ public final class PropertyBounds {
 	}
 
 	/**
-	 * Refuse the lowest and the highest order. They are those of auto-proxy creators and
-	 * of post-processors that register listeners, which have to come before and after.
+	 * Refuse the highest and the lowest precedence, which belong to auto-proxy creators,
+	 * which must come before, and to post-processors that register listeners, which must
+	 * come after.
 	 */
 	public static void checkOrder(String property, int order) {
 		check(order != Ordered.HIGHEST_PRECEDENCE && order != Ordered.LOWEST_PRECEDENCE, property, order,
@@ -41,7 +43,7 @@ public final class PropertyBounds {
 						+ (Ordered.LOWEST_PRECEDENCE - 1));
 	}
 
-	/** Refuse a negative time other than -1, which waits without limit. */
+	/** Refuse a negative wait time other than -1, which means no limit. */
 	public static void checkWait(String property, Duration waitTime) {
 		if (!waitTime.equals(Duration.ofMillis(-1))) {
 			check(!waitTime.isNegative(), property, waitTime, "it must be at least 0, or -1 to wait without limit");
@@ -49,7 +51,7 @@ public final class PropertyBounds {
 		}
 	}
 
-	/** Refuse a time that is shorter than the given one, or longer than a year. */
+	/** Refuse a time below a minimum, or of more than a year. */
 	public static void checkBounds(Duration min, String property, @Nullable Duration value) {
 		if (value != null) {
 			check(value.compareTo(min) >= 0, property, value, "it must be at least " + min.toMillis() + "ms");

@@ -14,12 +14,12 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextRefreshedEvent;
 
 /**
- * Tells, when a context has started, where its leases are kept and how waiters are woken.
- * Has the stores examined once, in the background, and warns of the findings; not before,
- * as engines open no connection until they are started.
+ * Logs the store of leases and the kind of notifications after the start of a context.
+ * Then examines the stores once, in the background, and logs the findings. Not earlier,
+ * as engines open no connections before the start.
  *
- * @param context has the engines
- * @param wanted whether they are examined
+ * @param context the context of the engines
+ * @param wanted whether to examine the stores
  */
 public record StartupDiagnostics(ConfigurableListableBeanFactory context,
 		boolean wanted) implements ApplicationListener<ContextRefreshedEvent> {
@@ -28,7 +28,7 @@ public record StartupDiagnostics(ConfigurableListableBeanFactory context,
 
 	@Override
 	public void onApplicationEvent(ContextRefreshedEvent event) {
-		// Not that of a child.
+		// Ignore events of child contexts.
 		if (event.getApplicationContext().getAutowireCapableBeanFactory() == this.context) {
 			LeaseEngineLifecycle.engines(this.context)
 				.collect(Collectors.groupingBy(StartupDiagnostics::describe, LinkedHashMap::new,
@@ -49,7 +49,7 @@ public record StartupDiagnostics(ConfigurableListableBeanFactory context,
 	private static void examine(LeaseEngine engine) {
 		engine.examine().whenComplete((findings, error) -> {
 			if (error != null) {
-				// The first call that needs it will tell.
+				// The first request will report the failure.
 				logger.debug("The store could not be examined", error);
 			}
 			else {

@@ -1,6 +1,5 @@
 /**
- * Beans around engines, which connect them with the application, start, examine and stop
- * them.
+ * Beans that connect engines with the application, and start, examine and stop them.
  */
 @NullMarked
 package io.holdfast.autoconfigure.engine;

@@ -24,7 +24,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
 /**
- * Search for methods of beans that need a lock or a permit. Creates no bean.
+ * Finds annotated methods of beans, without creating beans.
  */
 public final class AnnotatedBeanMethods {
 
@@ -38,8 +38,8 @@ public final class AnnotatedBeanMethods {
 
 	/**
 	 * Find methods of all beans.
-	 * @param beans the beans
-	 * @param condition the annotations of the methods, or of their classes
+	 * @param beans the bean factory
+	 * @param condition the condition on the annotations of a method or its class
 	 * @return the names of the methods, with their classes
 	 */
 	public static Stream<String> find(ConfigurableListableBeanFactory beans, Predicate<MergedAnnotations> condition) {
@@ -48,14 +48,14 @@ public final class AnnotatedBeanMethods {
 				return find(beans.getType(name, false), condition).stream();
 			}
 			catch (RuntimeException | LinkageError ex) {
-				// Perhaps of a library that is not there: no reason not to start.
+				// The class may need a missing library, which must not fail the start.
 				logger.debug("Bean '" + name + "' was not searched for annotated methods", ex);
 				return Stream.empty();
 			}
 		});
 	}
 
-	/** Return whether there is one of Holdfast's annotations. */
+	/** Return whether one of Holdfast's annotations is present. */
 	static boolean isGuarded(MergedAnnotations annotations) {
 		return ANNOTATIONS.stream().anyMatch(annotations::isPresent);
 	}

@@ -12,7 +12,7 @@ import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 
 /**
  * Refuses annotated beans that are created before the {@link LeaseBeanPostProcessor} of
- * their context is in place, because another post-processor needs them.
+ * their context, because another post-processor needs them.
  */
 final class EarlyBeans implements BeanPostProcessor {
 

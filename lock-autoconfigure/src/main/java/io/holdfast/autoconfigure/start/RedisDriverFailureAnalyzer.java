@@ -6,8 +6,7 @@ import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
- * Says why the application's driver or connection factory is of no use for Holdfast, and
- * which bean to define.
+ * Failure analyzer for unsupported drivers and connection factories.
  */
 final class RedisDriverFailureAnalyzer extends AbstractFailureAnalyzer<RedisDriverException> {
 

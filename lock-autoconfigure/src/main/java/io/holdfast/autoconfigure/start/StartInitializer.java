@@ -9,9 +9,9 @@ import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * Initializer of each context of an application, before its beans: refuses a Spring Boot
- * that is too old, and has the context looked at for annotated methods that nothing
- * guards.
+ * Initializer of each context of an application. Refuses versions of Spring Boot that are
+ * too old, and registers the checks for annotated methods that would run without locks
+ * and permits.
  */
 public final class StartInitializer implements ApplicationContextInitializer<ConfigurableApplicationContext> {
 
@@ -29,8 +29,8 @@ public final class StartInitializer implements ApplicationContextInitializer<Con
 	}
 
 	/**
-	 * Refuse a version that lacks classes which Holdfast uses.
-	 * @param version the version of Spring Boot, or {@code null} if it is not known
+	 * Refuse a version of Spring Boot that is too old.
+	 * @param version the version, or {@code null} if it is not known
 	 */
 	static void checkSpringBoot(@Nullable String version) {
 		if (version != null && version.matches("\\d+\\..*")

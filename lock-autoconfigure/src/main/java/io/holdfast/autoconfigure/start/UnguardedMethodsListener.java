@@ -12,11 +12,11 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.env.Environment;
 
 /**
- * Warns once of beans whose annotated methods run without locks and permits, because the
- * auto-configuration of the annotations is no part of their context: as in tests of
- * slices, or where it is excluded.
+ * Warns once of beans whose annotated methods run without locks and permits, because
+ * their context lacks the auto-configuration of the annotations: in test slices, or if it
+ * is excluded.
  *
- * @param context the context that is looked at
+ * @param context the checked context
  */
 record UnguardedMethodsListener(
 		ConfigurableApplicationContext context) implements ApplicationListener<ContextRefreshedEvent> {
@@ -25,7 +25,7 @@ record UnguardedMethodsListener(
 
 	@Override
 	public void onApplicationEvent(ContextRefreshedEvent event) {
-		// Not that of a child. Where a switch says so, that is warned of already.
+		// Ignore events of child contexts, and switches, of which another class warns.
 		if (event.getApplicationContext() != this.context || isSwitchedOff(this.context.getEnvironment())
 				|| this.context.getBeanNamesForType(LeaseBeanPostProcessor.class, false, false).length > 0) {
 			return;

@@ -1,5 +1,5 @@
 /**
- * Checks of every context at its start, also of one that Holdfast is no part of.
+ * Checks at the start of every context, even of a context without Holdfast.
  */
 @NullMarked
 package io.holdfast.autoconfigure.start;
