@@ -78,8 +78,7 @@ public interface LockStatus {
 	default @Nullable Instant since() {
 		boolean held = owner() == Owner.THIS_INSTANCE || owner() == Owner.OTHER_INSTANCE;
 		// A fencing token of Redis is the time of its grant, in microseconds since 1970.
-		// Smaller
-		// numbers than those of 2020 are tokens of a store without a clock.
+		// Smaller numbers than those of 2020 are tokens of a store without a clock.
 		return (held && fencingToken() >= 1_577_836_800_000_000L)
 				? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(fencingToken())) : null;
 	}

@@ -251,8 +251,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			int exposing = advised.indexOf(ExposeInvocationInterceptor.ADVISOR);
 			if (exposing >= 0 && exposing < place) {
 				// Aspects need the exposed invocation on their thread, and the method may
-				// run on another
-				// thread.
+				// run on another thread.
 				advised.addAdvisor(place + 1, ExposeInvocationInterceptor.ADVISOR);
 			}
 		}

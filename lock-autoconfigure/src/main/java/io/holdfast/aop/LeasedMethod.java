@@ -219,8 +219,7 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 		}
 		catch (Throwable missing) {
 			// The strategy may not be needed. Its failure must not hide the reason why a
-			// call got no
-			// lease.
+			// call got no lease.
 			return (call, ex) -> {
 				ex.addSuppressed(missing);
 				throw ex;

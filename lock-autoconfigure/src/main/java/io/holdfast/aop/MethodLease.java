@@ -347,8 +347,7 @@ final class MethodLease {
 	private CompletableFuture<?> releaseBy(CallResult.Code<CompletableFuture<ReleaseResult>> release) {
 		String why = whyNotHeld();
 		// Use follow, because a mock of a lease may return no future, and the caller
-		// waits for
-		// the result.
+		// waits for the result.
 		return CallResult.<ReleaseResult>follow(release).handle((result, ex) -> {
 			if (ex != null) {
 				onReleaseFailed(ex, why);

@@ -45,8 +45,8 @@ final class Hold {
 	final @Nullable RequestObservation observation;
 
 	/**
-	 * Number of the reconnect since which an unanswered command with the token may still
-	 * run late, or {@link #NO_DOUBT}.
+	 * The store's number of reconnects before the first command with the token, if a
+	 * command may still run late; otherwise {@link #NO_DOUBT}.
 	 */
 	final long doubtSince;
 
@@ -142,8 +142,7 @@ final class Hold {
 	 */
 	Hold(Waiter requester, Hold before, long now) {
 		// Only fences of locks leave numbers for local hand-overs. Fences of permits
-		// reach no
-		// user.
+		// reach no user.
 		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
 				before.doubtSince, now, before.grantedByStoreAt, before.handOvers + 1);
 		this.grantedUntil = before.grantedUntil;

@@ -785,8 +785,7 @@ final class ResourceQueue extends SerialExecutor {
 			}
 			else if (lease != null) {
 				// The lease was granted. It is released in this event, or its thread
-				// would get a nested
-				// lease on its next request.
+				// would get a nested lease on its next request.
 				lease.discard();
 			}
 		});
@@ -1100,8 +1099,7 @@ final class ResourceQueue extends SerialExecutor {
 		LeaseHandle lease = openLease(waiter, hold, now);
 		this.queues.renewer.startRenewing(hold);
 		// Only after the hold is registered: otherwise a notification would find the
-		// token
-		// unused.
+		// token unused.
 		waiterOf(place).place = null;
 		this.places.remove(place);
 		this.queues.removePlace(place.token());
@@ -1136,8 +1134,7 @@ final class ResourceQueue extends SerialExecutor {
 		later(() -> {
 			if (!waiter.result.complete(lease)) {
 				// The caller has cancelled. Release on another thread: if the next
-				// callers have cancelled
-				// too, releasing here would recurse.
+				// callers have cancelled too, releasing here would recurse.
 				this.context.call(lease::discardAsync);
 			}
 		});

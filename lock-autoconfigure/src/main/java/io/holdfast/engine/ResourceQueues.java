@@ -204,8 +204,7 @@ final class ResourceQueues implements StoreNotifications {
 	}
 
 	// Notifications of the store, mostly of grants to waiters of this instance by
-	// commands of
-	// other holders.
+	// commands of other holders.
 
 	@Override
 	public void granted(Resource resource, String token, long fence, long ttlMillis) {
@@ -236,8 +235,7 @@ final class ResourceQueues implements StoreNotifications {
 	void onOtherToken(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
 			// The waiter has gone: release the grant, so that other waiters need not wait
-			// for its
-			// expiry.
+			// for its expiry.
 			this.releases.releaseAfterOther(resource, unknown(token));
 		}
 		else if (granted) {

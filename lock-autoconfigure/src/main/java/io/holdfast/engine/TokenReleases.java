@@ -166,8 +166,7 @@ final class TokenReleases {
 		long endsAt = this.context.scheduler.nanoTime() + nanos;
 		this.retained.add(hold.token);
 		// Before the release is scheduled: for a very short time, another thread might
-		// send the
-		// release first.
+		// send the release first.
 		sendRetain(hold, endsAt, result);
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
@@ -452,8 +451,7 @@ final class TokenReleases {
 
 		private void repeat() {
 			// No further repetition: late copies of this command do no harm, as it brings
-			// in no other
-			// token.
+			// in no other token.
 			release(this.resource, this.ended, Hold.NO_DOUBT, null);
 		}
 

@@ -204,10 +204,8 @@ final class Waiter implements PendingAcquisition {
 	}
 
 	// End of the wait without a lease. The rules depend on the place that serves this
-	// waiter
-	// or, without one, on the first place before it. Without any place, the waiter waits
-	// for
-	// a hold of this instance.
+	// waiter or, without one, on the first place before it. Without any place, the waiter
+	// waits for a hold of this instance.
 
 	/**
 	 * Return the exception for an overdue wait, or {@code null} if the wait is not over.

@@ -49,8 +49,7 @@ public final class FenceTableCheck implements SmartInitializingSingleton {
 		}
 		catch (DataAccessException ex) {
 			// Not fatal: applications may start before their database, and fence checks
-			// will report a
-			// failure.
+			// will report a failure.
 			logger.warn("The fence table " + fenced.tableName() + " of the DataSource '" + fenced.name()
 					+ "' could not be looked at: " + ex.getMessage());
 		}

@@ -67,8 +67,7 @@ record FencedDataSource(String name, DataSource dataSource, FenceTable table, St
 	/** Check leases in the current transaction of the thread. */
 	void checkWithin(@Nullable OpenTransaction open, FencedLeases leases, String when) {
 		// Skip rows that a suspended transaction of this thread keeps locked: the wait
-		// would
-		// never end.
+		// would never end.
 		List<FenceRow> rows = leases.rows().stream().filter((row) -> open == null || !open.isLockedBelow(row)).toList();
 		observe(when, () -> {
 			leases.ensureHeld();

@@ -35,8 +35,7 @@ final class MemoryInstanceStore implements InstanceStore {
 			long now = server.now() / 1000;
 			server.members.values().removeIf((other) -> now - other.seenMillis() > retention.toMillis());
 			// Keep the first start time: a later command may have been under way for
-			// longer, so that
-			// its age is less precise.
+			// longer, so that its age is less precise.
 			Member known = server.members.get(instanceId);
 			long started = (known != null) ? known.startedMillis() : now - age.toMillis();
 			server.members.put(instanceId, new Member(Tokens.shown(instanceId), info, started, now));

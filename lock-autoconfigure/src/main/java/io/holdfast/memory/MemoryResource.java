@@ -30,7 +30,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	/** Waiters in order. */
 	final List<Queued> queue = new ArrayList<>();
 
-	/** Time, in microseconds, until which each living waiter will have asked again. */
+	/** Time, in microseconds, by which each living waiter will have asked again. */
 	long queueExpiresAt;
 
 	private final long stride;

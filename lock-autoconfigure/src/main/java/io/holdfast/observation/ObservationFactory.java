@@ -44,8 +44,7 @@ final class ObservationFactory<T extends Observation.Context> {
 			return start(context, convention, parent);
 		}
 		// The thread works for another request: the observation must not become a child
-		// of that
-		// request's observation or span.
+		// of that request's observation or span.
 		Observation.Scope scope = ((parent != null) ? parent : new NullObservation(this.registry)).openScope();
 		try {
 			return start(context, convention, parent);

@@ -100,8 +100,7 @@ public abstract class Holding<L extends Lease> {
 
 	private <T> Flux<T> inside(LeaseContext context, L held, Flux<T> chain) {
 		// A loss completes the chain, because an error would not cancel it. The end then
-		// reports
-		// the loss.
+		// reports the loss.
 		Flux<T> whole = endsOnLoss() ? chain.takeUntilOther(Mono.create((sink) -> held.onLost(sink::success))) : chain;
 		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(held)));
 	}

@@ -64,8 +64,7 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 			return own.sendReleaseAsync().thenApply((sent) -> error);
 		}
 		// Use follow, because a mock of a lease may return no future, and the chain waits
-		// for the
-		// result.
+		// for the result.
 		return CallResult.<ReleaseResult>follow(held::releaseAsync).handle((result, error) -> {
 			if (error != null) {
 				notReleased(held, error);

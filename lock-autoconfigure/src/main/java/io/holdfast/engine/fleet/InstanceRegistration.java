@@ -303,8 +303,7 @@ public final class InstanceRegistration implements Membership {
 		this.misfit = misfit;
 		this.admitted = misfit == null;
 		// Until the registration expires in the store. Also after a denied comparison,
-		// because
-		// leases do not depend on that right.
+		// because leases do not depend on that right.
 		this.context.setAdmittedUntil(this.admitted ? (Long) (sentAt + RETENTION.toNanos()) : null);
 		if (misfit != null) {
 			if (!wasKeptOut) {
