@@ -47,7 +47,9 @@ class LargeTransactionTests {
 
 	@AutoClose
 	private final ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
-		.properties("holdfast.backend=memory", "holdfast.lock.wait-time=0")
+		.properties("holdfast.backend=memory", "holdfast.lock.wait-time=0",
+				// For a busy machine.
+				"holdfast.redis.command-timeout=30s")
 		.run();
 
 	private final Shop shop = this.context.getBean(Shop.class);
