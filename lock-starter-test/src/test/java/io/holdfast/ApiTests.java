@@ -73,7 +73,7 @@ class ApiTests {
 			Set.of("engine.ForcedResult"), "jdbc.Fences", Set.of("jdbc.TransactionFences"), "engine.LeaseEngine",
 			Set.of("engine.EngineContext", "engine.EngineSettings", "engine.EngineStatus", "engine.InstanceDirectory",
 					"engine.Reporter", "engine.Scheduler", "engine.store.LeaseStore",
-					"engine.store.LeaseStore$PermitState", "engine.store.StoreDiagnostic"));
+					"engine.store.LeaseStore$Standing", "engine.store.StoreDiagnostic"));
 
 	private static Set<String> matches(String text, Pattern pattern) {
 		return pattern.matcher(text)

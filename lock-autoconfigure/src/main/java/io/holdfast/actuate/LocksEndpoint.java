@@ -11,7 +11,7 @@ import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 

@@ -12,8 +12,8 @@ import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.FleetReport.Told;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -64,7 +64,8 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 */
 	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports,
 			Function<String, @Nullable LockHolder> names, Map<String, Told> told, boolean late, Instant now) {
-		boolean lock = standing.resource().kind() == Kind.LOCK;
+		Kind kind = standing.resource().kind();
+		boolean lock = kind == Kind.LOCK;
 		Told of = told.getOrDefault(standing.resource().key(), Told.NOTHING);
 		Integer requestedLimit = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
 		Integer limit = (standing.limit() != null) ? standing.limit() : requestedLimit;
@@ -74,10 +75,13 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 				lock ? granted(standing, of) : null, late ? true : null, lock ? null : limit,
 				lock ? null : standing.limit() != null, lock ? null : standing.used(), lock ? null : free,
 				standing.holderCount(),
-				standing.holders().stream().map((place) -> Holder.of(place, find(reports, place), names, now)).toList(),
+				standing.holders()
+					.stream()
+					.map((place) -> Holder.of(kind, place, find(reports, place), names, now))
+					.toList(),
 				standing.queue()
 					.stream()
-					.map((place) -> WaiterDescriptor.of(place, find(reports, place), now))
+					.map((place) -> WaiterDescriptor.of(kind, place, find(reports, place), now))
 					.toList(),
 				standing.waiting(), Math.max(standing.waiting(), of.waits()), (reports != null)
 						? reports.inside(standing).map((wait) -> WaiterDescriptor.of(wait, now)).toList() : null,
@@ -93,7 +97,7 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * time of the last grant in microseconds.
 	 */
 	private static @Nullable Instant granted(Standing standing, Told told) {
-		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
+		boolean held = standing.holderCount() > 0 && !standing.isForeign();
 		return held ? granted(told.heldSince(standing.fence())) : null;
 	}
 
@@ -125,13 +129,14 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 			long ttlMillis, @Nullable String thread, @Nullable String name, @Nullable Instant since,
 			@Nullable String note) {
 
-		static Holder of(TokenState place, @Nullable Entry entry, Function<String, @Nullable LockHolder> names,
-				Instant now) {
-			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
-			LockHolder named = (place.instance() != null) ? names.apply(place.instance()) : null;
-			return new Holder(place.instance(), (named != null) ? named.application() : null,
+		static Holder of(Kind kind, TokenState place, @Nullable Entry entry,
+				Function<String, @Nullable LockHolder> names, Instant now) {
+			LockMode mode = InstanceReport.mode(kind, place.permits());
+			String instance = place.instance();
+			LockHolder named = (instance != null) ? names.apply(instance) : null;
+			return new Holder(instance, (named != null) ? named.application() : null,
 					(named != null) ? named.host() : null, (named != null) ? (Long) named.process() : null,
-					(mode != null) ? place.instance() == null : null, mode, (mode != null) ? null : place.permits(),
+					(mode != null) ? instance == null : null, mode, (mode != null) ? null : place.permits(),
 					place.ttlMillis(), (entry != null) ? entry.thread() : null, (entry != null) ? entry.name() : null,
 					(entry != null) ? since(entry, now) : null, (entry != null) ? entry.note() : null);
 		}
@@ -156,11 +161,11 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	public record WaiterDescriptor(@Nullable String instance, @Nullable LockMode mode, @Nullable Integer permits,
 			@Nullable String thread, @Nullable String name, @Nullable Instant since) {
 
-		static WaiterDescriptor of(TokenState place, @Nullable Entry entry, Instant now) {
+		static WaiterDescriptor of(Kind kind, TokenState place, @Nullable Entry entry, Instant now) {
 			if (entry != null) {
 				return of(entry, now);
 			}
-			LockMode mode = InstanceReport.mode(place.kind(), place.permits());
+			LockMode mode = InstanceReport.mode(kind, place.permits());
 			return new WaiterDescriptor(place.instance(), mode, (mode != null) ? null : place.permits(), null, null,
 					null);
 		}

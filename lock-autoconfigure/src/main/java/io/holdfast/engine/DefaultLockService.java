@@ -16,9 +16,7 @@ import io.holdfast.LockStatus.Owner;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.store.FleetStore.TokenState;
-import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
@@ -169,7 +167,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private LockStatus statusOf(String key) {
 		Resource lock = lock(key);
-		KeyState state = answer(this.engine.queues.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)),
+		Standing state = answer(this.engine.queues.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)),
 				lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
@@ -187,8 +185,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return new Resource(Kind.LOCK, key);
 	}
 
-	private CompletableFuture<KeyState> inspect(Resource lock) {
-		return this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspect(lock, 0));
+	private CompletableFuture<Standing> inspect(Resource lock) {
+		return this.context.inspect(lock, 0, 0);
 	}
 
 	private <T> T answer(CompletableFuture<T> inspection, Resource lock) {
@@ -217,7 +215,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	 */
 	public ForcedResult forceRelease(String key, @Nullable Long fencingToken) {
 		Resource lock = lock(request(key).key());
-		KeyState state = answer(inspect(lock), lock);
+		Standing state = answer(inspect(lock), lock);
 		ForcedResult found = find(state);
 		if (!found.held() || fencingToken != null && !found.isGrantOf(fencingToken)) {
 			return found;
@@ -227,7 +225,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return found.released(released);
 	}
 
-	private ForcedResult find(KeyState state) {
+	private ForcedResult find(Standing state) {
 		String owner = state.owner();
 		if (owner == null) {
 			boolean heldByReaders = state.readerCount() > 0;
@@ -238,8 +236,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return new ForcedResult(true, false, 0, null, null);
 		}
 		Hold own = this.engine.queues.renewer.find(owner);
-		return new ForcedResult(true, false, state.fence(),
-				TokenState.of(owner, Kind.LOCK, Resource.ALL, state.ttlMillis()),
+		return new ForcedResult(true, false, state.fence(), state.holders().get(0),
 				(own != null && own.thread != null) ? own.thread.getName() : null);
 	}
 
@@ -250,7 +247,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		if (mode == LockMode.READ) {
 			return releaseReaders(lock);
 		}
-		KeyState state = answer(inspect(lock), lock);
+		Standing state = answer(inspect(lock), lock);
 		return state.owner() != null && releaseExclusive(lock, state.owner(), find(state));
 	}
 

@@ -10,7 +10,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.apache.commons.logging.Log;
@@ -89,8 +89,8 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	public SemaphoreStatus status(String key) {
 		String name = named(key);
 		Resource semaphore = semaphore(name);
-		PermitState state = this.context.awaitAnswer(this.engine.queues.releases.firstAnswers(semaphore)
-			.thenCompose((released) -> this.engine.inspectPermits(name)), semaphore, "The inspection");
+		Standing state = this.context.awaitAnswer(this.engine.queues.releases.firstAnswers(semaphore)
+			.thenCompose((released) -> this.context.inspect(semaphore, 0, 0)), semaphore, "The inspection");
 		Integer operatorLimit = state.limit();
 		Integer requestedLimit = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(name, (operatorLimit != null) ? operatorLimit : requestedLimit,

@@ -23,6 +23,7 @@ import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -334,6 +335,11 @@ public final class EngineContext {
 		CompletableFuture<@Nullable Void> admission = requestAdmission(this.scheduler.nanoTime());
 		return sendInTime(Command.LIMIT, () -> (admission == null) ? this.store.limit(resource, limit)
 				: admission.thenCompose((admitted) -> this.store.limit(resource, limit)));
+	}
+
+	/** Read the state of a resource from the store. */
+	public CompletableFuture<Standing> inspect(Resource resource, int maxHolders, int maxWaiters) {
+		return sendInTime(Command.INSPECT, () -> this.store.inspect(resource, maxHolders, maxWaiters));
 	}
 
 	/**

@@ -4,11 +4,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
 
 /**
  * Releases leases of any instance by force. Blocks until the store answers. Thread-safe.
@@ -44,24 +43,17 @@ final class ForcedRelease {
 	 */
 	int releaseAll(Resource resource) {
 		// Read all holders before the first release, as each release admits waiters.
-		List<String> tokens = this.context.awaitAnswer(holders(resource), resource, "The inspection")
-			.stream()
-			.map(PermitHolder::token)
-			.toList();
+		Standing standing = this.context.awaitAnswer(this.context.inspect(resource, Integer.MAX_VALUE, 0), resource,
+				"The inspection");
+		if (standing.owner() != null) {
+			return 0;
+		}
+		List<String> tokens = standing.holders().stream().map(TokenState::token).filter(Tokens::isToken).toList();
 		int count = 0;
 		for (int from = 0; from < tokens.size(); from += BATCH) {
 			count += release(resource, tokens.subList(from, Math.min(from + BATCH, tokens.size())));
 		}
 		return count;
-	}
-
-	private CompletableFuture<List<PermitHolder>> holders(Resource resource) {
-		int unlimited = Integer.MAX_VALUE;
-		return (resource.kind() == Kind.LOCK)
-				? this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspect(resource, unlimited))
-					.thenApply(KeyState::readers)
-				: this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(resource, unlimited))
-					.thenApply(PermitState::holders);
 	}
 
 	/**

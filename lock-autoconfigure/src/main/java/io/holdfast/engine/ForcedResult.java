@@ -1,8 +1,8 @@
 package io.holdfast.engine;
 
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**

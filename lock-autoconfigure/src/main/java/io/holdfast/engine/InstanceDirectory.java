@@ -2,7 +2,7 @@ package io.holdfast.engine;
 
 import io.holdfast.LockHolder;
 import io.holdfast.engine.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**

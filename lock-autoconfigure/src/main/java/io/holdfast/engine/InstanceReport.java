@@ -5,7 +5,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockMode;
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -65,17 +65,14 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 			return InstanceReport.mode(this.resource.kind(), this.permits);
 		}
 
-		/** Return whether this entry describes a holder or waiter in the store. */
-		public boolean isOf(TokenState token) {
-			return this.number == token.number() && this.instance.equals(token.instance());
-		}
-
 	}
 
 	/** Return the entry of a holder or waiter in the store, or {@code null}. */
 	public @Nullable Entry find(TokenState token) {
+		String instance = token.instance();
+		long number = token.number();
 		return Stream.concat(this.holds.stream(), this.waits.stream())
-			.filter((entry) -> entry.isOf(token))
+			.filter((entry) -> entry.number() == number && entry.instance().equals(instance))
 			.findFirst()
 			.orElse(null);
 	}

@@ -24,7 +24,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -204,9 +204,8 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param key the key of the semaphore
 	 * @return a future of the permits, which fails if the store cannot be asked
 	 */
-	public CompletableFuture<PermitState> inspectPermits(String key) {
-		Resource semaphore = new Resource(Kind.SEMAPHORE, key);
-		return this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
+	public CompletableFuture<Standing> inspectPermits(String key) {
+		return this.context.inspect(new Resource(Kind.SEMAPHORE, key), 0, 0);
 	}
 
 	/**

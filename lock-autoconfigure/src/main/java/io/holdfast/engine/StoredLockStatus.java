@@ -8,8 +8,8 @@ import io.holdfast.LockHolder;
 import io.holdfast.LockStatus;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.TokenState;
-import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
@@ -26,7 +26,7 @@ final class StoredLockStatus implements LockStatus {
 
 	private final Owner owner;
 
-	private final KeyState state;
+	private final Standing state;
 
 	private final int waitingInThisInstance;
 
@@ -35,7 +35,7 @@ final class StoredLockStatus implements LockStatus {
 
 	private @Nullable Entry details;
 
-	StoredLockStatus(LeaseEngine engine, String key, Owner owner, KeyState state, int waitingInThisInstance) {
+	StoredLockStatus(LeaseEngine engine, String key, Owner owner, Standing state, int waitingInThisInstance) {
 		this.engine = engine;
 		this.key = key;
 		this.owner = owner;
@@ -112,7 +112,7 @@ final class StoredLockStatus implements LockStatus {
 	private synchronized @Nullable Entry details() {
 		String token = token();
 		if (token != null && !this.detailsFetched) {
-			TokenState place = TokenState.of(token, Kind.LOCK, Resource.ALL, this.state.ttlMillis());
+			TokenState place = this.state.holders().get(0);
 			this.details = (this.owner == Owner.THIS_INSTANCE) ? ownReport().find(place)
 					: ask((directory) -> directory.find(this.key, place));
 			this.detailsFetched = true;

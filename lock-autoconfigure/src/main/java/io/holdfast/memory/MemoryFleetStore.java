@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 
 import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +38,8 @@ final class MemoryFleetStore implements FleetStore {
 		return this.store.answer(() -> {
 			List<String> keys = this.leases.keys(kind, behind, wanted);
 			List<Find> finds = keys.stream()
-				.map((key) -> new Find(key, trace(standing(new Resource(kind, key), 1))))
+				.map((key) -> new Find(key,
+						trace(this.leases.run(new Resource(kind, key), (stored) -> stored.inspect(1, 0)))))
 				.toList();
 			boolean more = keys.size() == wanted;
 			return new Page(finds, more ? HEX.formatHex(keys.get(wanted - 1).getBytes(StandardCharsets.UTF_8)) : null);
@@ -57,15 +59,6 @@ final class MemoryFleetStore implements FleetStore {
 			return Trace.HOLDERS;
 		}
 		return (standing.limit() != null) ? Trace.LIMIT : Trace.QUEUE;
-	}
-
-	@Override
-	public CompletableFuture<Standing> look(Resource resource, int most) {
-		return this.store.answer(() -> standing(resource, most));
-	}
-
-	private Standing standing(Resource resource, int most) {
-		return this.leases.run(resource, (stored) -> stored.look(most));
 	}
 
 }

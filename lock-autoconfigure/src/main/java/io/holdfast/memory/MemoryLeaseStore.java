@@ -128,18 +128,13 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return answer(() -> this.leases.lock(resource, (lock) -> lock.inspect(maxReaders)));
-	}
-
-	@Override
-	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return answer(() -> this.leases.permits(resource, (permits) -> permits.inspect(maxHolders)));
+	public CompletableFuture<Standing> inspect(Resource resource, int maxHolders, int maxWaiters) {
+		return answer(() -> this.leases.run(resource, (stored) -> stored.inspect(maxHolders, maxWaiters)));
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return answer(() -> this.leases.permits(resource, (permits) -> permits.limit(limit)));
+		return answer(() -> this.leases.run(resource, (stored) -> ((MemoryPermits) stored).limit(limit)));
 	}
 
 	@Override

@@ -9,8 +9,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -66,16 +66,6 @@ public final class MemoryLeases {
 		});
 	}
 
-	/** Run a command on a lock. */
-	<T> T lock(Resource lock, Function<MemoryLock, T> command) {
-		return run(lock, (found) -> command.apply((MemoryLock) found));
-	}
-
-	/** Run a command on a semaphore. */
-	<T> T permits(Resource semaphore, Function<MemoryPermits, T> command) {
-		return run(semaphore, (found) -> command.apply((MemoryPermits) found));
-	}
-
 	/** Return the first keys after a key, in sorted order. */
 	List<String> keys(Kind kind, String behind, int most) {
 		return run(() -> this.resources.keySet()
@@ -114,7 +104,7 @@ public final class MemoryLeases {
 	 * @return whether the key was free
 	 */
 	public boolean takeIfFree(String key, String owner, long ttlMillis) {
-		return lock(new Resource(Kind.LOCK, key), (lock) -> lock.takeIfFree(owner, ttlMillis));
+		return run(new Resource(Kind.LOCK, key), (found) -> ((MemoryLock) found).takeIfFree(owner, ttlMillis));
 	}
 
 	/**
@@ -146,23 +136,26 @@ public final class MemoryLeases {
 		String description = this.resources.values()
 			.stream()
 			.filter((resource) -> !resource.isIdle(now))
-			.map((resource) -> describe(resource.look(MOST_NAMED)))
+			.map((resource) -> describe(resource.inspect(MOST_NAMED, 0)))
 			.sorted()
 			.collect(Collectors.joining("; "));
 		return description.isEmpty() ? "nothing is held or waited for" : description;
 	}
 
 	private static String describe(Standing standing) {
-		String holders = standing.holders().stream().map(MemoryLeases::describe).collect(Collectors.joining(", "));
+		String holders = standing.holders()
+			.stream()
+			.map((holder) -> describe(standing.resource().kind(), holder))
+			.collect(Collectors.joining(", "));
 		int more = standing.holderCount() - standing.holders().size();
 		return standing.resource() + (holders.isEmpty() ? " is not held" : " is held by " + holders)
 				+ ((more > 0) ? " and " + more + " more" : "")
 				+ ((standing.waiting() > 0) ? ", waited for by " + standing.waiting() : "");
 	}
 
-	private static String describe(TokenState holder) {
+	private static String describe(Kind kind, TokenState holder) {
 		return ((holder.instance() != null) ? "instance " + holder.instance() : "another client") + " ("
-				+ ((holder.kind() == Kind.SEMAPHORE) ? holder.permits() + " permits, "
+				+ ((kind == Kind.SEMAPHORE) ? holder.permits() + " permits, "
 						: (holder.permits() == 1) ? "to read, " : "")
 				+ ((holder.ttlMillis() < 0) ? "without an end" : holder.ttlMillis() + " ms left") + ")";
 	}

@@ -2,18 +2,16 @@ package io.holdfast.memory;
 
 import java.util.List;
 
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
@@ -107,17 +105,12 @@ final class MemoryLock extends MemoryResource {
 		return released(holds, null);
 	}
 
-	KeyState inspect(int maxReaders) {
-		return new KeyState(this.owner, ttl(), lastFence(), this.queue.size(), this.holders.size(),
-				holders(maxReaders));
-	}
-
 	@Override
-	Standing look(int most) {
-		List<TokenState> holders = (this.owner != null)
-				? List.of(TokenState.of(this.owner, Kind.LOCK, Resource.ALL, ttl())) : holderStates(most);
-		return new Standing(this.resource, lastFence(), null, 0, 0, (this.owner != null) ? 1 : this.holders.size(),
-				holders, this.queue.size(), waiterStates(most));
+	Standing inspect(int maxHolders, int maxWaiters) {
+		List<TokenState> holders = (this.owner != null) ? List.of(new TokenState(this.owner, Resource.ALL, ttl()))
+				: holderStates(maxHolders);
+		return new Standing(this.resource, ttl(), lastFence(), null, 0, 0,
+				(this.owner != null) ? 1 : this.holders.size(), holders, this.queue.size(), waiterStates(maxWaiters));
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {

@@ -1,14 +1,13 @@
 package io.holdfast.memory;
 
-import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
@@ -110,16 +109,11 @@ final class MemoryPermits extends MemoryResource {
 		return limited;
 	}
 
-	PermitState inspect(int maxHolders) {
-		return new PermitState(this.limit, isIdle(this.server.now()) ? 0 : this.lastRequestLimit,
-				(int) this.holders.used(), this.holders.size(), holders(maxHolders), this.queue.size());
-	}
-
 	@Override
-	Standing look(int most) {
-		return new Standing(this.resource, 0, this.limit, isIdle(this.server.now()) ? 0 : this.lastRequestLimit,
-				(int) this.holders.used(), this.holders.size(), holderStates(most), this.queue.size(),
-				waiterStates(most));
+	Standing inspect(int maxHolders, int maxWaiters) {
+		return new Standing(this.resource, 0, 0, this.limit, isIdle(this.server.now()) ? 0 : this.lastRequestLimit,
+				(int) this.holders.used(), this.holders.size(), holderStates(maxHolders), this.queue.size(),
+				waiterStates(maxWaiters));
 	}
 
 	@Override

@@ -3,13 +3,12 @@ package io.holdfast.memory;
 import java.util.ArrayList;
 import java.util.List;
 
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
@@ -56,7 +55,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	abstract ReleaseReply retain(Renewal lease);
 
-	abstract Standing look(int most);
+	abstract Standing inspect(int maxHolders, int maxWaiters);
 
 	abstract boolean isIdle(long now);
 
@@ -139,16 +138,10 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		return held;
 	}
 
-	final List<PermitHolder> holders(int most) {
-		return this.holders.first(most)
-			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
-			.toList();
-	}
-
 	/** Return the state of the first holders. */
 	final List<TokenState> holderStates(int most) {
-		return holders(most).stream()
-			.map((held) -> TokenState.of(held.token(), this.resource.kind(), held.permits(), held.ttlMillis()))
+		return this.holders.first(most)
+			.map((held) -> new TokenState(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
 			.toList();
 	}
 
@@ -156,7 +149,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	final List<TokenState> waiterStates(int most) {
 		return this.queue.stream()
 			.limit(most)
-			.map((queued) -> TokenState.of(queued.token(), this.resource.kind(), queued.command().permits(), 0))
+			.map((queued) -> new TokenState(queued.token(), queued.command().permits(), 0))
 			.toList();
 	}
 

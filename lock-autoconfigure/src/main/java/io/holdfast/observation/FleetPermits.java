@@ -4,7 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.micrometer.core.instrument.Clock;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +60,7 @@ final class FleetPermits {
 		}
 	}
 
-	private void note(PermitState state) {
+	private void note(Standing state) {
 		this.used = state.used();
 		// For an unused semaphore, the store only knows the operator's limit.
 		Integer operatorLimit = state.limit();

@@ -12,7 +12,6 @@ import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import org.jspecify.annotations.Nullable;
 
@@ -30,16 +29,12 @@ final class RedisFleetStore implements FleetStore {
 
 	private final ScriptExecutor executor;
 
-	private final RedisLeaseStore store;
-
 	private final @Nullable ClusterMasters masters;
 
 	/** Create the store; the masters are {@code null} outside of a cluster. */
-	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, RedisLeaseStore store,
-			@Nullable ClusterMasters masters) {
+	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterMasters masters) {
 		this.options = options;
 		this.executor = executor;
-		this.store = store;
 		this.masters = masters;
 	}
 
@@ -115,14 +110,6 @@ final class RedisFleetStore implements FleetStore {
 			return null;
 		}
 		return new Find(key, trace);
-	}
-
-	@Override
-	public CompletableFuture<Standing> look(Resource resource, int most) {
-		return this.store.inspect(resource, most, most, (reply) -> ResourceReplies.standing(resource, reply))
-			.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
-					? CompletableFuture.completedFuture(ResourceReplies.nothing(resource))
-					: CompletableFuture.failedFuture(error));
 	}
 
 }

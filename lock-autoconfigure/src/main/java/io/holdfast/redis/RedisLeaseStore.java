@@ -33,6 +33,7 @@ import io.holdfast.redis.driver.ScriptReply;
 import io.holdfast.redis.driver.ShardedChannels;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
@@ -149,7 +150,7 @@ public final class RedisLeaseStore implements LeaseStore {
 				NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
 				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
-		this.fleet = new RedisFleetStore(options, this.executor, this, this.cluster ? masters : null);
+		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
@@ -178,7 +179,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 */
 	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
-		inspect(new Resource(Kind.LOCK, WARM_UP_KEY), 0);
+		inspect(new Resource(Kind.LOCK, WARM_UP_KEY), 0, 0);
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
@@ -416,23 +417,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return inspect(resource, maxReaders, 0, ResourceReplies::keyState);
-	}
-
-	@Override
-	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return inspect(resource, maxHolders, 0, ResourceReplies::permitState);
-	}
-
-	/**
-	 * Look at a resource.
-	 * @param maxHolders how many holders to name at most
-	 * @param maxWaiters how many waiters to name at most
-	 */
-	<T> CompletableFuture<T> inspect(Resource resource, int maxHolders, int maxWaiters,
-			Function<ScriptReply, T> reader) {
-		return execute((shared) -> Script.INSPECT, resource, 0, reader, isLock(resource), maxHolders, maxWaiters);
+	public CompletableFuture<Standing> inspect(Resource resource, int maxHolders, int maxWaiters) {
+		CompletableFuture<Standing> answer = execute((shared) -> Script.INSPECT, resource, 0,
+				(reply) -> ResourceReplies.standing(resource, reply), isLock(resource), maxHolders, maxWaiters);
+		return (maxWaiters == 0) ? answer : answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
+				? CompletableFuture.completedFuture(Standing.unused(resource)) : CompletableFuture.failedFuture(error));
 	}
 
 	@Override

@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -10,19 +9,15 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 import io.holdfast.async.SingleLine;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
-import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.driver.ScriptReply;
 import io.holdfast.redis.key.RedisStoreOptions;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the replies of scripts for locks and semaphores, and warns of troubles in those
@@ -105,75 +100,35 @@ final class ResourceReplies {
 						+ " holders write their leases there again (holdfast.redis.fail-over-grace)");
 	}
 
-	static Standing nothing(Resource resource) {
-		return new Standing(resource, 0, null, 0, 0, 0, List.of(), 0, List.of());
-	}
-
+	/** Reads the reply to a look at a lock or semaphore. */
 	static Standing standing(Resource resource, ScriptReply reply) {
 		Kind kind = resource.kind();
-		String owner = (kind == Kind.LOCK && !reply.isNull(0)) ? reply.text(0) : null;
-		List<TokenState> holders = (owner != null) ? List.of(TokenState.of(owner, kind, Resource.ALL, reply.number(1)))
-				: IntStream.range(0, reply.count(5))
-					.mapToObj((i) -> place(reply.text(6 + 2 * i), kind, reply.number(7 + 2 * i)))
+		int named = reply.count(8);
+		List<TokenState> holders = !reply.isNull(0)
+				? List.of(new TokenState(reply.text(0), Resource.ALL, reply.number(1)))
+				: IntStream.range(0, named)
+					.mapToObj((i) -> state(reply.text(9 + 2 * i), kind, reply.number(10 + 2 * i)))
 					.toList();
-		List<TokenState> queue = queue(reply, kind);
-		return (kind == Kind.LOCK)
-				? new Standing(resource, reply.number(2), null, 0, 0, (owner != null) ? 1 : reply.count(3), holders,
-						reply.count(4), queue)
-				: new Standing(resource, 0, limit(reply), reply.count(1), reply.count(2), reply.count(3), holders,
-						reply.count(4), queue);
-	}
-
-	/** Reads the reply for a lock. */
-	static KeyState keyState(ScriptReply reply) {
-		return new KeyState(reply.isNull(0) ? null : reply.text(0), reply.number(1), reply.number(2), reply.count(4),
-				reply.count(3), named(reply, Kind.LOCK));
-	}
-
-	/** Reads the reply for a semaphore. */
-	static PermitState permitState(ScriptReply reply) {
-		return new PermitState(limit(reply), reply.count(1), reply.count(2), reply.count(3),
-				named(reply, Kind.SEMAPHORE), reply.count(4));
-	}
-
-	private static List<PermitHolder> named(ScriptReply reply, Kind kind) {
-		return IntStream.range(0, reply.count(5))
-			.mapToObj((i) -> holder(reply.text(6 + 2 * i), kind, reply.number(7 + 2 * i)))
-			.filter(Objects::nonNull)
-			.toList();
-	}
-
-	private static @Nullable Integer limit(ScriptReply reply) {
-		return reply.isNull(0) ? null : reply.count(0);
-	}
-
-	private static List<TokenState> queue(ScriptReply reply, Kind kind) {
-		return reply.texts(6 + 2 * reply.count(5))
+		List<TokenState> queue = reply.texts(9 + 2 * named)
 			.stream()
-			.map((entry) -> place(entry, kind, 0))
-			.filter((place) -> place.instance() != null)
+			.map((entry) -> state(entry, kind, 0))
+			.filter((waiter) -> !waiter.token().isEmpty())
 			.toList();
+		return new Standing(resource, reply.number(1), reply.number(2), reply.isNull(3) ? null : reply.count(3),
+				reply.count(4), reply.count(5), reply.count(6), holders, reply.count(7), queue);
 	}
 
-	private static TokenState place(String entry, Kind kind, long ttlMillis) {
-		PermitHolder holder = holder(entry, kind, ttlMillis);
-		return (holder != null) ? TokenState.of(holder.token(), kind, holder.permits(), ttlMillis)
-				: new TokenState(null, 0, kind, 0, ttlMillis);
-	}
-
-	/**
-	 * Reads an entry of a holder, or of a queue.
-	 * @return the holder, or {@code null} if another program wrote the entry or damaged
-	 * it
-	 */
-	private static @Nullable PermitHolder holder(String entry, Kind kind, long ttlMillis) {
+	/** Reads an entry of a holder, or of a queue. */
+	private static TokenState state(String entry, Kind kind, long ttlMillis) {
 		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(entry);
-		if (!matcher.matches()) {
-			return null;
+		if (matcher.matches()) {
+			long permits = (kind == Kind.SEMAPHORE) ? Long.parseLong(matcher.group(2))
+					: matcher.group(2).isEmpty() ? Resource.ALL : 1;
+			if (permits <= Resource.ALL) {
+				return new TokenState(matcher.group(1), (int) permits, ttlMillis);
+			}
 		}
-		long permits = (kind == Kind.SEMAPHORE) ? Long.parseLong(matcher.group(2))
-				: matcher.group(2).isEmpty() ? Resource.ALL : 1;
-		return (permits <= Resource.ALL) ? new PermitHolder(matcher.group(1), (int) permits, ttlMillis) : null;
+		return new TokenState("", 0, ttlMillis);
 	}
 
 }

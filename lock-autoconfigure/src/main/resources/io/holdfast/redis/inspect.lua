@@ -2,11 +2,10 @@
 --
 -- KEYS: as those of lock-acquire.lua, or of permits-acquire.lua. ARGV: whether it is a lock (0 or 1), how many holders to
 -- name at most, how many waiters.
--- Returns {of a lock its exclusive owner or nil ('' for readers or a writer of version 1), how long it is held in
--- milliseconds (-1: no end, 0: it is free), its last fence; of a semaphore the limit of an operator or nil, the last limit
--- that was asked for, the permits used; then the number of holders (without an exclusive owner), of waiters, how many
--- holders are named, the entry of each and the milliseconds until its lease ends, the first one first; the entries of
--- waiters}.
+-- Returns {the exclusive owner or nil ('' for readers or a writer of version 1), how long a lock is held in milliseconds
+-- (-1: no end, 0: it is free), its last fence; the limit of an operator or nil, the last limit that was asked for, the
+-- permits used; the number of holders, of waiters; how many holders are named, without an exclusive owner, the entry of
+-- each and the milliseconds until its lease ends, the first one first; the entries of waiters}.
 
 local isLock, maxHolders, maxWaiters = ARGV[1] == '1', ARGV[2], ARGV[3]
 local time = redis.call('TIME')
@@ -40,8 +39,8 @@ local owner = isLock and redis.pcall('GET', lockKey)
 
 -- lib-owner
 
-local holders = owner and 0 or redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
-local named = holders == 0 and {}
+local holders = owner and 1 or redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
+local named = (owner or holders == 0) and {}
     or redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, maxHolders)
 
 local result
@@ -51,13 +50,14 @@ if isLock then
     -- Another program wrote there what is no fence.
     fence = 0
   end
-  result = { owner, owner and redis.call('PTTL', lockKey) or math.max(0, readUntil - now), string.format('%.0f', fence) }
+  result = { owner, owner and redis.call('PTTL', lockKey) or math.max(0, readUntil - now), string.format('%.0f', fence),
+    false, 0, 0 }
 else
   local used = number(read('', 'HGET', KEYS[3], 'used'))
   used = holders > 0 and used and used - sum('-inf', now) or sum('(' .. now, '+inf')
-  result = { number(read('', 'GET', KEYS[4])) or false, number(read('', 'HGET', KEYS[3], 'asked')) or 0, used }
+  result = { false, 0, 0, number(read('', 'GET', KEYS[4])) or false, number(read('', 'HGET', KEYS[3], 'asked')) or 0, used }
 end
-result[4], result[5], result[6] = holders, read(0, 'ZCARD', KEYS[2]), #named / 2
+result[7], result[8], result[9] = holders, read(0, 'ZCARD', KEYS[2]), #named / 2
 for i = 1, #named, 2 do
   table.insert(result, named[i])
   table.insert(result, named[i + 1] - now)

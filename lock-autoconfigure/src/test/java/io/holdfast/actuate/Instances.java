@@ -5,10 +5,13 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
+import io.holdfast.engine.EngineContext;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Some instances that share what is kept in memory.
@@ -36,6 +39,14 @@ final class Instances implements AutoCloseable {
 
 	MemoryLeases leases() {
 		return this.leases;
+	}
+
+	/** Return an answer, whose reader must not be able to release anything. */
+	<T> T withoutSecrets(T answer) {
+		assertThat(this.engines).map(LeaseEngine::context)
+			.filteredOn(EngineContext::isStarted)
+			.allSatisfy((context) -> assertThat(answer.toString()).doesNotContain(context.instanceId()));
+		return answer;
 	}
 
 	@Override

@@ -54,7 +54,7 @@ class LocksEndpointTests {
 	private final LocksEndpoint endpoint = new LocksEndpoint(this.own);
 
 	private UsageDescriptor locks() {
-		return this.endpoint.locks(null, null);
+		return this.instances.withoutSecrets(this.endpoint.locks(null, null));
 	}
 
 	private CompletableFuture<LockLease> waitFor(LockService locks, LockRequest request) {
@@ -165,13 +165,14 @@ class LocksEndpointTests {
 		}
 		String key = "order:" + InstanceReport.MOST;
 		assertThat(locks().cut()).isTrue();
-		UsageDescriptor view = this.endpoint.locks(null, null, key, null, null, null, null, null);
+		UsageDescriptor view = this.instances
+			.withoutSecrets(this.endpoint.locks(null, null, key, null, null, null, null, null));
 		assertThat(view.held()).extracting(Request::key).containsExactly(key);
 		assertThat(view.cut()).isFalse();
 		String thread = Thread.currentThread().getName();
 		assertThat(view.fleet().locks().get(0).holders()).extracting(ResourceDescriptor.Holder::thread)
 			.containsExactly(thread);
-		ResourceDescriptor one = this.endpoint.lock(key);
+		ResourceDescriptor one = this.instances.withoutSecrets(this.endpoint.lock(key));
 		assertThat(one).isNotNull();
 		assertThat(one.holders()).extracting(ResourceDescriptor.Holder::thread).containsExactly(thread);
 		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
@@ -201,6 +202,7 @@ class LocksEndpointTests {
 		String otherId = Fleet.of(this.other).instance();
 		assertThat(ownId).matches("[0-9a-f]{8}").isNotEqualTo(otherId);
 		UsageDescriptor view = locks();
+		assertThat(view.toString()).doesNotContain("stranger");
 		assertThat(view.instance().id()).isEqualTo(ownId);
 		assertThat(view.held()).isEmpty();
 		assertThat(view.fleet().locks()).hasSize(6);

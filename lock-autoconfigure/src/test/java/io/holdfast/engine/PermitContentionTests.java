@@ -10,10 +10,9 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceStore.Asked;
-import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -81,12 +80,11 @@ class PermitContentionTests extends ScriptedPermits {
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
 		this.store.last("acquire 4").busy(30_000, 15);
 		waiting.get(0).cancel(false);
-		TokenState place = TokenState.of(ID + ":4", Kind.SEMAPHORE, 1, 0);
+		TokenState place = new TokenState(ID + ":4", 1, 0);
 		FleetReport report = Fleet.of(this.engine).reports("k");
 		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
-		assertThat(report.inside(new Standing(SEMAPHORE, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place))))
-			.extracting(Entry::number)
-			.containsExactly(6L);
+		Standing standing = new Standing(SEMAPHORE, 0, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place));
+		assertThat(report.inside(standing)).extracting(Entry::number).containsExactly(6L);
 	}
 
 	@Test

@@ -20,6 +20,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.engine.store.Tokens;
@@ -213,18 +214,13 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return send("inspect");
+	public CompletableFuture<Standing> inspect(Resource resource, int maxHolders, int maxWaiters) {
+		return send((resource.kind() == Kind.LOCK) ? "inspect" : "inspect permits");
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
 		return send("force " + tokens.stream().map(ScriptedStore::number).collect(Collectors.joining(" ")));
-	}
-
-	@Override
-	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return send("inspect permits");
 	}
 
 	@Override
@@ -317,7 +313,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void owned(String owner) {
-			this.answer.complete(new KeyState(owner, 1000, 1, 0, 0, List.of()));
+			this.answer.complete(new Standing(new Resource(Kind.LOCK, "k"), 1000, 1, null, 0, 0, 1,
+					List.of(new TokenState(owner, Resource.ALL, 1000)), 0, List.of()));
 		}
 
 		public void permits(@Nullable Integer limit, int used) {
@@ -325,12 +322,13 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void permits(@Nullable Integer limit, int used, int waiting) {
-			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), waiting));
+			this.answer.complete(new Standing(new Resource(Kind.SEMAPHORE, "k"), 0, 0, limit, 0, used, 0, List.of(),
+					waiting, List.of()));
 		}
 
 		public void held(String token, int permits) {
-			this.answer.complete(
-					new PermitState(null, permits, permits, 1, List.of(new PermitHolder(token, permits, 1000)), 0));
+			this.answer.complete(new Standing(new Resource(Kind.SEMAPHORE, "k"), 0, 0, null, permits, permits, 1,
+					List.of(new TokenState(token, permits, 1000)), 0, List.of()));
 		}
 
 		public void released(boolean released) {

@@ -14,10 +14,10 @@ import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.WakeUp;
 import io.holdfast.engine.store.Commands;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.history.Event;
@@ -328,11 +328,11 @@ final class SimulatedConnection {
 	private String look(Resource resource) {
 		AcquireCommand unknown = AcquireCommand.unknown("%032x:0".formatted(0), 1);
 		this.simulation.operator.release(resource, unknown, null);
-		Standing now = this.simulation.operator.fleet().look(resource, 100).join();
+		Standing now = this.simulation.operator.inspect(resource, 100, 100).join();
 		// The order of their ends is another one when one of them gets its time anew.
 		List<TokenState> holders = now.holders().stream().sorted(Comparator.comparing(TokenState::toString)).toList();
-		return new Standing(now.resource(), now.fence(), now.limit(), now.asked(), now.used(), now.holderCount(),
-				holders, now.waiting(), now.queue())
+		return new Standing(now.resource(), now.ttlMillis(), now.fence(), now.limit(), now.asked(), now.used(),
+				now.holderCount(), holders, now.waiting(), now.queue())
 			.toString();
 	}
 

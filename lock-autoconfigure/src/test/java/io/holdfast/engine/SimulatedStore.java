@@ -9,12 +9,12 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -268,9 +268,9 @@ final class SimulatedStore implements LeaseStore {
 		if (!this.simulation.isFull()) {
 			return false;
 		}
-		Standing now = this.store.fleet().look(resource, Integer.MAX_VALUE).join();
-		boolean waits = isAmong(now.queue(), resource, token);
-		if (!waits && !isAmong(now.holders(), resource, token)) {
+		Standing now = this.store.inspect(resource, Integer.MAX_VALUE, Integer.MAX_VALUE).join();
+		boolean waits = isAmong(now.queue(), token);
+		if (!waits && !isAmong(now.holders(), token)) {
 			this.simulation
 				.record(Event.of(now(), Type.FULL, this.instance.name).of(mode(resource, 1), resource.key()));
 			return true;
@@ -278,10 +278,8 @@ final class SimulatedStore implements LeaseStore {
 		return waits && this.simulation.mutant == Mutant.FULL_FOR_WAITERS;
 	}
 
-	private static boolean isAmong(List<TokenState> places, Resource resource, String token) {
-		return places.stream()
-			.anyMatch((place) -> place.kind() == resource.kind() && Tokens.shownInstance(token).equals(place.instance())
-					&& place.number() == Tokens.number(token));
+	private static boolean isAmong(List<TokenState> places, String token) {
+		return places.stream().anyMatch((place) -> place.token().equals(token));
 	}
 
 	/** What a token's lease is called, if its user has learnt of it. */
@@ -328,7 +326,7 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.send("release " + resource + ((next != null) ? " for another" : ""), ended.token(),
 				resource, () -> {
 					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
-							? this.store.inspect(resource, 0).join().owner() : null;
+							? this.store.inspect(resource, 0, 0).join().owner() : null;
 					if (owner != null && !owner.equals(ended.token())) {
 						this.store.release(resource, AcquireCommand.unknown(owner, 1), null);
 					}
@@ -406,13 +404,9 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource, int maxReaders) {
-		return this.connection.send("inspect", "", resource, () -> this.store.inspect(resource, maxReaders));
-	}
-
-	@Override
-	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return this.connection.send("inspect", "", resource, () -> this.store.inspectPermits(resource, maxHolders));
+	public CompletableFuture<Standing> inspect(Resource resource, int maxHolders, int maxWaiters) {
+		return this.connection.send("inspect", "", resource,
+				() -> this.store.inspect(resource, maxHolders, maxWaiters));
 	}
 
 	@Override
@@ -437,12 +431,7 @@ final class SimulatedStore implements LeaseStore {
 
 	/** The tokens that hold something, and the text of a foreign owner. */
 	static List<String> holders(LeaseStore store, Resource resource) {
-		if (resource.kind() == Kind.SEMAPHORE) {
-			return store.inspectPermits(resource, 100).join().holders().stream().map(PermitHolder::token).toList();
-		}
-		KeyState state = store.inspect(resource, 100).join();
-		return (state.owner() != null) ? List.of(state.owner())
-				: state.readers().stream().map(PermitHolder::token).toList();
+		return store.inspect(resource, 100, 0).join().holders().stream().map(TokenState::token).toList();
 	}
 
 	static Mode mode(Resource resource, int permits) {

@@ -38,8 +38,7 @@ import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
-import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Checker;
@@ -296,11 +295,11 @@ final class Simulation {
 	}
 
 	private void look(String key) {
-		KeyState lock = this.operator.inspect(new Resource(Kind.LOCK, key), 0).join();
+		Standing lock = this.operator.inspect(new Resource(Kind.LOCK, key), 0, 0).join();
 		stored(Mode.EXCLUSIVE, key, "HELD", (lock.owner() != null) ? 1 : 0);
 		stored(Mode.READ, key, "HELD", lock.readerCount());
 		stored(Mode.EXCLUSIVE, key, "WAITING", lock.waiting());
-		PermitState permits = this.operator.inspectPermits(new Resource(Kind.SEMAPHORE, key), 0).join();
+		Standing permits = this.operator.inspect(new Resource(Kind.SEMAPHORE, key), 0, 0).join();
 		stored(Mode.PERMITS, key, "HELD", permits.used());
 		stored(Mode.PERMITS, key, "WAITING", permits.waiting());
 	}

@@ -3,7 +3,7 @@ package io.holdfast.memory;
 import java.time.Duration;
 
 import io.holdfast.engine.store.Commands;
-import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.LeaseStoreContract;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.SharedStores;
@@ -31,7 +31,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(2 * CLAIM - 1));
-		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 1);
+		assertThat(this.c.inspect()).extracting(Standing::owner, Standing::waiting).containsExactly(null, 1);
 		elapse(Duration.ofMillis(2));
 		granted(this.c.acquire("1"));
 		assertThat(this.b.wakeUps).isEmpty();

@@ -189,7 +189,7 @@ class LeaseMetersTests {
 		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api"));
 		gauge("holdfast.semaphore.permits.used", "api");
 		assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(1);
-		this.instance.failing = "inspectPermits";
+		this.instance.failing = "inspect";
 		this.clock.add(5, TimeUnit.SECONDS);
 		assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(1);
 		this.instance.failing = "";

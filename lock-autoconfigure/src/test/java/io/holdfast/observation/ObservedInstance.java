@@ -63,7 +63,7 @@ final class ObservedInstance implements AutoCloseable {
 					if (method.getName().equals("release") && this.releaseAnswer != null) {
 						return this.releaseAnswer;
 					}
-					if (method.getName().equals("inspectPermits")) {
+					if (method.getName().equals("inspect")) {
 						this.inspections++;
 						if (!this.answering) {
 							return new CompletableFuture<>();

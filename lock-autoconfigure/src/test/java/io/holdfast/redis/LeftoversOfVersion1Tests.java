@@ -6,8 +6,9 @@ import java.util.List;
 import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.SharedStores;
 import io.holdfast.engine.store.StoreContract;
@@ -69,9 +70,9 @@ class LeftoversOfVersion1Tests extends StoreContract {
 			assertThat(busy.owner()).isNull();
 			assertThat(busy.ownerTtlMillis()).isBetween(1L, SHORT);
 		}
-		assertThat(get(this.a.store.inspect(LOCK, 10))).extracting(KeyState::readerCount, KeyState::readers)
-			.containsExactly(0, List.of());
-		assertThat(this.a.inspect().owner()).isNotNull();
+		Standing standing = get(this.a.store.inspect(LOCK, 10, 0));
+		assertThat(standing).extracting(Standing::readerCount, Standing::isForeign).containsExactly(0, true);
+		assertThat(standing.holders()).extracting(TokenState::token).containsExactly(standing.owner());
 		// Also of a reader that is asked about by its old token.
 		assertThat(get(this.a.store.renew(List.of(new Renewal(LOCK, GONE + ":7", 1, LEASE))))).containsExactly(false);
 		await().atMost(Duration.ofSeconds(10)).until(() -> !this.redis.hasKey(this.keys.lock()));
@@ -100,7 +101,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	@DisplayName("a marker of its readers in the queue holds nothing: it is granted nothing, and no hindrance")
 	void marker() {
 		addMarkers();
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount).containsExactly(null, 0);
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::readerCount).containsExactly(null, 0);
 		granted(this.a.acquire("1"));
 		addMarkers();
 		this.a.release("1");

@@ -89,14 +89,14 @@ class RedisClusterTests extends RedisTestCase {
 		for (AtomicInteger rounds = new AtomicInteger(); rounds.get() < 20;) {
 			// The answer comes on the event loop of the node, which cannot write until
 			// the other command was given up. One that is there already blocks no loop.
-			CompletableFuture<?> busy = store.inspect(lock("key"), 0).thenRun(() -> {
+			CompletableFuture<?> busy = store.inspect(lock("key"), 0, 0).thenRun(() -> {
 				if (Thread.currentThread() != test) {
 					rounds.incrementAndGet();
 					giveUp(store, INSTANCE + ":" + rounds);
 				}
 			});
 			assertThat(busy).succeedsWithin(Duration.ofSeconds(10));
-			assertThat(store.inspect(lock("key"), 0)).succeedsWithin(Duration.ofSeconds(10))
+			assertThat(store.inspect(lock("key"), 0, 0)).succeedsWithin(Duration.ofSeconds(10))
 				.satisfies((state) -> assertThat(state.owner()).isNull());
 		}
 	}

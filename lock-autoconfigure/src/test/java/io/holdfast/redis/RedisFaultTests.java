@@ -22,10 +22,10 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
+import io.holdfast.redis.driver.NotificationListener;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.TestOptions;
-import io.holdfast.redis.driver.NotificationListener;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -113,7 +113,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(kept).isNotDone();
 		this.server.thaw();
 		assertThat(get(kept)).isInstanceOf(Granted.class);
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isNull();
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isNull();
 	}
 
 	@Test
@@ -154,14 +154,14 @@ class RedisFaultTests extends OwnServerTestCase {
 		for (int i = 0; i < 50; i++) {
 			assertThat(get(store.acquire(lock("key"), held, true))).isInstanceOf(Granted.class);
 			// The answer comes on the event loop, which is busy until both are sent.
-			CompletableFuture<ReleaseReply> last = store.inspect(lock("key"), 0).thenCompose((state) -> {
+			CompletableFuture<ReleaseReply> last = store.inspect(lock("key"), 0, 0).thenCompose((state) -> {
 				CompletableFuture
 					.runAsync(() -> store.release(lock("key"), held, next), RedisFaultTests::onAnotherThread)
 					.join();
 				return store.release(lock("key"), next, null);
 			});
 			assertThat(get(last).released()).isTrue();
-			assertThat(get(store.inspect(lock("key"), 0)).owner()).isNull();
+			assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isNull();
 		}
 	}
 
@@ -181,13 +181,13 @@ class RedisFaultTests extends OwnServerTestCase {
 		RedisLeaseStore store = store(factory);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		this.server.freeze();
-		List<CompletableFuture<?>> kept = List.of(store.inspect(lock("key"), 0), store.inspect(lock("key"), 0));
+		List<CompletableFuture<?>> kept = List.of(store.inspect(lock("key"), 0, 0), store.inspect(lock("key"), 0, 0));
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "2"))
 			.matches(StoreCommandException::isTemporary);
 		assertThat(kept).noneMatch(CompletableFuture::isDone);
 		this.server.thaw();
 		kept.forEach((call) -> get(call));
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -201,8 +201,8 @@ class RedisFaultTests extends OwnServerTestCase {
 		Granted granted = (Granted) acquire(store, "2");
 		assertThat(proxy.cuts()).isPositive();
 		RedisLeaseStore direct = store(factory(this.server.port()));
-		assertThat(get(direct.inspect(lock("key"), 0)).fence()).isEqualTo(granted.fence());
-		assertThat(get(direct.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(get(direct.inspect(lock("key"), 0, 0)).fence()).isEqualTo(granted.fence());
+		assertThat(get(direct.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test
@@ -291,7 +291,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			.havingCause()
 			.matches((failure) -> ((StoreCommandException) failure).isTemporary());
 		proxy.pass();
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -326,7 +326,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			}
 
 		});
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -340,9 +340,9 @@ class RedisFaultTests extends OwnServerTestCase {
 			.isInstanceOf(Busy.class);
 		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(OTHER + ":1");
 		assertThat(get(store.force(lock("key"), List.of(OTHER + ":1")))).containsExactly(true);
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isNull();
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isNull();
 		assertThat(store.isListening()).isFalse();
 	}
 
@@ -404,8 +404,8 @@ class RedisFaultTests extends OwnServerTestCase {
 			.as("handed over")
 			.isInstanceOf(Granted.class);
 		configure("maxmemory", "0");
-		assertThat(get(store.inspect(lock("key"), 0)).owner()).isEqualTo(OTHER + ":1");
-		assertThat(get(store.inspect(lock("third"), 0)).owner()).isEqualTo(OTHER + ":6");
+		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.inspect(lock("third"), 0, 0)).owner()).isEqualTo(OTHER + ":6");
 	}
 
 	@Test
@@ -435,7 +435,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(get(
 				store.renew(List.of(renewal("lost", INSTANCE + ":2", LEASE), renewal("key", INSTANCE + ":1", LEASE)))))
 			.containsExactly(true, true);
-		assertThat(get(store.inspect(lock("lost"), 0)).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(get(store.inspect(lock("lost"), 0, 0)).owner()).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test

@@ -7,18 +7,18 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore.Page;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.LockKeys;
+import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisServer;
@@ -128,11 +128,11 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
-		Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
+		Standing standing = get(this.a.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 10, 10));
 		assertThat(standing.holderCount()).isEqualTo(2);
 		assertThat(standing.holders()).extracting(TokenState::instance).containsExactly(Tokens.shown(this.a.id), null);
 		assertThat(walk(Kind.SEMAPHORE, 100)).containsExactly(KEY);
-		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).holders())
+		assertThat(get(this.a.store.inspect(SEMAPHORE, 10, 0)).holders())
 			.filteredOn((holder) -> holder.token().equals(this.a.token("1")))
 			.hasSize(1);
 	}
@@ -146,16 +146,16 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
 		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
 		this.redis.template().opsForValue().set(semaphore.limit(), number);
-		Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
+		Standing standing = get(this.a.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 10, 10));
 		assertThat(standing.limit()).isNull();
 		assertThat(standing.asked()).isZero();
 		assertThat(standing.used()).isEqualTo(2);
-		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).used()).isEqualTo(2);
+		assertThat(get(this.a.store.inspect(SEMAPHORE, 10, 0)).used()).isEqualTo(2);
 		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("2"), LEASE, CLAIM)));
 		this.redis.template()
 			.opsForValue()
 			.set(LockKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
-		assertThat(get(this.a.store.fleet().look(new Resource(Kind.LOCK, KEY), 10)).fence()).isZero();
+		assertThat(get(this.a.store.inspect(new Resource(Kind.LOCK, KEY), 10, 10)).fence()).isZero();
 	}
 
 	@Test
@@ -167,7 +167,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (String beside : List.of(lock.queue(), lock.fence())) {
 			granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);
-			Standing standing = get(this.a.store.fleet().look(new Resource(Kind.LOCK, KEY), 10));
+			Standing standing = get(this.a.store.inspect(new Resource(Kind.LOCK, KEY), 10, 10));
 			assertThat(standing.holders()).as(beside)
 				.extracting(TokenState::instance)
 				.containsExactly(Tokens.shown(this.a.id));
@@ -176,7 +176,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.limit())) {
 			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
 			replaceByList(beside);
-			Standing standing = get(this.a.store.fleet().look(new Resource(Kind.SEMAPHORE, KEY), 10));
+			Standing standing = get(this.a.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 10, 10));
 			assertThat(standing.used()).as(beside).isEqualTo(2);
 			assertThat(standing.holders()).extracting(TokenState::instance).containsExactly(Tokens.shown(this.a.id));
 			this.redis.template()

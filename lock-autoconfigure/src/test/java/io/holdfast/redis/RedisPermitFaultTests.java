@@ -14,18 +14,17 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.testing.FaultProxy;
 import org.junit.jupiter.api.BeforeEach;
@@ -87,15 +86,14 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			.withMessageContaining("out of memory");
 		assertThat(dump()).isEqualTo(before);
 		assertThat(renew(store, INSTANCE + ":1", 4, 90_000)).isTrue();
-		assertThat(state(store).holders()).extracting(PermitHolder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
+		assertThat(state(store).holders()).extracting(TokenState::ttlMillis).last().matches((ttl) -> ttl > 60_000);
 		assertThat(release(store, OTHER + ":1", 2)).isFalse();
 		assertThat(release(store, INSTANCE + ":1", 4)).isTrue();
 		assertThat(get(store.force(LOCK, List.of(INSTANCE + ":3")))).containsExactly(true);
 		assertThat(get(store.release(LOCK, ask(INSTANCE + ":3", 1), null)).released()).isFalse();
 		configure("maxmemory", "0");
-		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
-		assertThat(state(store).holders()).extracting(PermitHolder::token)
-			.containsExactly(OTHER + ":2", INSTANCE + ":2");
+		assertThat(state(store)).extracting(Standing::used, Standing::waiting).containsExactly(3, 0);
+		assertThat(state(store).holders()).extracting(TokenState::token).containsExactly(OTHER + ":2", INSTANCE + ":2");
 	}
 
 	@Test
@@ -112,7 +110,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 5), ask(INSTANCE + ":3", 5))).next())
 			.isInstanceOf(Busy.class);
 		configure("maxmemory", "0");
-		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+		assertThat(state(store)).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
 	}
 
 	@ParameterizedTest
@@ -128,9 +126,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> acquire(store, resource, OTHER + ":2", 5))
 			.withMessageContaining("out of memory");
-		assertThat((kind == Kind.LOCK) ? get(store.inspect(resource, 9)).waiting()
-				: get(store.inspectPermits(resource, 9)).waiting())
-			.isEqualTo(1);
+		assertThat(get(store.inspect(resource, 9, 0)).waiting()).isEqualTo(1);
 		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
 		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Granted.class);
 		assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isTrue();
@@ -205,7 +201,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		this.template.opsForHash().delete(state, "until");
 		assertThat(release(store, INSTANCE + ":1", 2)).isTrue();
 		configure("maxmemory", "0");
-		assertThat(state(store)).extracting(PermitState::limit, PermitState::used).containsExactly(4, 2);
+		assertThat(state(store)).extracting(Standing::limit, Standing::used).containsExactly(4, 2);
 	}
 
 	@ParameterizedTest
@@ -234,12 +230,12 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(proxy.cuts()).isEqualTo(1);
 		assertThat(state(direct).used()).isEqualTo(3);
 		assertThat(((Busy) acquire(direct, SEMAPHORE, OTHER + ":1", 3)).fence()).isEqualTo(granted.fence());
-		assertThat(state(direct)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		assertThat(state(direct)).extracting(Standing::used, Standing::waiting).containsExactly(3, 1);
 		proxy.swallowRepliesThenFin("EVALSHA");
 		get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 1), null));
 		assertThat(proxy.cuts()).isEqualTo(2);
 		// Two are left, and the three that come free by the release are handed over.
-		assertThat(state(direct)).extracting(PermitState::used, PermitState::holderCount).containsExactly(5, 2);
+		assertThat(state(direct)).extracting(Standing::used, Standing::holderCount).containsExactly(5, 2);
 	}
 
 	@Test
@@ -312,8 +308,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			acquire(store, resource, INSTANCE + ":1", 5);
 			acquire(store, resource, OTHER + ":1", 5);
 			get(store.renew(List.of(new Renewal(resource, INSTANCE + ":1", 5, 60_000))));
-			get(store.inspectPermits(SEMAPHORE, 5));
-			get(store.inspect(lock("key"), 5));
+			get(store.inspect(SEMAPHORE, 5, 0));
+			get(store.inspect(lock("key"), 5, 0));
 			get(store.acquire(lock("key"), Commands.forLock(INSTANCE + ":2", 30_000, 5_000), true));
 			get(store.release(lock("key"), Commands.forLock(INSTANCE + ":2", 30_000, 5_000), null));
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
@@ -377,7 +373,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			String stats = commands().info("commandstats").getProperty("cmdstat_evalsha");
 			costs.put(name, Double.valueOf(stats.replaceAll(".*usec_per_call=([0-9.]+),.*", "$1")));
 		}
-		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(holders, waiting);
+		assertThat(state(store)).extracting(Standing::used, Standing::waiting).containsExactly(holders, waiting);
 		return costs;
 	}
 
@@ -414,12 +410,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 
 	/** Who holds permits, or a lock. */
 	private static List<String> holders(RedisLeaseStore store, Resource resource) {
-		if (resource.kind() == Kind.SEMAPHORE) {
-			return get(store.inspectPermits(resource, 9)).holders().stream().map(PermitHolder::token).toList();
-		}
-		KeyState state = get(store.inspect(resource, 9));
-		return (state.owner() != null) ? List.of(state.owner())
-				: state.readers().stream().map(PermitHolder::token).toList();
+		return get(store.inspect(resource, 9, 0)).holders().stream().map(TokenState::token).toList();
 	}
 
 	private static AcquireCommand ask(String token, int permits) {
@@ -438,8 +429,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		return get(store.renew(List.of(new Renewal(SEMAPHORE, token, permits, leaseMillis)))).get(0);
 	}
 
-	private static PermitState state(RedisLeaseStore store) {
-		return get(store.inspectPermits(SEMAPHORE, 5));
+	private static Standing state(RedisLeaseStore store) {
+		return get(store.inspect(SEMAPHORE, 5, 0));
 	}
 
 	@Test

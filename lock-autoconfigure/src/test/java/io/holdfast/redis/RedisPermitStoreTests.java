@@ -8,8 +8,8 @@ import java.util.stream.Collectors;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -73,7 +73,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		else {
 			this.redis.opsForHash().delete(keys.state(), lost);
 		}
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
 		busy(this.c.attempt(SEMAPHORE, ask(this.c, "2", 3)));
 		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "3").containsEntry(this.a.token("1"), "2");
 		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
@@ -81,10 +81,10 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		busy(acquire(this.b, "1", 3));
 		assertThat(renew(this.a, SEMAPHORE, "1", 2, 2 * LEASE)).isTrue();
 		assertThat(release(this.c, "1", 4)).isFalse();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 1);
 		assertThat(release(this.a, "1", 5)).isTrue();
 		this.b.awaitWakeUp();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(4, 0);
 	}
 
 	@Test

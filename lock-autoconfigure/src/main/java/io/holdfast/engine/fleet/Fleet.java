@@ -30,10 +30,10 @@ import io.holdfast.engine.Reporter;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore.Member;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
@@ -336,7 +336,9 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	private List<Standing> lookAt(Kind kind, Stream<String> keys, int most) {
-		List<CompletableFuture<Standing>> looks = keys.map((key) -> lookAt(new Resource(kind, key), most)).toList();
+		List<CompletableFuture<Standing>> looks = keys
+			.map((key) -> this.context.inspect(new Resource(kind, key), most, most))
+			.toList();
 		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(kind));
 		return looks.stream().map(CompletableFuture::join).toList();
 	}
@@ -347,7 +349,7 @@ public final class Fleet implements InstanceDirectory {
 	 * @return the holders and waiters
 	 */
 	public Standing look(Resource resource) {
-		return answer(lookAt(resource, MOST_OF_ONE).thenCompose((standing) -> {
+		return answer(this.context.inspect(resource, MOST_OF_ONE, MOST_OF_ONE).thenCompose((standing) -> {
 			boolean seen = resource.kind() == Kind.SEMAPHORE || !standing.isEmpty();
 			return seen ? CompletableFuture.completedFuture(standing) : lookForForeign(standing);
 		}), "The look at '" + resource.key() + "'");
@@ -359,16 +361,10 @@ public final class Fleet implements InstanceDirectory {
 	 */
 	private CompletableFuture<Standing> lookForForeign(Standing empty) {
 		Resource resource = empty.resource();
-		CompletableFuture<Standing> answer = this.context
-			.sendInTime(Command.INSPECT, () -> this.context.store.inspect(resource, 0))
-			.thenApply((state) -> empty);
+		CompletableFuture<Standing> answer = this.context.inspect(resource, 0, 0).thenApply((state) -> empty);
 		return answer.exceptionallyCompose((error) -> EngineExceptions.isTemporary(error)
-				? CompletableFuture.failedFuture(error) : CompletableFuture.completedFuture(new Standing(resource, 0,
-						null, 0, 0, 1, List.of(new TokenState(null, 0, Kind.LOCK, Resource.ALL, -1)), 0, List.of())));
-	}
-
-	private CompletableFuture<Standing> lookAt(Resource resource, int most) {
-		return this.context.sendInTime(Command.INSPECT, () -> this.context.store.fleet().look(resource, most));
+				? CompletableFuture.failedFuture(error) : CompletableFuture.completedFuture(new Standing(resource, -1,
+						0, null, 0, 0, 1, List.of(new TokenState("", Resource.ALL, -1)), 0, List.of())));
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {

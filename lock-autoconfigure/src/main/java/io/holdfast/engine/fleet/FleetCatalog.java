@@ -20,8 +20,8 @@ import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport.Told;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -12,8 +12,8 @@ import java.util.stream.Stream;
 import io.holdfast.LockMode;
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -54,8 +54,12 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @return the waits, in the order of the reports
 	 */
 	public Stream<Entry> inside(Standing standing) {
-		return waits().filter((wait) -> wait.resource().equals(standing.resource()))
-			.filter((wait) -> standing.queue().stream().noneMatch(wait::isOf));
+		Set<String> queued = standing.queue()
+			.stream()
+			.map((place) -> place.instance() + ":" + place.number())
+			.collect(Collectors.toSet());
+		return waits().filter((wait) -> wait.resource().equals(standing.resource())
+				&& !queued.contains(wait.instance() + ":" + wait.number()));
 	}
 
 	/**

@@ -3,6 +3,7 @@ package io.holdfast.engine.store;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -192,20 +193,16 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<ReleaseReply> retain(Renewal lease);
 
 	/**
-	 * Return the state of a lock. Changes nothing.
-	 * @param resource the lock
-	 * @param maxReaders the maximum number of readers to return
-	 * @return a future of the state
+	 * Return the holders and waiters of a resource at one moment. Changes nothing.
+	 * @param resource the lock or semaphore
+	 * @param maxHolders the maximum number of readers, or of holders of permits, to
+	 * return
+	 * @param maxWaiters the maximum number of queue entries to return. With 0, the future
+	 * fails if a client other than Holdfast has put a value of another type at the
+	 * resource; otherwise such values count as nothing
+	 * @return a future of the holders and waiters
 	 */
-	CompletableFuture<KeyState> inspect(Resource resource, int maxReaders);
-
-	/**
-	 * Return the state of a semaphore. Changes nothing.
-	 * @param resource the semaphore
-	 * @param maxHolders the maximum number of holders to return
-	 * @return a future of the state
-	 */
-	CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders);
+	CompletableFuture<Standing> inspect(Resource resource, int maxHolders, int maxWaiters);
 
 	/**
 	 * Set or remove the operator's limit of a semaphore, which replaces the limits of
@@ -341,43 +338,99 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * State of a lock in the store.
+	 * Holders and queue of a resource.
 	 *
-	 * @param owner the exclusive owner's token, or the value of a foreign owner;
-	 * {@code null} if there is none
+	 * @param resource the resource
 	 * @param ttlMillis the time until the exclusive owner's or the last reader's lease
-	 * ends, in milliseconds; -1 without expiry, 0 if the lock is free
-	 * @param fence the last fencing token, 0 if the store has none
-	 * @param waiting the length of the queue
-	 * @param readerCount the number of readers
-	 * @param readers the first readers, in the order of the ends of their leases
-	 */
-	record KeyState(@Nullable String owner, long ttlMillis, long fence, int waiting, int readerCount,
-			List<PermitHolder> readers) {
-	}
-
-	/**
-	 * State of a semaphore in the store.
-	 *
-	 * @param limit the operator's limit, or {@code null}
-	 * @param asked the limit of the last request, 0 if the store has none
-	 * @param used the number of held permits
+	 * ends, in milliseconds; -1 without expiry, 0 for a free lock and for semaphores
+	 * @param fence the last fencing token of a lock, 0 if the store has none
+	 * @param limit the operator's limit of a semaphore, or {@code null}
+	 * @param asked the limit of the last request for a semaphore, 0 if the store has none
+	 * @param used the number of held permits of a semaphore
 	 * @param holderCount the number of holders
-	 * @param holders the first holders, in the order of the ends of their leases
+	 * @param holders the exclusive owner, or the first holders in the order of the ends
+	 * of their leases
 	 * @param waiting the length of the queue
+	 * @param queue the first entries of the queue, in order
 	 */
-	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<PermitHolder> holders,
-			int waiting) {
+	record Standing(Resource resource, long ttlMillis, long fence, @Nullable Integer limit, int asked, int used,
+			int holderCount, List<TokenState> holders, int waiting, List<TokenState> queue) {
+
+		/**
+		 * Return the state of an unused resource.
+		 * @param resource the resource
+		 * @return the state, without holders, waiters and limit
+		 */
+		public static Standing unused(Resource resource) {
+			return new Standing(resource, 0, 0, null, 0, 0, 0, List.of(), 0, List.of());
+		}
+
+		/**
+		 * Return the exclusive owner of a lock.
+		 * @return the owner's token, or the value of a foreign owner; {@code null} if
+		 * there is none
+		 */
+		public @Nullable String owner() {
+			boolean owned = this.resource.kind() == Kind.LOCK && !this.holders.isEmpty()
+					&& this.holders.get(0).permits() == Resource.ALL;
+			return owned ? this.holders.get(0).token() : null;
+		}
+
+		/**
+		 * Return the number of readers of a lock.
+		 * @return the number of holders, 0 if there is an exclusive owner
+		 */
+		public int readerCount() {
+			return (owner() != null) ? 0 : this.holderCount;
+		}
+
+		/**
+		 * Return whether the resource has no holders, no waiters and no operator's limit.
+		 * @return whether the resource is unused
+		 */
+		public boolean isEmpty() {
+			return this.holderCount == 0 && this.waiting == 0 && this.limit == null;
+		}
+
+		/**
+		 * Return whether the holder is a client other than Holdfast. The fence is then
+		 * that of an earlier holder.
+		 * @return whether the holder is foreign
+		 */
+		public boolean isForeign() {
+			return !this.holders.isEmpty() && !Tokens.isToken(this.holders.get(0).token());
+		}
+
 	}
 
 	/**
-	 * A holder of permits, or a reader.
+	 * A holder or a queue entry.
 	 *
-	 * @param token the token of the holder
-	 * @param permits the number of permits
-	 * @param ttlMillis the time left without renewal, in milliseconds
+	 * @param token the token, which is secret; the value of a foreign owner; or an empty
+	 * text for another entry that is not of Holdfast
+	 * @param permits the number of permits; for a lock 1 for reading
+	 * @param ttlMillis the time left without renewal, in milliseconds; -1 without expiry,
+	 * 0 for waiters
 	 */
-	record PermitHolder(String token, int permits, long ttlMillis) {
+	record TokenState(String token, int permits, long ttlMillis) {
+
+		/**
+		 * Return the instance of the token.
+		 * @return the public id of the instance, or {@code null} for a client other than
+		 * Holdfast
+		 */
+		public @Nullable String instance() {
+			return Tokens.isToken(this.token) ? Tokens.shownInstance(this.token) : null;
+		}
+
+		/**
+		 * Return the number of the request within its instance.
+		 * @return the number, 0 for a client other than Holdfast
+		 */
+		public long number() {
+			return Tokens.isToken(this.token) ? Tokens.number(this.token) : 0;
+		}
+
 	}
 
 }

@@ -10,8 +10,8 @@ import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
-import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.FleetStore.TokenState;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -57,15 +57,15 @@ class FleetCatalogTests {
 	}
 
 	private void put(String key, long fence, int waiting, long ttlMillis) {
-		TokenState holder = new TokenState("01234567", 1, Kind.LOCK, 1, ttlMillis);
-		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), fence, null, 0, 0, (fence > 0) ? 1 : 0,
-				(fence > 0) ? List.of(holder) : List.of(), waiting, List.of()));
+		TokenState holder = new TokenState("0123456789abcdef".repeat(2) + ":1", 1, ttlMillis);
+		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), ttlMillis, fence, null, 0, 0,
+				(fence > 0) ? 1 : 0, (fence > 0) ? List.of(holder) : List.of(), waiting, List.of()));
 	}
 
 	/** With the fence of one before it. */
 	private void putForeign(String key, long fence, long ttlMillis) {
-		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), fence, null, 0, 0, 1,
-				List.of(new TokenState(null, 0, Kind.LOCK, 1, ttlMillis)), 0, List.of()));
+		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), ttlMillis, fence, null, 0, 0, 1,
+				List.of(new TokenState("stranger", Resource.ALL, ttlMillis)), 0, List.of()));
 	}
 
 	private void putMany(int count) {
@@ -193,7 +193,7 @@ class FleetCatalogTests {
 		FleetCatalog endless = new FleetCatalog(() -> this.now, (cursor) -> {
 			int from = (cursor != null) ? Integer.parseInt(cursor) : 0;
 			return new Standings(IntStream.range(from, from + 1000)
-				.mapToObj((i) -> new Standing(new Resource(Kind.LOCK, "k" + i), 0, null, 0, 0, 0, List.of(), 1,
+				.mapToObj((i) -> new Standing(new Resource(Kind.LOCK, "k" + i), 0, 0, null, 0, 0, 0, List.of(), 1,
 						List.of()))
 				.toList(), String.valueOf(from + 1000));
 		}, (keys) -> List.of());

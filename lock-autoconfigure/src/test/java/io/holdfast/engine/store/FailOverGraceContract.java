@@ -128,7 +128,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 		assertThat(this.a.renew(List.of(new Renewal(lock, first.token(), 1, GRACE)))).containsExactly(true);
 		assertThat(this.b.renew(List.of(new Renewal(lock, second.token(), 1, GRACE)))).containsExactly(true);
 		assertThat(renew(lock, this.c, "2")).as("readers are there").isFalse();
-		assertThat(get(this.a.store.inspect(lock, 0)).readerCount()).isEqualTo(2);
+		assertThat(get(this.a.store.inspect(lock, 0, 0)).readerCount()).isEqualTo(2);
 	}
 
 	@ParameterizedTest

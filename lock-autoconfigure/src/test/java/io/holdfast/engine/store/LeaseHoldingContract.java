@@ -9,9 +9,9 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +31,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 		Granted granted = granted(this.a.acquire("1"));
 		assertThat(granted.fence()).isPositive();
 		assertThat(granted.ttlMillis()).isBetween(LEASE - 1000, LEASE);
-		KeyState state = this.b.inspect();
+		Standing state = this.b.inspect();
 		assertThat(state.owner()).isEqualTo(this.a.token("1"));
 		assertThat(state.ttlMillis()).isBetween(LEASE - 5000, LEASE);
 		assertThat(state.fence()).isEqualTo(granted.fence());

@@ -8,8 +8,8 @@ import java.util.concurrent.ExecutionException;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -83,7 +83,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		WakeUp next = this.b.awaitWakeUp();
 		assertThat(this.a.awaitEnded("1")).isBetween(former.fence() + HandOverLimits.STRIDE, next.fence());
 		assertThat(next.ttlMillis()).isEqualTo(CLAIM);
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::waiting)
 			.containsExactly(this.b.token("1"), 1);
 		assertThat(force(this.c, this.a.token("1"))).as("a copy").isFalse();
 		assertThat(this.a.renew("1", LEASE)).isFalse();
@@ -102,7 +102,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 			leave(this.b);
 		}
 		assertThat(force(this.a, this.a.token("1"))).as("by its own instance").isTrue();
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::waiting).containsExactly(null, 0);
 		long next = this.a.awaitEnded("1");
 		assertThat(next).isGreaterThanOrEqualTo(last.fence() + HandOverLimits.STRIDE);
 		assertThat(granted(this.c.acquire("1")).fence()).isGreaterThanOrEqualTo(next);
@@ -214,7 +214,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		granted(this.a.release("1", "2").next());
 		this.a.release("2");
 		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null, true));
-		KeyState state = this.a.inspect();
+		Standing state = this.a.inspect();
 		assertThat(state.owner()).isNull();
 		assertThat(state.waiting()).isZero();
 	}
@@ -269,7 +269,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		busy(this.b.acquire("1"));
 		leave(this.b);
 		granted(this.a.release("1", "2").next());
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::waiting)
 			.containsExactly(this.a.token("2"), 0);
 	}
 
@@ -281,7 +281,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 		busy(this.b.acquire("1"));
 		leave(this.b);
 		this.a.release("1");
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::waiting).containsExactly(null, 0);
 	}
 
 	@Test

@@ -8,10 +8,10 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -48,7 +48,12 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	private List<String> readers() {
-		return get(this.a.store.inspect(LOCK, 10)).readers().stream().map(PermitHolder::token).sorted().toList();
+		return get(this.a.store.inspect(LOCK, 10, 0)).holders()
+			.stream()
+			.filter((holder) -> holder.permits() == 1)
+			.map(TokenState::token)
+			.sorted()
+			.toList();
 	}
 
 	// Who excludes whom
@@ -72,7 +77,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(busy(this.a.attempt(LOCK, exclusive(this.a, "2"))).owner()).isEqualTo(this.c.id);
 		assertThat(busy(this.a.attempt(LOCK, reader(this.a, "3"))).owner()).isEqualTo(this.c.id);
 		assertThat(this.c.release("1").released()).isTrue();
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::waiting)
 			.containsExactly(null, 0, 0);
 	}
 
@@ -86,7 +91,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
 		busy(this.c.attempt(LOCK, reader(this.c, "2")));
 		assertThat(renewReader(this.b, "1", LEASE)).isFalse();
-		assertThat(this.b.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+		assertThat(this.b.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::waiting)
 			.containsExactly(this.a.token("1"), 0, 1);
 		assertThat(release(this.b, reader(this.b, "3"))).isFalse();
 		assertThat(this.a.release("1").released()).isTrue();
@@ -106,7 +111,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		Busy behind = busy(Objects.requireNonNull(released.next()));
 		assertThat(behind.owner()).isEqualTo(this.c.id);
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::waiting)
 			.containsExactly(this.c.token("1"), 0, 1);
 	}
 
@@ -119,8 +124,8 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(busy.fence()).isGreaterThan(shared.fence());
 		// Free when the last of them ends.
 		assertThat(busy.ownerTtlMillis()).isBetween(LEASE, 2 * LEASE);
-		KeyState state = this.c.inspect();
-		assertThat(state).extracting(KeyState::owner, KeyState::readerCount, KeyState::fence, KeyState::waiting)
+		Standing state = this.c.inspect();
+		assertThat(state).extracting(Standing::owner, Standing::readerCount, Standing::fence, Standing::waiting)
 			.containsExactly(null, 2, busy.fence(), 1);
 		assertThat(state.ttlMillis()).isBetween(LEASE, 2 * LEASE);
 		assertThat(get(this.a.store.renew(List.of(renewal(KEY, this.a.token("1"), LEASE))))).containsExactly(false);
@@ -143,7 +148,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
 		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
 		granted(this.a.acquire(LOCK, Commands.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
-		assertThat(this.a.inspect()).extracting(KeyState::readerCount).isEqualTo(1);
+		assertThat(this.a.inspect()).extracting(Standing::readerCount).isEqualTo(1);
 		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
 		assertThat(release(this.a, reader(this.a, "1"))).isTrue();
 		assertThat(release(this.a, reader(this.a, "1"))).isFalse();
@@ -197,7 +202,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		assertThat(busy(this.c.acquire("1")).ownerTtlMillis()).isLessThanOrEqualTo(SHORT);
 		elapse(MORE_THAN_SHORT);
-		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::ttlMillis)
+		assertThat(this.c.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::ttlMillis)
 			.containsExactly(null, 0, 0L);
 		Granted exclusive = granted(this.c.acquire(LOCK, brief(exclusive(this.c, "1"))));
 		assertThat(renewReader(this.a, "1", LEASE)).isFalse();
@@ -306,11 +311,11 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(woken).extracting(WakeUp::resource, WakeUp::token, WakeUp::ttlMillis)
 			.containsExactly(LOCK, this.b.token("1"), CLAIM);
 		assertThat(this.c.awaitWakeUp().fence()).isGreaterThanOrEqualTo(woken.fence() + 64);
-		assertThat(this.a.inspect()).extracting(KeyState::readerCount, KeyState::waiting).containsExactly(2, 2);
+		assertThat(this.a.inspect()).extracting(Standing::readerCount, Standing::waiting).containsExactly(2, 2);
 		release(this.b, reader(this.b, "1"));
 		release(this.c, reader(this.c, "1"));
 		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::waiting)
 			.containsExactly(this.b.token("2"), 1);
 		this.b.release("2");
 		assertThat(this.c.awaitWakeUp(2).token()).isEqualTo(this.c.token("2"));
@@ -403,7 +408,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		this.c.release("5");
 		assertThat(this.b.awaitWakeUp(3).token()).isEqualTo(this.b.token("6"));
 		release(this.b, reader(this.b, "6"));
-		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::readerCount, KeyState::waiting)
+		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::waiting)
 			.containsExactly(null, 0, 0);
 		granted(this.a.attempt(LOCK, exclusive(this.a, "7")));
 	}
@@ -417,7 +422,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.b.release("1").released()).isFalse();
 		assertThat(this.b.inspect().waiting()).isEqualTo(1);
 		assertThat(release(this.c, AcquireCommand.unknown(this.c.token("1"), LEASE))).isFalse();
-		assertThat(this.b.inspect()).extracting(KeyState::owner, KeyState::waiting)
+		assertThat(this.b.inspect()).extracting(Standing::owner, Standing::waiting)
 			.containsExactly(this.a.token("1"), 0);
 	}
 
@@ -496,7 +501,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		leave(gone);
 		this.a.release("1");
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(this.a.inspect()).extracting(KeyState::readerCount, KeyState::waiting).containsExactly(1, 0);
+		assertThat(this.a.inspect()).extracting(Standing::readerCount, Standing::waiting).containsExactly(1, 0);
 	}
 
 	@Test

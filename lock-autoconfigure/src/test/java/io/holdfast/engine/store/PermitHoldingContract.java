@@ -10,9 +10,9 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.PermitHolder;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -26,6 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 abstract class PermitHoldingContract extends StoreContract {
 
 	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, KEY);
+
+	protected static final Standing UNUSED = Standing.unused(SEMAPHORE);
 
 	/** What requests say of the limit unless a test is about that. */
 	protected static final int LIMIT = 5;
@@ -63,7 +65,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		return get(instance.store.renew(List.of(renewal))).get(0);
 	}
 
-	protected PermitState state() {
+	protected Standing state() {
 		return this.a.permits(SEMAPHORE);
 	}
 
@@ -156,7 +158,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	void refusesTooMany() {
 		assertThat(acquire(this.a, "1", LIMIT + 1)).isEqualTo(new Rejected(LIMIT));
 		assertThat(this.a.attempt(SEMAPHORE, ask(this.a, "1", LIMIT + 1))).isEqualTo(new Rejected(LIMIT));
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 	}
 
 	@Test
@@ -165,7 +167,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		Granted first = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		elapse(MORE_THAN_SHORT);
 		assertThat(renew(this.a, SEMAPHORE, "1", LIMIT, LEASE)).isFalse();
-		assertThat(state()).extracting(PermitState::used, PermitState::holderCount).containsExactly(0, 0);
+		assertThat(state()).extracting(Standing::used, Standing::holderCount).containsExactly(0, 0);
 		Granted second = granted(acquire(this.b, "1", LIMIT));
 		assertThat(second.fence()).isGreaterThan(first.fence());
 		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 5");
@@ -196,7 +198,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(state().waiting()).isZero();
 		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.a.token("1"), LEASE))).isTrue();
 		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.a.token("1"), LEASE))).isFalse();
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 	}
 
 	@Test
@@ -267,7 +269,7 @@ abstract class PermitHoldingContract extends StoreContract {
 			expected.add(kept);
 		}
 		assertThat(this.a.renew(renewals)).isEqualTo(expected);
-		PermitState state = this.b.permits(new Resource(Kind.SEMAPHORE, "many1"));
+		Standing state = this.b.permits(new Resource(Kind.SEMAPHORE, "many1"));
 		assertThat(state.holders()).hasSize(3).allMatch((holder) -> holder.ttlMillis() > LEASE);
 		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
 	}
@@ -275,26 +277,24 @@ abstract class PermitHoldingContract extends StoreContract {
 	@Test
 	@DisplayName("looking at a semaphore tells what is so now, and changes nothing")
 	void inspects() {
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 		granted(acquire(this.a, "1", 2));
 		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 3))));
 		granted(this.c.acquire(SEMAPHORE, new AcquireCommand(this.c.token("1"), 1, 8, true, 10_000, CLAIM)));
 		busy(this.c.acquire(SEMAPHORE, ask(this.c, "2", 7, 8)));
 		elapse(MORE_THAN_SHORT);
-		PermitState state = state();
+		Standing state = state();
 		assertThat(state)
-			.extracting(PermitState::limit, PermitState::asked, PermitState::used, PermitState::holderCount,
-					PermitState::waiting)
+			.extracting(Standing::limit, Standing::asked, Standing::used, Standing::holderCount, Standing::waiting)
 			.containsExactly(null, 8, 3, 2, 1);
-		assertThat(state.holders()).extracting(PermitHolder::token)
-			.containsExactly(this.c.token("1"), this.a.token("1"));
-		assertThat(state.holders()).extracting(PermitHolder::permits).containsExactly(1, 2);
+		assertThat(state.holders()).extracting(TokenState::token).containsExactly(this.c.token("1"), this.a.token("1"));
+		assertThat(state.holders()).extracting(TokenState::permits).containsExactly(1, 2);
 		assertThat(state.holders().get(0).ttlMillis()).isBetween(1L, 10_000L);
 		assertThat(state.holders().get(1).ttlMillis()).isBetween(10_001L, LEASE);
-		PermitState first = get(this.b.store.inspectPermits(SEMAPHORE, 1));
+		Standing first = get(this.b.store.inspect(SEMAPHORE, 1, 0));
 		assertThat(first.holderCount()).isEqualTo(2);
-		assertThat(first.holders()).extracting(PermitHolder::token).containsExactly(this.c.token("1"));
-		assertThat(get(this.b.store.inspectPermits(SEMAPHORE, 0)).holders()).isEmpty();
+		assertThat(first.holders()).extracting(TokenState::token).containsExactly(this.c.token("1"));
+		assertThat(get(this.b.store.inspect(SEMAPHORE, 0, 0)).holders()).isEmpty();
 	}
 
 	@Test
@@ -305,7 +305,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		}
 		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5_000, 100_000)));
 		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "2", 100_001, 100_000))).isEqualTo(new Rejected(100_000));
-		assertThat(state()).extracting(PermitState::used, PermitState::holderCount, PermitState::waiting)
+		assertThat(state()).extracting(Standing::used, Standing::holderCount, Standing::waiting)
 			.containsExactly(100_000, 20, 1);
 		assertThat(release(this.a, "8", 5_000)).isTrue();
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
@@ -333,14 +333,14 @@ abstract class PermitHoldingContract extends StoreContract {
 			if (i % 100 == 99) {
 				elapse(MORE_THAN_SHORT);
 			}
-			PermitState state = get(instance.store.inspectPermits(SEMAPHORE, 100));
+			Standing state = get(instance.store.inspect(SEMAPHORE, 100, 0));
 			assertThat(state.used()).as("step %d", i)
-				.isEqualTo(state.holders().stream().mapToInt(PermitHolder::permits).sum())
+				.isEqualTo(state.holders().stream().mapToInt(TokenState::permits).sum())
 				.isBetween(0, LIMIT);
 		}
 		all.forEach((instance) -> List.of("1", "2", "3", "4")
 			.forEach((n) -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE))));
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 	}
 
 }

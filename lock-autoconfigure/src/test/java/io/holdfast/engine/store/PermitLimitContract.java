@@ -3,7 +3,7 @@ package io.holdfast.engine.store;
 import java.util.List;
 
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -16,19 +16,24 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 abstract class PermitLimitContract extends PermitQueueContract {
 
+	/** What is left of a semaphore that has nothing but the limit of an operator. */
+	private static Standing limited(int limit) {
+		return new Standing(SEMAPHORE, 0, 0, limit, 0, 0, 0, List.of(), 0, List.of());
+	}
+
 	@Test
 	@DisplayName("each request is judged by the limit that it brings, first come first served")
 	void judgesByOwnLimit() {
 		granted(acquire(this.a, "1", 4));
 		granted(this.b.acquire(SEMAPHORE, ask(this.b, "1", 3, 10)));
 		granted(this.b.acquire(SEMAPHORE, ask(this.b, "3", 1, 10)));
-		assertThat(state()).extracting(PermitState::asked, PermitState::used).containsExactly(10, 8);
+		assertThat(state()).extracting(Standing::asked, Standing::used).containsExactly(10, 8);
 		busy(acquire(this.a, "2", 2));
 		busy(this.b.acquire(SEMAPHORE, ask(this.b, "2", 2, 10)));
 		assertThat(acquire(this.c, "1", 6)).isEqualTo(new Rejected(5));
 		assertThat(release(this.a, "1", 4)).isTrue();
 		// For the first there is one too few; the other would fit, but is behind it.
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(4, 2);
 		assertThat(release(this.b, "3", 1)).isTrue();
 		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
@@ -39,7 +44,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	@DisplayName("a limit that an operator sets comes before what requests say, until it is removed")
 	void operatorLimitComesFirst() {
 		assertThat(limit(3)).isFalse();
-		assertThat(state()).isEqualTo(new PermitState(3, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(limited(3));
 		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
 		granted(acquire(this.b, "2", 3));
 		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
@@ -64,7 +69,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(renew(this.a, SEMAPHORE, "1", 2, LEASE)).isTrue();
 		granted(acquire(this.a, "1", 2));
 		assertThat(release(this.a, "1", 2)).isTrue();
-		assertThat(state()).isEqualTo(new PermitState(0, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(limited(0));
 		assertThat(acquire(this.a, "2", 1)).isEqualTo(new Rejected(0));
 	}
 
@@ -77,7 +82,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		busy(acquire(this.c, "1", 1));
 		limit(3);
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 1);
 		limit(null);
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 		assertThat(state().used()).isEqualTo(4);
@@ -102,14 +107,14 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		granted(acquire(this.a, "3", 1));
 		busy(acquire(this.b, "1", 1));
 		limit(2);
-		assertThat(state()).extracting(PermitState::limit, PermitState::used).containsExactly(2, 5);
+		assertThat(state()).extracting(Standing::limit, Standing::used).containsExactly(2, 5);
 		assertThat(renew(this.a, SEMAPHORE, "1", 3, LEASE)).isTrue();
 		granted(acquire(this.a, "1", 3));
 		assertThat(release(this.a, "1", 3)).isTrue();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 1);
 		assertThat(release(this.a, "3", 1)).isTrue();
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 0);
 	}
 
 	@Test
@@ -132,7 +137,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
 		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
 		assertThat(this.b.wakeUps.get(1).ttlMillis()).isZero();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 0);
 	}
 
 	@Test
@@ -147,7 +152,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(state().waiting()).isEqualTo(2);
 		release(this.a, "1", 4);
 		this.c.awaitWakeUp();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 0);
 	}
 
 	@Test
@@ -158,14 +163,14 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		busy(acquire(this.c, "1", 2));
 		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5, 4))).isEqualTo(new Rejected(4));
 		this.c.awaitWakeUp();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
 
 	@Test
 	@DisplayName("a request may leave the limit to an operator: without one it is refused, also when it waits already")
 	void limitIsLeftToTheOperator() {
 		assertThat(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, 0))).isEqualTo(new Rejected(0));
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 		limit(2);
 		granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 2, 0)));
 		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 1, 0)));
@@ -181,7 +186,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0))).isEqualTo(new Rejected(0));
 		assertThat(this.c.awaitWakeUp(2).token()).as("who names a limit").isEqualTo(this.c.token("2"));
 		assertThat(renew(this.a, SEMAPHORE, "2", 2, LEASE)).isTrue();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
 
 	private boolean limit(@Nullable Integer limit) {

@@ -1,14 +1,13 @@
 package io.holdfast.engine.store;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -49,7 +48,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		WakeUp second = this.c.awaitWakeUp();
 		assertThat(second.token()).isEqualTo(this.c.token("1"));
 		assertThat(second.fence()).isGreaterThan(first.fence());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 		assertThat(state().holders()).allMatch((holder) -> holder.ttlMillis() <= CLAIM);
 	}
 
@@ -66,7 +65,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		this.b.wakeUps.forEach((wakeUp) -> byFence.put(wakeUp.fence(), wakeUp.token()));
 		assertThat(byFence.values())
 			.containsExactlyElementsOf(IntStream.rangeClosed(1, 500).mapToObj((i) -> this.b.token("" + i)).toList());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(500, 100);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(500, 100);
 	}
 
 	@Test
@@ -101,13 +100,13 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		busy(acquire(this.b, "1", 4));
 		busy(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 2 + 1))));
 		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "2", 2))));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 2);
 		release(this.a, "1", 3);
 		// Three are free and the one behind needs no more, but a release knows only the
 		// order.
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 2);
 		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 3))));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
 	}
 
 	@Test
@@ -118,7 +117,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		busy(this.b.attempt(SEMAPHORE, unfair(ask(this.b, "2", 1))));
 		assertThat(state().waiting()).isZero();
 		release(this.a, "1", 5);
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 	}
 
 	@Test
@@ -130,7 +129,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		elapse(MORE_THAN_SHORT);
 		assertThat(granted(acquire(this.b, "1", 2)).ttlMillis()).isGreaterThan(CLAIM);
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 		assertThat(this.b.wakeUps).isEmpty();
 	}
 
@@ -159,7 +158,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		busy(acquire(this.c, "1", 1));
 		assertThat(release(this.a, "3", 1)).isTrue();
 		this.c.awaitWakeUp();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
 
 	@Test
@@ -171,7 +170,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		assertThat(release(this.b, "1", 4)).isFalse();
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 		assertThat(release(this.a, "1", 3)).isTrue();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 0);
 		assertThat(this.b.wakeUps).isEmpty();
 	}
 
@@ -183,13 +182,13 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "2", 3))));
 		elapse(STALE);
 		granted(acquire(this.c, "1", 2));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 		// It comes back as a new waiter.
 		busy(acquire(this.c, "2", 1));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
 		release(this.a, "1", 3);
 		this.c.awaitWakeUp();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 1);
 	}
 
 	@Test
@@ -206,7 +205,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		assertThat(state().waiting()).isEqualTo(3);
 		// By now only the long claim keeps the second one in.
 		release(this.b, "1", 5);
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
 	}
 
 	@Test
@@ -215,7 +214,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
 		elapse(STALE);
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 		granted(acquire(this.c, "1", 5));
 	}
 
@@ -231,7 +230,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		release(this.a, "1", 5);
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 		assertThat(holders(SEMAPHORE)).containsExactly(this.c.token("1") + " 1");
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(1, 0);
 	}
 
 	@Test

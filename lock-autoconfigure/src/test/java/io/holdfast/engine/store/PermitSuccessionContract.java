@@ -6,8 +6,8 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +33,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(second.fence()).isGreaterThan(first.fence());
 		assertThat(second.ttlMillis()).isBetween(LEASE - 1000, LEASE);
 		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("2") + " 2");
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 0);
 		assertThat(this.a.wakeUps).isEmpty();
 	}
 
@@ -49,7 +49,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(busy.fence()).isEqualTo(this.b.awaitWakeUp().fence());
 		assertThat(busy.ownerTtlMillis()).isBetween(1L, CLAIM);
 		assertThat(busy.foreign()).isFalse();
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(4, 2);
 		release(this.b, "1", 4);
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
@@ -62,9 +62,9 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "2", 2));
 		busy(acquire(this.b, "1", 4));
 		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), unfair(ask(this.a, "3", 3))).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
 		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 2), ask(this.a, "4", 2)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
 	}
 
 	@Test
@@ -98,12 +98,11 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(succeed(this.a, "1", ask(this.a, "2", 7, 6)))
 			.isEqualTo(new ReleaseReply(true, new Rejected(6), true));
 		this.b.awaitWakeUp();
-		assertThat(state()).extracting(PermitState::asked, PermitState::used, PermitState::waiting)
-			.containsExactly(6, 1, 0);
+		assertThat(state()).extracting(Standing::asked, Standing::used, Standing::waiting).containsExactly(6, 1, 0);
 		get(this.a.store.limit(SEMAPHORE, 3));
 		assertThat(this.b.release(SEMAPHORE, ask(this.b, "1", 1), ask(this.b, "2", 4)).next())
 			.isEqualTo(new Rejected(3));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(0, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(0, 0);
 	}
 
 	@Test
@@ -141,7 +140,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(busy).extracting(Busy::held, Busy::limit, Busy::owner).containsExactly(2, 2, null);
 		assertThat(busy.fence()).isEqualTo(this.a.awaitWakeUp().fence()).isGreaterThan(this.b.awaitWakeUp().fence());
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.c.token("1") + " 1", this.a.token("2") + " 1");
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 2);
 		busy(this.c.release(SEMAPHORE, one(this.c, "1", 2), one(this.c, "2", 2)).next());
 		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
 		assertThat(this.a.release(SEMAPHORE, one(this.a, "3", 2))).isTrue();
@@ -169,7 +168,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		this.c.awaitWakeUp();
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.b.token("1") + " 1", this.c.token("1") + " 1");
 		busy(this.b.release(SEMAPHORE, one(this.b, "1", 1), one(this.b, "2", 3)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(1, 2);
 	}
 
 	@Test
@@ -180,11 +179,11 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
 		busy(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
 		granted(this.a.release(SEMAPHORE, one(this.a, "1", 2), one(this.a, "2", 2)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 1);
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "2", 2)));
 		busy(this.a.acquire(SEMAPHORE, one(this.a, "3", 2)));
 		busy(this.b.release(SEMAPHORE, one(this.b, "1", 2), one(this.b, "2", 2)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 2);
 		assertThat(this.a.release(SEMAPHORE, one(this.a, "2", 2))).isTrue();
 		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
 	}
@@ -197,10 +196,10 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
 		get(this.a.store.limit(SEMAPHORE, 1));
 		busy(this.a.release(SEMAPHORE, one(this.a, "1", 2), one(this.a, "3", 2)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(1, 2);
 		busy(this.a.release(SEMAPHORE, one(this.a, "2", 2), one(this.a, "4", 2)).next());
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(1, 2);
 	}
 
 	@Test
@@ -210,7 +209,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(succeed(this.a, "1", ask(this.a, "2", 1)).next());
 		release(this.a, "2", 1);
 		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
-		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		assertThat(state()).isEqualTo(UNUSED);
 	}
 
 	@Test
@@ -226,7 +225,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 3), ask(this.a, "3", 1)).next());
 		busy(acquire(this.c, "1", 1));
 		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 3), ask(this.a, "3", 1)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 2);
 		release(this.b, "1", LIMIT);
 		assertThat(this.c.awaitWakeUp().fence()).isGreaterThan(this.a.awaitWakeUp().fence());
 	}
@@ -242,10 +241,10 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		busy(acquire(this.a, "4", 4));
 		busy(acquire(this.b, "1", 1));
 		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 2), ask(this.a, "4", 4)).next());
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
 		Granted served = granted(this.a.release(SEMAPHORE, ask(this.a, "3", 3), ask(this.a, "4", 4)).next());
 		assertThat(served.ttlMillis()).isGreaterThan(CLAIM);
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
 
 	@Test
@@ -256,7 +255,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		busy(acquire(this.b, "1", 3));
 		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), ask(this.a, "2", 2)).next());
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
 
 	@Test
@@ -265,7 +264,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
 		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
-		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
 		elapse(MORE_THAN_SHORT);
 		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		this.b.awaitWakeUp();

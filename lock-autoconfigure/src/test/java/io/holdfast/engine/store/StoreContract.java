@@ -19,10 +19,9 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.KeyState;
-import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -232,12 +231,12 @@ public abstract class StoreContract {
 			return get(this.store.retain(new Renewal(resource, token(n), permits, millis))).released();
 		}
 
-		public KeyState inspect() {
-			return get(this.store.inspect(lock(KEY), 0));
+		public Standing inspect() {
+			return get(this.store.inspect(lock(KEY), 0, 0));
 		}
 
-		public PermitState permits(Resource resource) {
-			return get(this.store.inspectPermits(resource, 10));
+		public Standing permits(Resource resource) {
+			return get(this.store.inspect(resource, 10, 0));
 		}
 
 		public WakeUp awaitWakeUp() {
