@@ -159,7 +159,7 @@ final class Hold {
 		this.request = requester.request;
 		this.observation = requester.observation;
 		this.lossMargin = this.request.lossMarginNanos();
-		this.partial = requester.part;
+		this.partial = requester.multiKeyPart;
 		this.doubtSince = doubtSince;
 		this.grantedAt = now;
 		this.grantedByStoreAt = grantedByStoreAt;

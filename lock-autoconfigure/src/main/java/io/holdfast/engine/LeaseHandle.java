@@ -75,7 +75,7 @@ abstract class LeaseHandle implements EngineLease {
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
 		this.observation = (requester.observation == hold.observation) ? hold.observation : null;
 		this.openedAt = now;
-		this.partial = requester.part;
+		this.partial = requester.multiKeyPart;
 		this.renewedNanos = this.partial ? ResolvedRequest.FOREVER : ownRenewedNanos();
 	}
 

@@ -73,9 +73,9 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 		return this;
 	}
 
-	private void acquire(int index, boolean metOthers) {
+	private void acquire(int index, boolean waitedForOthers) {
 		Waiter waiter = this.queues.acquire(this.requests.get(index), this.thread, this.leaseContext,
-				new Waiter.Whole(this.startedAt, metOthers), this.observation);
+				new Waiter.MultiKeyProgress(this.startedAt, waitedForOthers), this.observation);
 		// Set before the result is handled: otherwise the waiter of a later key might be
 		// overwritten.
 		this.current = waiter;
@@ -105,7 +105,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 				return;
 			}
 			if (next < this.requests.size()) {
-				acquire(next, waiter.metOthers);
+				acquire(next, waiter.waitedForOthers);
 			}
 			else {
 				complete();

@@ -27,7 +27,7 @@ final class Place {
 	final String instanceId;
 
 	/** Waiter of a reserved place. {@code null} for a shared place. */
-	final @Nullable Waiter only;
+	final @Nullable Waiter reservedFor;
 
 	/**
 	 * Maximum time between two questions, in nanoseconds: half of the claim less the loss
@@ -36,7 +36,7 @@ final class Place {
 	final long halfClaim;
 
 	/** Number of the event that opened the place. */
-	final long event;
+	final long openingEvent;
 
 	/** The store's number of reconnects before the first command. */
 	private final long reconnects;
@@ -68,7 +68,7 @@ final class Place {
 	private long busyFence;
 
 	/** Fence below which all grants were released by force. */
-	private long endedBelow;
+	private long releasedBelow;
 
 	/** Last failure, or {@code null} if an answer has come since. */
 	@Nullable Throwable trouble;
@@ -85,7 +85,7 @@ final class Place {
 	/**
 	 * Whether the store may know the token from a question that is no longer unanswered.
 	 */
-	boolean named;
+	boolean knownToStore;
 
 	/** Whether a failed or cancelled command may still run. */
 	private boolean doubtful;
@@ -101,9 +101,9 @@ final class Place {
 		this.request = request;
 		this.halfClaim = (TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) - request.lossMarginNanos()) / 2;
 		this.instanceId = waiter.instanceId;
-		this.only = shared ? null : waiter;
+		this.reservedFor = shared ? null : waiter;
 		this.waiter = waiter;
-		this.event = event;
+		this.openingEvent = event;
 		this.reconnects = reconnects;
 	}
 
@@ -112,14 +112,15 @@ final class Place {
 	}
 
 	/** Return whether this is a shared place whose terms fit a waiter. */
-	boolean serves(Waiter other) {
-		return this.only == null && this.request.hasTermsOf(other.request) && this.instanceId.equals(other.instanceId);
+	boolean mayServe(Waiter other) {
+		return this.reservedFor == null && this.request.hasTermsOf(other.request)
+				&& this.instanceId.equals(other.instanceId);
 	}
 
 	/**
 	 * Add a question: a command or, before the first command, the comparison of versions.
 	 */
-	Question ask(CompletableFuture<?> answer, long now, long number) {
+	Question onAsked(CompletableFuture<?> answer, long now, long number) {
 		if (!this.questionSent) {
 			this.questionSent = true;
 			this.firstAskedAt = now;
@@ -129,9 +130,9 @@ final class Place {
 		return question;
 	}
 
-	void answered(Question question) {
+	void onAnswered(Question question) {
 		this.questions.removeIf((open) -> open == question);
-		this.named |= question.names;
+		this.knownToStore |= question.carriesToken;
 		this.trouble = null;
 	}
 
@@ -141,7 +142,7 @@ final class Place {
 	 * @param longest the timeout of a question, in nanoseconds
 	 * @return whether any question failed
 	 */
-	boolean failSilent(long now, long longest) {
+	boolean failOverdue(long now, long longest) {
 		boolean failed = false;
 		for (Question question : this.questions) {
 			if (now - question.sentAt >= longest && !this.comparing && question.answer.completeExceptionally(
@@ -155,7 +156,7 @@ final class Place {
 	}
 
 	/** Return the earliest timeout of the unanswered questions. */
-	long silentAt(long now, long longest) {
+	long nextTimeoutAt(long now, long longest) {
 		long first = now + ResolvedRequest.FOREVER;
 		for (Question question : this.questions) {
 			// The comparison of versions has its own timeout.
@@ -167,19 +168,19 @@ final class Place {
 	}
 
 	/** Process a failed question. Its command may have been executed all the same. */
-	void failed(Question question, LeaseStore store) {
+	void onFailed(Question question, LeaseStore store) {
 		this.questions.removeIf((open) -> open == question);
-		doubt(question, store);
+		doubtIfMayRun(question, store);
 	}
 
-	private void doubt(Question question, LeaseStore store) {
-		if (question.names && store.mayRun(question.answer)) {
-			this.named = true;
+	private void doubtIfMayRun(Question question, LeaseStore store) {
+		if (question.carriesToken && store.mayRun(question.answer)) {
+			this.knownToStore = true;
 			this.doubtful = true;
 		}
 	}
 
-	void busy(Question question, long fence) {
+	void onBusy(Question question, long fence) {
 		if (!this.busy || question.sentAt - this.busyAt > 0) {
 			this.busyAt = question.sentAt;
 		}
@@ -188,18 +189,18 @@ final class Place {
 	}
 
 	/** Note that all grants below a fence were released by force. */
-	void ended(long nextFence) {
-		this.endedBelow = Math.max(this.endedBelow, nextFence);
+	void onForcedRelease(long nextFence) {
+		this.releasedBelow = Math.max(this.releasedBelow, nextFence);
 	}
 
 	/** Return whether the grant with a fence was released by force. */
-	boolean hasEnded(long fence) {
-		return fence < this.endedBelow;
+	boolean isReleasedByForce(long fence) {
+		return fence < this.releasedBelow;
 	}
 
 	/** Return whether a notification of a grant with a fence is outdated. */
-	boolean isOldNews(long fence) {
-		return this.busy && fence <= this.busyFence || hasEnded(fence);
+	boolean isOutdated(long fence) {
+		return this.busy && fence <= this.busyFence || isReleasedByForce(fence);
 	}
 
 	/** Return the earliest possible time of a grant that is not answered yet. */
@@ -211,11 +212,11 @@ final class Place {
 	 * Return whether a later question is already answered, so that this question's
 	 * outcome does not matter.
 	 */
-	boolean isOld(Question question) {
+	boolean isSuperseded(Question question) {
 		return this.busy && question.sentAt - this.busyAt < 0;
 	}
 
-	boolean isAnyOpen() {
+	boolean hasOpenQuestion() {
 		return !this.questions.isEmpty();
 	}
 
@@ -240,7 +241,7 @@ final class Place {
 		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);
 		long patience = Math.min(context.commandTimeoutNanos, wait) / 2;
 		for (Question question : this.questions) {
-			if (!isOld(question) && now - question.sentAt > patience) {
+			if (!isSuperseded(question) && now - question.sentAt > patience) {
 				return true;
 			}
 		}
@@ -248,8 +249,8 @@ final class Place {
 	}
 
 	/** Note that the store has refused the token without queueing it. */
-	void refused() {
-		this.named = this.doubtful;
+	void onRefused() {
+		this.knownToStore = this.doubtful;
 	}
 
 	/**
@@ -258,10 +259,10 @@ final class Place {
 	 */
 	long close(LeaseStore store) {
 		this.closed = true;
-		if (isAnyOpen()) {
+		if (hasOpenQuestion()) {
 			for (Question question : List.copyOf(this.questions)) {
 				question.answer.cancel(true);
-				doubt(question, store);
+				doubtIfMayRun(question, store);
 			}
 			this.questions.clear();
 		}
@@ -279,9 +280,9 @@ final class Place {
 	 * @param answer the future of the answer
 	 * @param sentAt the time of the question
 	 * @param number the number of the question within the queue
-	 * @param names whether the question makes the token known to the store
+	 * @param carriesToken whether the question makes the token known to the store
 	 */
-	record Question(CompletableFuture<?> answer, long sentAt, long number, boolean names) {
+	record Question(CompletableFuture<?> answer, long sentAt, long number, boolean carriesToken) {
 	}
 
 }

@@ -52,9 +52,10 @@ import org.jspecify.annotations.Nullable;
  * questions to the store. A place belongs to the instance, and may outlive the waiter for
  * which it was opened. A <em>shared</em> place serves the first waiter with the same
  * terms. A <em>reserved</em> place serves a single waiter. A {@link Hold} is a grant that
- * this instance holds. A waiter <em>aside</em> has a reserved place from its arrival on,
- * does not block other waiters, and is not blocked by them. Such a waiter has a request
- * without waiting, a request for more permits than the limit, or an unfair request.
+ * this instance holds. A <em>bypassing</em> waiter has a reserved place from its arrival
+ * on, does not block other waiters, and is not blocked by them. Such a waiter has a
+ * request without waiting, a request for more permits than the limit, or an unfair
+ * request.
  *
  * <p>
  * Places are shared if instances take turns anyway: for exclusive locks, and for permits
@@ -91,8 +92,8 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  * <li>Every place has exactly one waiter, and every waiter has at most one place: each
  * grant has a receiver.
- * <li>The waiters with a place are the first waiters of the queue, apart from waiters
- * aside.
+ * <li>The waiters with a place are the first waiters of the queue, apart from bypassing
+ * waiters.
  * <li>The first waiter without a place does not {@link #fits fit}, or {@link #mayAsk may
  * not ask}, in the current state.
  * <li>The tokens registered for notifications are the tokens of the places.
@@ -286,7 +287,7 @@ final class ResourceQueue extends SerialExecutor {
 			for (Place unmatched : takeUnmatched()) {
 				long doubtSince = unmatched.close(this.context.store);
 				this.queues.removePlace(unmatched.token());
-				if (unmatched.named) {
+				if (unmatched.knownToStore) {
 					release(unmatched.command, doubtSince, mayFollow(missing, next) ? missing.get(next++) : null, now);
 				}
 			}
@@ -296,7 +297,7 @@ final class ResourceQueue extends SerialExecutor {
 			long longest = this.context.store.answerNanos();
 			for (Place place : this.places) {
 				// After a failure, the event of the failure schedules the next question.
-				if (!place.failSilent(now, longest) && place.askAt - now <= 0) {
+				if (!place.failOverdue(now, longest) && place.askAt - now <= 0) {
 					ask(place, now);
 				}
 			}
@@ -329,7 +330,7 @@ final class ResourceQueue extends SerialExecutor {
 			Place place = placeOf(waiter);
 			// A waiter without a place that has just arrived may get one now, and its
 			// answer.
-			boolean isNew = place == null && waiter.event == this.event;
+			boolean isNew = place == null && waiter.arrivalEvent == this.event;
 			RuntimeException why = isNew ? null : waiter.whyOver(place, now);
 			if (why != null) {
 				iterator.remove();
@@ -363,8 +364,8 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private List<Waiter> match(int released) {
 		for (Place place : this.places) {
-			if (place.only != null) {
-				place.waiter = place.only.waiting ? place.only : null;
+			if (place.reservedFor != null) {
+				place.waiter = place.reservedFor.waiting ? place.reservedFor : null;
 			}
 			else if (place.waiter != null) {
 				place.waiter.place = null;
@@ -401,7 +402,7 @@ final class ResourceQueue extends SerialExecutor {
 	private @Nullable Place unmatched(Waiter waiter, int from) {
 		for (int i = from; i < this.places.size(); i++) {
 			Place place = this.places.get(i);
-			if (place.waiter == null && place.serves(waiter)) {
+			if (place.waiter == null && place.mayServe(waiter)) {
 				return place;
 			}
 		}
@@ -461,7 +462,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	/** Return whether the place of a waiter is shared. */
 	private boolean isShared(Waiter waiter) {
-		return !waiter.aside && (isExclusive(waiter.request) || isHandedOver(waiter.request));
+		return !waiter.bypassing && (isExclusive(waiter.request) || isHandedOver(waiter.request));
 	}
 
 	/** Return whether the permits of a request are handed over within this instance. */
@@ -478,7 +479,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private boolean mayAsk(Waiter waiter) {
 		return this.resource.kind() == Kind.LOCK || isShared(waiter) || !waiter.request.fair() || this.places.isEmpty()
-				|| !this.places.get(0).busy || this.lastAnswered >= waiter.askedBefore;
+				|| !this.places.get(0).busy || this.lastAnswered >= waiter.lastAskedAtArrival;
 	}
 
 	/** Remove and return the places without a waiter. */
@@ -551,7 +552,7 @@ final class ResourceQueue extends SerialExecutor {
 	/** Add a question, and schedule the next one within half a claim. */
 	private Question asked(Place place, CompletableFuture<?> answer, long now) {
 		place.askAt = now + this.context.shortenRandomly(place.halfClaim);
-		return place.ask(answer, now, ++this.lastAsked);
+		return place.onAsked(answer, now, ++this.lastAsked);
 	}
 
 	/**
@@ -560,7 +561,7 @@ final class ResourceQueue extends SerialExecutor {
 	 * is slower than the time between two questions would never get an answer through.
 	 */
 	private void ask(Place place, long now) {
-		boolean commandPending = place.isAnyOpen() && !this.context.isReached();
+		boolean commandPending = place.hasOpenQuestion() && !this.context.isReached();
 		if (commandPending || place.comparing) {
 			// Not needed: the store will send the last command after the next connect.
 			place.askAt = now + this.context.shortenRandomly(place.halfClaim);
@@ -595,7 +596,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		long fireAt = this.checkAt;
 		for (Place place : this.places) {
-			fireAt = earlier(fireAt, earlier(place.askAt, place.silentAt(now, this.context.store.answerNanos())));
+			fireAt = earlier(fireAt, earlier(place.askAt, place.nextTimeoutAt(now, this.context.store.answerNanos())));
 		}
 		if (this.timer != null && this.timerAt - fireAt <= 0) {
 			// The timer may fire too early, which costs one settling.
@@ -741,16 +742,16 @@ final class ResourceQueue extends SerialExecutor {
 	/** Add a request to the queue. */
 	private void enqueue(Waiter waiter) {
 		waiter.tellBegin();
-		waiter.event = this.event;
-		waiter.askedBefore = this.lastAsked;
+		waiter.arrivalEvent = this.event;
+		waiter.lastAskedAtArrival = this.lastAsked;
 		waiter.waiting = true;
 		long check = waiter.startedAt + Math.min(waiter.waitNanos(), this.context.outagePatienceNanos);
 		this.checkAt = this.waiters.isEmpty() ? check : earlier(this.checkAt, check);
 		this.waiters.add(waiter);
 		this.queues.addWaiting(1);
-		waiter.aside = !waiter.request.waits() || isAboveLimit(waiter.request)
+		waiter.bypassing = !waiter.request.waits() || isAboveLimit(waiter.request)
 				|| !waiter.request.fair() && this.places.size() < MAX_PLACES;
-		if (waiter.aside) {
+		if (waiter.bypassing) {
 			open(waiter, waiter.arrivedAt);
 		}
 	}
@@ -845,7 +846,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		else {
 			if (error == null) {
-				place.answered(question);
+				place.onAnswered(question);
 			}
 			// After a timeout of the release, the answer for this place may still arrive.
 			place.askAt = this.context.scheduler.nanoTime();
@@ -859,7 +860,7 @@ final class ResourceQueue extends SerialExecutor {
 			onFailure(place, question, error);
 			return;
 		}
-		place.answered(question);
+		place.onAnswered(question);
 		if (place.comparing) {
 			// All places ask in their order, not in the order of their answers.
 			long now = this.context.scheduler.nanoTime();
@@ -891,14 +892,14 @@ final class ResourceQueue extends SerialExecutor {
 		releases.thenRun(() -> event(() -> {
 			if (!place.closed) {
 				sendAcquire(place, this.context.scheduler.nanoTime());
-				place.answered(question);
+				place.onAnswered(question);
 			}
 		}));
 		return true;
 	}
 
 	private void onReply(Place place, Question question, AcquireReply reply, HandOver way) {
-		place.answered(question);
+		place.onAnswered(question);
 		// A closed place needs no action: its RELEASE was sent after this question.
 		if (place.closed) {
 			return;
@@ -922,7 +923,7 @@ final class ResourceQueue extends SerialExecutor {
 	/** End the wait of a place that the store has refused without queueing it. */
 	private void refuse(Place place, RuntimeException why) {
 		Waiter waiter = waiterOf(place);
-		place.refused();
+		place.onRefused();
 		place.askAt = this.context.scheduler.nanoTime();
 		this.waiters.remove(waiter);
 		endWait(waiter, why);
@@ -940,7 +941,7 @@ final class ResourceQueue extends SerialExecutor {
 			// After the first answer, the deadline may be earlier.
 			this.checkAt = earlier(this.checkAt, now);
 		}
-		place.busy(question, busy.fence());
+		place.onBusy(question, busy.fence());
 		warnOfForeign(busy, now);
 		if (busy.owner() != null && !busy.owner().equals(formerOwner)) {
 			// Look a new holder up in the background, for the message at the end of the
@@ -993,8 +994,8 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private void onFailure(Place place, Question question, Throwable error) {
 		this.context.onAcquireFailed(this.resource, error);
-		place.failed(question, this.context.store);
-		if (place.closed || place.isOld(question)) {
+		place.onFailed(question, this.context.store);
+		if (place.closed || place.isSuperseded(question)) {
 			return;
 		}
 		long now = this.context.scheduler.nanoTime();
@@ -1013,7 +1014,7 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void onGranted(Place place, Question question, Granted granted, HandOver way) {
-		if (place.hasEnded(granted.fence())) {
+		if (place.isReleasedByForce(granted.fence())) {
 			// The grant was released by force, and the place has asked again since.
 			return;
 		}
@@ -1045,7 +1046,7 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void onNotified(Place place, long fence, long ttlMillis) {
-		if (place.isOldNews(fence)) {
+		if (place.isOutdated(fence)) {
 			return;
 		}
 		// The grant was made after the last BUSY answer: measure its duration from that
@@ -1067,7 +1068,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	void onForced(String token, long nextFence) {
 		event(() -> find(token).ifPresentOrElse((place) -> {
-			place.ended(nextFence);
+			place.onForcedRelease(nextFence);
 			place.askAt = this.context.scheduler.nanoTime();
 		}, () -> this.queues.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED)));
 	}
@@ -1087,10 +1088,10 @@ final class ResourceQueue extends SerialExecutor {
 		this.context.onAcquired(this.resource.kind());
 		this.lastBusy = null;
 		Waiter waiter = receiver(place);
-		waiter.metOthers = waiter.hasMetOthersAt(place);
+		waiter.waitedForOthers = waiter.hasWaitedForOthersAt(place);
 		long doubtSince = place.close(this.context.store);
 		Hold hold = new Hold(waiter, place.token(), doubtSince, granted, sentAt, now);
-		if (way != HandOver.ASKED_AGAIN || waiter.metOthers) {
+		if (way != HandOver.ASKED_AGAIN || waiter.waitedForOthers) {
 			waiter.tellHandedOver(way);
 		}
 		this.waiters.remove(waiter);
@@ -1111,9 +1112,9 @@ final class ResourceQueue extends SerialExecutor {
 	 * first place has the first waiter.
 	 */
 	private Waiter receiver(Place granted) {
-		if (granted.only == null) {
+		if (granted.reservedFor == null) {
 			for (Place place : this.places) {
-				if (place == granted || place.serves(waiterOf(granted))) {
+				if (place == granted || place.mayServe(waiterOf(granted))) {
 					return waiterOf(place);
 				}
 			}
@@ -1215,7 +1216,7 @@ final class ResourceQueue extends SerialExecutor {
 			return null;
 		}
 		for (Waiter first : this.waiters) {
-			if (!first.aside) {
+			if (!first.bypassing) {
 				return (mayTakeOver(first, hold) && hold.mayBeHandedOver(this.handOver, now)) ? first : null;
 			}
 		}
@@ -1238,7 +1239,7 @@ final class ResourceQueue extends SerialExecutor {
 	private void handOver(Hold hold, Waiter heir, long now) {
 		this.waiters.remove(heir);
 		onLeft(heir);
-		heir.metOthers = true;
+		heir.waitedForOthers = true;
 		heir.tellHandedOver(HandOver.LOCAL);
 		Hold next = new Hold(heir, hold, now);
 		add(next);
@@ -1345,16 +1346,16 @@ final class ResourceQueue extends SerialExecutor {
 		long last = -1;
 		for (Waiter waiter : this.waiters) {
 			Place place = waiter.place;
-			assert waiter.waiting && waiter.event >= last : waiter + " is out of order";
-			last = waiter.event;
+			assert waiter.waiting && waiter.arrivalEvent >= last : waiter + " is out of order";
+			last = waiter.arrivalEvent;
 			if (place != null) {
 				placed++;
 				assert place.waiter == waiter : waiter + " at " + place;
-				assert prefix || waiter.aside : waiter + " has passed another one";
+				assert prefix || waiter.bypassing : waiter + " has passed another one";
 			}
 			else if (prefix) {
 				prefix = false;
-				assert !waiter.aside && !(fits(waiter, List.of(), 0) && mayAsk(waiter)) : waiter + " lacks a place";
+				assert !waiter.bypassing && !(fits(waiter, List.of(), 0) && mayAsk(waiter)) : waiter + " lacks a place";
 			}
 			assert this.checkAt - waiter.endsAt() <= pause() : waiter + " has a deadline before " + this.checkAt;
 		}

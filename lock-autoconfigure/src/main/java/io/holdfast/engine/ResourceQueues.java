@@ -116,13 +116,13 @@ final class ResourceQueues implements StoreNotifications {
 	 * @param request the request
 	 * @param thread the requesting thread, or {@code null} for an asynchronous request
 	 * @param context the lease context of the request
-	 * @param whole the request for several keys that this request is a part of, or
+	 * @param multiKey the request for several keys that this request is a part of, or
 	 * {@code null}
 	 * @param observation the observation of the request, or {@code null}
 	 * @return the waiter
 	 */
-	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
-			@Nullable RequestObservation observation) {
+	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
+			Waiter.@Nullable MultiKeyProgress multiKey, @Nullable RequestObservation observation) {
 		// Start first: a failed start must not leave a queue behind.
 		String instanceId = this.context.ensureStarted();
 		ResourceQueue queue = this.queues.compute(request.resource(), (resource, existing) -> {
@@ -131,7 +131,7 @@ final class ResourceQueues implements StoreNotifications {
 			return used;
 		});
 		Waiter waiter = new Waiter(queue, instanceId, this.lastNumber.incrementAndGet(), request, thread, context,
-				whole, observation);
+				multiKey, observation);
 		queue.arrive(waiter);
 		return waiter;
 	}

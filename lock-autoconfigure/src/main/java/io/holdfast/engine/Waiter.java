@@ -48,7 +48,7 @@ final class Waiter implements PendingAcquisition {
 	/**
 	 * Whether this waiter is a part of a request for several keys.
 	 */
-	final boolean part;
+	final boolean multiKeyPart;
 
 	/** Time of arrival. */
 	final long arrivedAt;
@@ -71,19 +71,19 @@ final class Waiter implements PendingAcquisition {
 	// State in the queue
 
 	/** Number of the event of the arrival. */
-	long event;
+	long arrivalEvent;
 
 	/** Number of the newest question at the arrival. */
-	long askedBefore;
+	long lastAskedAtArrival;
 
 	/** Whether this waiter is in the queue. */
 	boolean waiting;
 
 	/**
-	 * Whether this waiter has a reserved place from its arrival on, neither blocking
-	 * other waiters nor blocked by them.
+	 * Whether this waiter bypasses the queue: it has a reserved place from its arrival
+	 * on, neither blocking other waiters nor blocked by them.
 	 */
-	boolean aside;
+	boolean bypassing;
 
 	/** Whether a place has used this waiter's number. */
 	boolean numberTaken;
@@ -98,10 +98,10 @@ final class Waiter implements PendingAcquisition {
 	 * Whether this request, or an earlier part, had to wait for other owners. Set at the
 	 * grant.
 	 */
-	volatile boolean metOthers;
+	volatile boolean waitedForOthers;
 
 	Waiter(ResourceQueue queue, String instanceId, long number, ResolvedRequest request, @Nullable Thread thread,
-			LeaseContext leaseContext, @Nullable Whole whole, @Nullable RequestObservation observation) {
+			LeaseContext leaseContext, @Nullable MultiKeyProgress multiKey, @Nullable RequestObservation observation) {
 		this.queue = queue;
 		this.context = queue.context();
 		this.instanceId = instanceId;
@@ -109,11 +109,11 @@ final class Waiter implements PendingAcquisition {
 		this.request = request;
 		this.thread = thread;
 		this.leaseContext = leaseContext;
-		this.part = whole != null;
-		this.metOthers = whole != null && whole.metOthers();
+		this.multiKeyPart = multiKey != null;
+		this.waitedForOthers = multiKey != null && multiKey.waitedForOthers();
 		this.observation = observation;
 		this.arrivedAt = this.context.scheduler.nanoTime();
-		this.startedAt = (whole != null) ? whole.startedAt() : this.arrivedAt;
+		this.startedAt = (multiKey != null) ? multiKey.startedAt() : this.arrivedAt;
 		this.endsAt = this.startedAt + Math.max(waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
@@ -121,8 +121,8 @@ final class Waiter implements PendingAcquisition {
 	 * Return whether this waiter had to wait for other owners in the store, or in this
 	 * queue.
 	 */
-	boolean hasMetOthersAt(Place own) {
-		return own.busy || own.event > this.event || this.metOthers;
+	boolean hasWaitedForOthersAt(Place own) {
+		return own.busy || own.openingEvent > this.arrivalEvent || this.waitedForOthers;
 	}
 
 	/**
@@ -261,7 +261,7 @@ final class Waiter implements PendingAcquisition {
 		if (relevantPlace == null) {
 			return this.queue.timedOut(this);
 		}
-		boolean neverBlocked = relevantPlace == this.place && !hasMetOthersAt(relevantPlace);
+		boolean neverBlocked = relevantPlace == this.place && !hasWaitedForOthersAt(relevantPlace);
 		if (neverBlocked || relevantPlace.isSilent(this.context, now, waitNanos())) {
 			return storeTrouble(relevantPlace.reason());
 		}
@@ -316,12 +316,12 @@ final class Waiter implements PendingAcquisition {
 	}
 
 	/**
-	 * Request for several keys, from the view of one part.
+	 * Progress of a request for several keys, at the arrival of one part.
 	 *
 	 * @param startedAt the start of the wait for the first key
-	 * @param metOthers whether an earlier part had to wait for other owners
+	 * @param waitedForOthers whether an earlier part had to wait for other owners
 	 */
-	record Whole(long startedAt, boolean metOthers) {
+	record MultiKeyProgress(long startedAt, boolean waitedForOthers) {
 	}
 
 }
