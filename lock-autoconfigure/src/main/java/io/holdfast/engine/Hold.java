@@ -76,10 +76,10 @@ final class Hold {
 	private volatile long grantedAt;
 
 	/**
-	 * Whether other keys of the request are still waited for. A partial hold is always
+	 * Whether other keys of the request are still waited for. Such a hold is always
 	 * renewed.
 	 */
-	private volatile boolean partial;
+	private volatile boolean awaitingOtherKeys;
 
 	/** Whether the minHold does not apply, because the work has failed. */
 	private volatile boolean minHoldWaived;
@@ -159,7 +159,7 @@ final class Hold {
 		this.request = requester.request;
 		this.observation = requester.observation;
 		this.lossMargin = this.request.lossMarginNanos();
-		this.partial = requester.multiKeyPart;
+		this.awaitingOtherKeys = requester.multiKeyPart;
 		this.doubtSince = doubtSince;
 		this.grantedAt = now;
 		this.grantedByStoreAt = grantedByStoreAt;
@@ -205,15 +205,15 @@ final class Hold {
 
 	/** Note that all keys of the request are granted: the user's time begins. */
 	void endWaitForOthers(long now) {
-		if (this.partial) {
+		if (this.awaitingOtherKeys) {
 			this.grantedAt = now;
-			this.partial = false;
+			this.awaitingOtherKeys = false;
 		}
 	}
 
 	/** Return whether other keys of the request are still waited for. */
-	boolean isPartial() {
-		return this.partial;
+	boolean isAwaitingOtherKeys() {
+		return this.awaitingOtherKeys;
 	}
 
 	/** Return a description of the grant, for messages. */
@@ -278,8 +278,8 @@ final class Hold {
 	}
 
 	/** Return whether a thread has an open lease on this hold, for re-entry. */
-	boolean isOf(@Nullable Thread thread) {
-		return thread != null && this.thread == thread && this.leases.isAnyOwn();
+	boolean isReentrantFor(@Nullable Thread thread) {
+		return thread != null && this.thread == thread && this.leases.isAnyReentrant();
 	}
 
 	/**
@@ -288,7 +288,7 @@ final class Hold {
 	 * without a release.
 	 */
 	boolean mustTellThread() {
-		return this.leases.isAnyOwn() && isRenewed();
+		return this.leases.isAnyReentrant() && isRenewed();
 	}
 
 	/** Return whether a lease has reached its user. */
@@ -394,7 +394,7 @@ final class Hold {
 	 * waived, or if other keys of the request are still waited for.
 	 */
 	long minHoldLeft(long now) {
-		return (this.partial || this.minHoldWaived) ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
+		return (this.awaitingOtherKeys || this.minHoldWaived) ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 
 	/**

@@ -32,7 +32,7 @@ abstract class LeaseHandle implements EngineLease {
 	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
 
 	/** Whether the hold's thread requested this lease. */
-	private final boolean own;
+	private final boolean requestedByHolder;
 
 	/** Request of this lease. Its terms may differ from those of the hold's request. */
 	final ResolvedRequest request;
@@ -47,10 +47,10 @@ abstract class LeaseHandle implements EngineLease {
 	private volatile long openedAt;
 
 	/**
-	 * Whether other keys of the request are still waited for. A partial lease is always
+	 * Whether other keys of the request are still waited for. Such a lease is always
 	 * renewed.
 	 */
-	private volatile boolean partial;
+	private volatile boolean awaitingOtherKeys;
 
 	/** Maximum time of renewals since the opening, in nanoseconds. 0 without renewal. */
 	private volatile long renewedNanos;
@@ -70,13 +70,13 @@ abstract class LeaseHandle implements EngineLease {
 		this.context = hold.queue.context();
 		this.hold = hold;
 		this.number = ++hold.opened;
-		this.own = requester.thread != null && requester.thread == hold.thread;
+		this.requestedByHolder = requester.thread != null && requester.thread == hold.thread;
 		this.request = requester.request;
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
 		this.observation = (requester.observation == hold.observation) ? hold.observation : null;
 		this.openedAt = now;
-		this.partial = requester.multiKeyPart;
-		this.renewedNanos = this.partial ? ResolvedRequest.FOREVER : ownRenewedNanos();
+		this.awaitingOtherKeys = requester.multiKeyPart;
+		this.renewedNanos = this.awaitingOtherKeys ? ResolvedRequest.FOREVER : ownRenewedNanos();
 	}
 
 	/** Create a lease of a lock or of permits on a hold. */
@@ -89,10 +89,10 @@ abstract class LeaseHandle implements EngineLease {
 
 	/** Note that all keys of the request are granted: the user's time begins. */
 	final void endWaitForOthers(long now) {
-		if (this.partial) {
+		if (this.awaitingOtherKeys) {
 			this.hold.leases.change(this, () -> {
 				this.openedAt = now;
-				this.partial = false;
+				this.awaitingOtherKeys = false;
 				this.renewedNanos = ownRenewedNanos();
 			});
 		}
@@ -147,16 +147,16 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	/**
-	 * Return whether this lease lets the hold's thread re-enter. A partial lease does
-	 * not.
+	 * Return whether this lease lets the hold's thread re-enter. Not while other keys of
+	 * the request are waited for.
 	 */
-	final boolean isOwn() {
-		return this.own && !this.partial;
+	final boolean allowsReentry() {
+		return this.requestedByHolder && !this.awaitingOtherKeys;
 	}
 
 	/** Return whether code runs under this lease until its release. */
 	final boolean isForCode() {
-		return this.request.forCode() && !this.partial;
+		return this.request.forCode() && !this.awaitingOtherKeys;
 	}
 
 	@Override

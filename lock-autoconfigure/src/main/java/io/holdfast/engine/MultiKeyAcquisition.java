@@ -136,7 +136,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	 * Fail if a lease is lost while other keys are waited for.
 	 */
 	private void failOnLoss(LeaseHandle lease) {
-		if (lease.hold.isPartial()) {
+		if (lease.hold.isAwaitingOtherKeys()) {
 			PromptAction failure = () -> fail(lostWhileWaiting(lease.hold));
 			lease.onLost(failure);
 		}

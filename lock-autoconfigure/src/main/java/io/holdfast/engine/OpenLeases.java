@@ -46,8 +46,8 @@ final class OpenLeases {
 	/** Number of open leases. Confined to the queue. */
 	private int count;
 
-	/** Number of open leases of the hold's own thread. Guarded by this. */
-	private int own;
+	/** Number of open leases that let the hold's thread re-enter. Guarded by this. */
+	private int reentrant;
 
 	/** Number of open leases with a maxHold or without renewal. Guarded by this. */
 	private int limited;
@@ -69,7 +69,7 @@ final class OpenLeases {
 			this.renewed.clear();
 			this.pastMaxHold = NONE;
 			this.notRenewed = NONE;
-			this.own = 0;
+			this.reentrant = 0;
 			this.limited = 0;
 		}
 		this.count++;
@@ -112,7 +112,7 @@ final class OpenLeases {
 	}
 
 	private void count(LeaseHandle lease, int delta) {
-		this.own += lease.isOwn() ? delta : 0;
+		this.reentrant += lease.allowsReentry() ? delta : 0;
 		this.limited += (lease.renewedNanos() != ResolvedRequest.FOREVER) ? delta : 0;
 		if (this.limited > 0 && this.pastMaxHold == NONE) {
 			this.pastMaxHold = new TreeSet<>(BY_NUMBER);
@@ -188,8 +188,8 @@ final class OpenLeases {
 	 * that were nested by a context. A lease whose release has begun does not count, even
 	 * if the queue has not processed the release yet.
 	 */
-	synchronized boolean isAnyOwn() {
-		return this.own > 0 && isAny((lease) -> lease.isOwn() && !lease.isReleased());
+	synchronized boolean isAnyReentrant() {
+		return this.reentrant > 0 && isAny((lease) -> lease.allowsReentry() && !lease.isReleased());
 	}
 
 	/**

@@ -1298,7 +1298,7 @@ final class ResourceQueue extends SerialExecutor {
 	private List<Hold> expired(@Nullable Thread thread, long now) {
 		List<Hold> expired = List.of();
 		for (Hold hold : holdsFor(thread)) {
-			if ((!hold.request.reads() || hold.isOf(thread)) && !hold.isHeld(now)) {
+			if ((!hold.request.reads() || hold.isReentrantFor(thread)) && !hold.isHeld(now)) {
 				expired = expired.isEmpty() ? new ArrayList<>(1) : expired;
 				expired.add(hold);
 			}
@@ -1309,7 +1309,7 @@ final class ResourceQueue extends SerialExecutor {
 	/** Return the valid hold of a thread or of its request's context, or {@code null}. */
 	private @Nullable Hold own(@Nullable Thread thread, List<Hold> enclosing, long now) {
 		for (Hold hold : holdsFor(thread)) {
-			if (hold.isOf(thread)) {
+			if (hold.isReentrantFor(thread)) {
 				return hold;
 			}
 		}
@@ -1326,7 +1326,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {
 		for (Hold hold : this.lost) {
-			if (hold.isOf(thread)) {
+			if (hold.isReentrantFor(thread)) {
 				return true;
 			}
 		}

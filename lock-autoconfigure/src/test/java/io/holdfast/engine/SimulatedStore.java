@@ -286,7 +286,7 @@ final class SimulatedStore implements LeaseStore {
 	@Nullable String lease(String token) {
 		Hold hold = this.instance.engine.queues.renewer.find(token);
 		// What was passed on as a part of more reaches its user with the rest only.
-		return (hold != null && hold.isPartial()) ? null : this.leases.get(token);
+		return (hold != null && hold.isAwaitingOtherKeys()) ? null : this.leases.get(token);
 	}
 
 	private static AcquireCommand lasting(AcquireCommand command, long millis) {
