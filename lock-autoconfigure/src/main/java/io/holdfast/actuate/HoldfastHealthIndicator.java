@@ -57,17 +57,17 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
 		List<StoreDiagnostic> findings = (this.latest != null) ? this.latest.get() : List.of();
-		EngineStatus condition = this.engine.condition();
+		EngineStatus engineStatus = this.engine.status();
 		String silence = (this.latest != null) ? this.latest.trouble() : null;
-		String trouble = Stream.of(condition.refusal(), condition.trouble(), silence)
+		String trouble = Stream.of(engineStatus.refusal(), engineStatus.trouble(), silence)
 			.filter(Objects::nonNull)
 			.findFirst()
 			.orElse(null);
-		builder.status(status(condition, silence != null))
-			.withDetail("wakeUps", wakeUps(condition, silence != null))
-			.withDetail("held", condition.held())
-			.withDetail("waiting", condition.waiting())
-			.withDetail("failingRenewals", condition.failingRenewals());
+		builder.status(status(engineStatus, silence != null))
+			.withDetail("wakeUps", wakeUps(engineStatus, silence != null))
+			.withDetail("held", engineStatus.held())
+			.withDetail("waiting", engineStatus.waiting())
+			.withDetail("failingRenewals", engineStatus.failingRenewals());
 		if (trouble != null) {
 			builder.withDetail("trouble", trouble);
 		}
@@ -76,19 +76,20 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 		}
 	}
 
-	private static Status status(EngineStatus condition, boolean silent) {
-		if (condition.failingRenewals() > 0) {
+	private static Status status(EngineStatus engineStatus, boolean silent) {
+		if (engineStatus.failingRenewals() > 0) {
 			return Status.DOWN;
 		}
-		boolean reached = (condition.listening() || condition.polling()) && !silent && condition.refusal() == null;
+		boolean reached = (engineStatus.listening() || engineStatus.polling()) && !silent
+				&& engineStatus.refusal() == null;
 		return reached ? Status.UP : DEGRADED;
 	}
 
-	private static String wakeUps(EngineStatus condition, boolean silent) {
-		if (condition.polling()) {
+	private static String wakeUps(EngineStatus engineStatus, boolean silent) {
+		if (engineStatus.polling()) {
 			return "polling, as configured";
 		}
-		return !condition.listening() ? "not received" : silent ? "unknown" : "received";
+		return !engineStatus.listening() ? "not received" : silent ? "unknown" : "received";
 	}
 
 }

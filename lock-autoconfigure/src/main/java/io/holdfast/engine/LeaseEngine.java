@@ -163,7 +163,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * or may not be counted.
 	 * @return the status
 	 */
-	public EngineStatus condition() {
+	public EngineStatus status() {
 		List<Hold> holds = this.queues.renewer.holds();
 		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
 				this.context.store.whyNotListening(), this.context.refusal(), holds.size(), this.queues.waiting(),
@@ -188,8 +188,8 @@ public final class LeaseEngine implements AutoCloseable {
 
 	/**
 	 * Check the store for settings that endanger leases, and whether it accepts writes.
-	 * The result of the check of writes becomes a part of the {@link #condition()
-	 * status}. Does not block.
+	 * The result of the check of writes becomes a part of the {@link #status() status}.
+	 * Does not block.
 	 * @return a future of the findings. It fails with {@link StoreCommandException} if
 	 * the store cannot be asked, and is not completed while the store does not answer
 	 */
@@ -474,7 +474,7 @@ public final class LeaseEngine implements AutoCloseable {
 		if (this.queues.renewer.lose(hold, "this instance shut down before the code under it had ended",
 				"Others are kept out for " + TimeUnit.NANOSECONDS.toMillis(until - now) + " ms from now")) {
 			hold.endByShutDown();
-			this.queues.releases.leave(hold, until);
+			this.queues.releases.letExpire(hold, until);
 		}
 	}
 

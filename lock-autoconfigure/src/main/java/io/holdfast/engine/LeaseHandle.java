@@ -275,16 +275,16 @@ abstract class LeaseHandle implements EngineLease {
 		if (!this.releaseResult.compareAndSet(null, answer)) {
 			return CompletableFuture.completedFuture(null);
 		}
-		CompletableFuture<@Nullable Void> goOn = new CompletableFuture<>();
+		CompletableFuture<@Nullable Void> mayContinue = new CompletableFuture<>();
 		execute(blocking, () -> {
 			try {
 				this.hold.queue.releaseLease(this.hold, this, true, answer);
 			}
 			finally {
-				this.hold.queue.releases().letGoOn(answer, goOn);
+				this.hold.queue.releases().letCallerContinue(answer, mayContinue);
 			}
 		});
-		return goOn;
+		return mayContinue;
 	}
 
 	private void execute(boolean blocking, Runnable release) {

@@ -544,7 +544,7 @@ final class ResourceQueue extends SerialExecutor {
 				}
 				else if (!answer.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
 					// The token was brought in after its place was closed.
-					this.queues.releases.releaseIfOver(this.resource, place.command);
+					this.queues.releases.releaseIfUnused(this.resource, place.command);
 				}
 			});
 	}
@@ -774,7 +774,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	/** Fail a waiter's result after the event, because waking up a thread takes time. */
 	private void fail(Waiter waiter, RuntimeException why) {
-		later(() -> waiter.fail(why));
+		runAfterEvent(() -> waiter.fail(why));
 	}
 
 	/** End a wait whose caller has gone. */
@@ -1132,7 +1132,7 @@ final class ResourceQueue extends SerialExecutor {
 	private void deliver(Waiter waiter, LeaseHandle lease) {
 		// Later: waking up a thread takes longer than the rest, and must not delay other
 		// events.
-		later(() -> {
+		runAfterEvent(() -> {
 			if (!waiter.result.complete(lease)) {
 				// The caller has cancelled. Release on another thread: if the next
 				// callers have cancelled too, releasing here would recurse.

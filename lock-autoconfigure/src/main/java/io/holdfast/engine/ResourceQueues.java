@@ -233,7 +233,7 @@ final class ResourceQueues implements StoreNotifications {
 
 	/** Process a notification for a token without a place. */
 	void onOtherToken(Resource resource, String token, long fence, boolean granted) {
-		if (this.releases.isOver(token)) {
+		if (this.releases.isUnused(token)) {
 			// The waiter has gone: release the grant, so that other waiters need not wait
 			// for its expiry.
 			this.releases.releaseAfterOther(resource, unknown(token));

@@ -44,7 +44,7 @@ class SerialExecutor {
 	private volatile int running;
 
 	/** Action to run after the current event, or {@code null}. */
-	private @Nullable Runnable later;
+	private @Nullable Runnable afterEvent;
 
 	/**
 	 * Create an executor.
@@ -108,7 +108,7 @@ class SerialExecutor {
 			Runnable event = events.poll();
 			while (event != null) {
 				run(event);
-				event = (--left > 0 && this.later == null) ? events.poll() : null;
+				event = (--left > 0 && this.afterEvent == null) ? events.poll() : null;
 			}
 			endTurn();
 		}
@@ -119,20 +119,20 @@ class SerialExecutor {
 	 * already run. Called by events only.
 	 * @param action an action that is too slow for an event, and need not be serialized
 	 */
-	protected final void later(Runnable action) {
-		Runnable deferred = this.later;
+	protected final void runAfterEvent(Runnable action) {
+		Runnable deferred = this.afterEvent;
 		if (deferred instanceof SeveralActions several) {
 			several.actions.add(action);
 		}
 		else {
-			this.later = (deferred == null) ? action : new SeveralActions(deferred, action);
+			this.afterEvent = (deferred == null) ? action : new SeveralActions(deferred, action);
 		}
 	}
 
 	/** Let other threads run events, and then run the deferred action. */
 	private void endTurn() {
-		Runnable deferred = this.later;
-		this.later = null;
+		Runnable deferred = this.afterEvent;
+		this.afterEvent = null;
 		this.running = 0;
 		if (deferred != null) {
 			run(deferred);

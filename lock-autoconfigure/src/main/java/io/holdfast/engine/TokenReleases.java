@@ -91,9 +91,9 @@ final class TokenReleases {
 	 * Release a token that the store has brought in or granted late, unless it is in use
 	 * or its release is under way.
 	 */
-	void releaseIfOver(Resource resource, AcquireCommand ended) {
+	void releaseIfUnused(Resource resource, AcquireCommand ended) {
 		String token = ended.token();
-		if (isOver(token) && !this.releasing.containsKey(token)) {
+		if (isUnused(token) && !this.releasing.containsKey(token)) {
 			release(resource, ended, Hold.NO_DOUBT, null);
 		}
 	}
@@ -113,7 +113,7 @@ final class TokenReleases {
 	/**
 	 * Return whether a token belongs to this instance and is no longer needed.
 	 */
-	boolean isOver(String token) {
+	boolean isUnused(String token) {
 		return this.context.isOwn(token) && !this.queues.isInUse(token) && !isRetained(token)
 				&& !this.ending.contains(token);
 	}
@@ -179,7 +179,7 @@ final class TokenReleases {
 	 * running.
 	 * @param until the end, which may be later than the end of the lease
 	 */
-	void leave(Hold hold, long until) {
+	void letExpire(Hold hold, long until) {
 		this.retained.add(hold.token);
 		if (until - hold.grantedUntil() > 0) {
 			sendRetain(hold, until, new CompletableFuture<>());
@@ -284,14 +284,14 @@ final class TokenReleases {
 	 * failures, only the first is logged as a warning, because an outage may affect a
 	 * thousand releases.
 	 * @param answer the future of the answer
-	 * @param goOn completed when the caller may continue: at once, or with the answer if
-	 * the limit is reached
+	 * @param mayContinue completed when the caller may continue: at once, or with the
+	 * answer if the limit is reached
 	 */
-	void letGoOn(CompletableFuture<?> answer, CompletableFuture<@Nullable Void> goOn) {
+	void letCallerContinue(CompletableFuture<?> answer, CompletableFuture<@Nullable Void> mayContinue) {
 		if (answer.isDone() && !answer.isCompletedExceptionally()) {
 			// Answered without the store, as for a nested lease: says nothing about an
 			// outage.
-			goOn.complete(null);
+			mayContinue.complete(null);
 			return;
 		}
 		boolean withinLimit = this.unawaited.incrementAndGet() <= MOST_UNAWAITED;
@@ -303,10 +303,10 @@ final class TokenReleases {
 			else if (this.unawaitedFailing.get()) {
 				this.unawaitedFailing.set(false);
 			}
-			goOn.complete(null);
+			mayContinue.complete(null);
 		});
 		if (withinLimit) {
-			goOn.complete(null);
+			mayContinue.complete(null);
 		}
 	}
 

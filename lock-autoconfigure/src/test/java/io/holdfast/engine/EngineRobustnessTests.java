@@ -221,9 +221,9 @@ class EngineRobustnessTests {
 		this.store.sent();
 		this.store.last("release 1").released(true);
 		assertThat(this.callbacks).as("another thread goes on").isNotEmpty();
-		assertThat(this.engine.condition().waiting()).isLessThan(crowd / 2);
+		assertThat(this.engine.status().waiting()).isLessThan(crowd / 2);
 		runCallbacks();
-		assertThat(this.engine.condition().waiting()).isEqualTo(crowd);
+		assertThat(this.engine.status().waiting()).isEqualTo(crowd);
 	}
 
 	@Test

@@ -18,22 +18,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 class EngineStatusTests extends ScriptedEngine {
 
 	private int failing() {
-		return this.engine.condition().failingRenewals();
+		return this.engine.status().failingRenewals();
 	}
 
 	@Test
 	@DisplayName("It counts what is held and who waits, here or in the store")
 	void counts() {
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
+		assertThat(this.engine.status()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
 		LockLease lease = granted(REQUEST, 10);
 		this.service.acquireAsync(REQUEST);
 		this.service.acquireAsync(REQUEST);
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 1, 2, 0));
+		assertThat(this.engine.status()).isEqualTo(new EngineStatus(false, true, null, null, 1, 2, 0));
 		lease.releaseAsync();
 		this.store.last("release 1 next 2").granted(11, 30_000);
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 1, 1, 0));
+		assertThat(this.engine.status()).isEqualTo(new EngineStatus(false, true, null, null, 1, 1, 0));
 		this.store.listening = false;
-		assertThat(this.engine.condition().listening()).isFalse();
+		assertThat(this.engine.status().listening()).isFalse();
 	}
 
 	@Test
@@ -44,20 +44,20 @@ class EngineStatusTests extends ScriptedEngine {
 		CompletableFuture<LockLease> refused = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(refusal);
 		assertThat(refused).isCompletedExceptionally();
-		assertThat(this.engine.condition().refusal()).isEqualTo("no right to it");
+		assertThat(this.engine.status().refusal()).isEqualTo("no right to it");
 		this.service.acquireAsync(LockRequest.of("other"));
 		this.store.last("acquire 2").fail(false);
-		assertThat(this.engine.condition().refusal()).as("after another failure").isEqualTo("no right to it");
+		assertThat(this.engine.status().refusal()).as("after another failure").isEqualTo("no right to it");
 		this.store.elapse(59_000);
-		assertThat(this.engine.condition().refusal()).as("after less than a minute").isEqualTo("no right to it");
+		assertThat(this.engine.status().refusal()).as("after less than a minute").isEqualTo("no right to it");
 		this.store.elapse(1000);
-		assertThat(this.engine.condition().refusal()).as("after a minute").isNull();
+		assertThat(this.engine.status().refusal()).as("after a minute").isNull();
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 3").fail(refusal);
-		assertThat(this.engine.condition().refusal()).as("refused again").isEqualTo("no right to it");
+		assertThat(this.engine.status().refusal()).as("refused again").isEqualTo("no right to it");
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 4").granted(10, 30_000);
-		assertThat(this.engine.condition().refusal()).as("after a grant").isNull();
+		assertThat(this.engine.status().refusal()).as("after a grant").isNull();
 	}
 
 	private static StoreCommandException fullMemory() {
@@ -71,34 +71,34 @@ class EngineStatusTests extends ScriptedEngine {
 		this.store.last("acquire 1").fail(fullMemory());
 		this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
 		this.store.last("acquire 2").granted(10, 30_000);
-		assertThat(this.engine.condition().refusal()).as("after a grant of a permit").isEqualTo("full");
+		assertThat(this.engine.status().refusal()).as("after a grant of a permit").isEqualTo("full");
 		this.service.acquireAsync(LockRequest.of("read").mode(LockMode.READ));
 		this.store.last("acquire 3").granted(10, 30_000);
-		assertThat(this.engine.condition().refusal()).as("after a grant of a lock").isNull();
+		assertThat(this.engine.status().refusal()).as("after a grant of a lock").isNull();
 	}
 
 	@Test
 	@DisplayName("A check that writes is refused as requests are, until it writes, a lease is granted, or for a minute")
 	void refusedCheck() {
 		this.engine.examine();
-		assertThat(this.engine.condition().refusal()).as("no answer yet").isNull();
+		assertThat(this.engine.status().refusal()).as("no answer yet").isNull();
 		this.store.last("write").fail(fullMemory());
-		assertThat(this.engine.condition().refusal()).isEqualTo("full");
+		assertThat(this.engine.status().refusal()).isEqualTo("full");
 		this.engine.examine();
-		assertThat(this.engine.condition().refusal()).as("no newer answer yet").isEqualTo("full");
+		assertThat(this.engine.status().refusal()).as("no newer answer yet").isEqualTo("full");
 		this.store.last("write").done(null);
-		assertThat(this.engine.condition().refusal()).as("written").isNull();
+		assertThat(this.engine.status().refusal()).as("written").isNull();
 		this.engine.examine();
 		this.store.last("write").fail(fullMemory());
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(this.engine.condition().refusal()).as("after a grant").isNull();
+		assertThat(this.engine.status().refusal()).as("after a grant").isNull();
 		this.engine.examine();
 		this.store.last("write").fail(fullMemory());
 		this.store.elapse(59_000);
-		assertThat(this.engine.condition().refusal()).as("after less than a minute").isEqualTo("full");
+		assertThat(this.engine.status().refusal()).as("after less than a minute").isEqualTo("full");
 		this.store.elapse(1000);
-		assertThat(this.engine.condition().refusal()).as("after a minute").isNull();
+		assertThat(this.engine.status().refusal()).as("after a minute").isNull();
 	}
 
 	@Test
@@ -110,10 +110,10 @@ class EngineStatusTests extends ScriptedEngine {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(fullMemory());
 		earlier.done(null);
-		assertThat(this.engine.condition().refusal()).as("begun before").isEqualTo("full");
+		assertThat(this.engine.status().refusal()).as("begun before").isEqualTo("full");
 		this.engine.examine();
 		this.store.last("write").done(null);
-		assertThat(this.engine.condition().refusal()).as("begun after").isNull();
+		assertThat(this.engine.status().refusal()).as("begun after").isNull();
 	}
 
 	@Test
@@ -123,12 +123,12 @@ class EngineStatusTests extends ScriptedEngine {
 				new IllegalStateException());
 		CompletableFuture<?> examined = this.engine.examine();
 		this.store.last("write").fail(refusal);
-		assertThat(this.engine.condition().refusal()).isNull();
+		assertThat(this.engine.status().refusal()).isNull();
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(fullMemory());
 		this.engine.examine();
 		this.store.elapse(1000);
-		assertThat(this.engine.condition().refusal()).isEqualTo("full");
+		assertThat(this.engine.status().refusal()).isEqualTo("full");
 		assertThat(examined).as("what was found").isCompleted();
 	}
 
@@ -165,7 +165,7 @@ class EngineStatusTests extends ScriptedEngine {
 		this.store.elapse(10_000);
 		this.store.last("renew 1").fail(true);
 		lease.releaseAsync();
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
+		assertThat(this.engine.status()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
 	}
 
 }

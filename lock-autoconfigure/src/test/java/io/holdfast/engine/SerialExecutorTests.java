@@ -25,7 +25,7 @@ class SerialExecutorTests {
 	@Test
 	void whatIsPutOffRunsAfterItsEventAndKeepsNoThreadWaiting() {
 		this.events.execute(() -> {
-			this.events.later(() -> {
+			this.events.runAfterEvent(() -> {
 				CompletableFuture.runAsync(() -> this.events.execute(() -> note("another thread's"))).join();
 				note("later");
 			});
@@ -38,7 +38,7 @@ class SerialExecutorTests {
 	void whatAnEventInLinePutsOffRunsBeforeTheNextOne() {
 		this.events.execute(() -> {
 			this.events.execute(() -> {
-				this.events.later(() -> note("later"));
+				this.events.runAfterEvent(() -> note("later"));
 				note("second");
 			});
 			this.events.execute(() -> note("third"));
@@ -50,12 +50,12 @@ class SerialExecutorTests {
 	@Test
 	void allThatIsPutOffRunsOnceAndInItsOrderWhateverFails() {
 		this.events.execute(() -> {
-			this.events.later(() -> {
+			this.events.runAfterEvent(() -> {
 				note("one");
 				throw new IllegalStateException("one");
 			});
-			this.events.later(() -> note("two"));
-			this.events.later(() -> note("three"));
+			this.events.runAfterEvent(() -> note("two"));
+			this.events.runAfterEvent(() -> note("three"));
 			throw new IllegalStateException("event");
 		});
 		this.events.execute(() -> note("next"));
@@ -68,7 +68,7 @@ class SerialExecutorTests {
 		AtomicInteger run = new AtomicInteger();
 		this.events.execute(() -> {
 			for (int i = 0; i < much; i++) {
-				this.events.later(run::incrementAndGet);
+				this.events.runAfterEvent(run::incrementAndGet);
 			}
 		});
 		assertThat(run).hasValue(much);

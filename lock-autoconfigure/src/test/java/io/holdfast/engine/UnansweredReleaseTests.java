@@ -76,7 +76,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 		next.cancel(true);
 		this.store.last("release 1").released(true);
 		assertThat(this.store.sent()).doesNotContain("acquire 2 at once");
-		assertThat(this.engine.condition().waiting()).isZero();
+		assertThat(this.engine.status().waiting()).isZero();
 	}
 
 }

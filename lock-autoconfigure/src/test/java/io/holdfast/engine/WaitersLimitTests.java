@@ -113,7 +113,7 @@ class WaitersLimitTests {
 		assertThat(waiting.get(4)).succeedsWithin(SOON);
 		last.release();
 		assertThat(next).succeedsWithin(SOON);
-		assertThat(this.engine.condition().waiting()).isEqualTo(3);
+		assertThat(this.engine.status().waiting()).isEqualTo(3);
 	}
 
 	@Test

@@ -36,7 +36,7 @@ class AdmissionTests extends ProxiedTestCase {
 	private static CompletableFuture<LockLease> acquireInBackground(Instance instance) {
 		CompletableFuture<LockLease> lease = instance.acquireInBackground(REQUEST);
 		await("the request").atMost(SOON)
-			.until(() -> instance.context().getBean(LeaseEngine.class).condition().waiting() == 1);
+			.until(() -> instance.context().getBean(LeaseEngine.class).status().waiting() == 1);
 		return lease;
 	}
 

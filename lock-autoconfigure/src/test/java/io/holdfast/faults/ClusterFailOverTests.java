@@ -81,7 +81,7 @@ class ClusterFailOverTests {
 	private static void awaitListening(Instance... instances) {
 		for (Instance instance : instances) {
 			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-			await("a subscription").atMost(LEASE).until(() -> engine.condition().listening());
+			await("a subscription").atMost(LEASE).until(() -> engine.status().listening());
 		}
 	}
 

@@ -60,7 +60,7 @@ class ClusterRightsTests {
 				"holdfast.lock.key-prefix=lock:", "holdfast.semaphore.key-prefix=semaphore:",
 				"holdfast.wake-up.channel-prefix=holdfast:wake:");
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+		await("a subscription").atMost(SOON).until(() -> engine.status().listening());
 		return instance;
 	}
 

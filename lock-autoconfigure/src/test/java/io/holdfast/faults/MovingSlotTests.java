@@ -64,7 +64,7 @@ class MovingSlotTests {
 	private Instance start() {
 		Instance instance = this.fleet.start();
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+		await("a subscription").atMost(SOON).until(() -> engine.status().listening());
 		return instance;
 	}
 

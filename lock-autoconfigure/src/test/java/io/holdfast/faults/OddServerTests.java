@@ -72,7 +72,7 @@ class OddServerTests extends RedisTestCase {
 
 	static void awaitListening(Instance... instances) {
 		for (Instance instance : instances) {
-			await("a subscription").atMost(SOON.multipliedBy(2)).until(() -> engine(instance).condition().listening());
+			await("a subscription").atMost(SOON.multipliedBy(2)).until(() -> engine(instance).status().listening());
 		}
 	}
 
@@ -264,7 +264,7 @@ class OddServerTests extends RedisTestCase {
 					.ignoreExceptionsInstanceOf(LeaseStoreException.class)
 					.until(() -> {
 						one.acquire(REQUEST.waitTime(Duration.ofSeconds(1))).release();
-						return engine(one).condition().listening();
+						return engine(one).status().listening();
 					});
 			}
 			assertExclusive(instance, other);

@@ -178,7 +178,7 @@ class RefusalHealthTests extends RedisTestCase {
 		fleet.onServer((connection) -> acl(connection, "on", ">secret", "&*", "+@all", "~" + fleet.lockKey("") + "k*",
 				"~{" + fleet.lockKey("") + "k*", "~" + TestApplication.fleetKey(this.redis.keyPrefix())));
 		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret");
-		await("connected").atMost(SOON).until(() -> engine(instance).condition().listening());
+		await("connected").atMost(SOON).until(() -> engine(instance).status().listening());
 		assertUp(instance);
 		check(instance);
 		Use.LOCK.acquire(instance).close();

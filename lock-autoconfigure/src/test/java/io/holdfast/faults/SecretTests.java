@@ -51,9 +51,9 @@ class SecretTests extends RedisTestCase {
 						.join()
 						.forEach((finding) -> told.add(finding.text())));
 			if (command.equals("SUBSCRIBE")) {
-				await("word of the subscription").atMost(SOON).until(() -> engine.condition().trouble() != null);
+				await("word of the subscription").atMost(SOON).until(() -> engine.status().trouble() != null);
 			}
-			told.add(String.valueOf(engine.condition().trouble()));
+			told.add(String.valueOf(engine.status().trouble()));
 			told.addAll(lines.all());
 			assertThat(told).allSatisfy((text) -> assertThat(text).doesNotContain(id.substring(0, 16)));
 			assertNoArguments(told, command);

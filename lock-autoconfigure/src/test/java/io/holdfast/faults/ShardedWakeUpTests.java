@@ -153,7 +153,7 @@ class ShardedWakeUpTests {
 	private Instance start() {
 		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=10m");
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+		await("a subscription").atMost(SOON).until(() -> engine.status().listening());
 		return instance;
 	}
 
@@ -318,14 +318,14 @@ class ShardedWakeUpTests {
 		assertThat(waiting.next()).succeedsWithin(NOTICED).satisfies(LockLease::close);
 		LeaseEngine engine = other.context().getBean(LeaseEngine.class);
 		await("a reason").atMost(NOTICED)
-			.until(() -> engine.condition().trouble(),
+			.until(() -> engine.status().trouble(),
 					(trouble) -> trouble != null && trouble.contains(":" + proxy.port() + ": The subscription"));
-		assertThat(engine.condition().listening()).isFalse();
+		assertThat(engine.status().listening()).isFalse();
 		// Both have lost theirs, so it goes to all nodes there.
 		assertThat(told(instance, other)).hasSize(1).allMatch((grant) -> grant.endsWith(" " + key));
 		proxy.pass();
-		await("subscriptions").atMost(NOTICED).until(() -> engine.condition().listening());
-		assertThat(engine.condition().trouble()).isNull();
+		await("subscriptions").atMost(NOTICED).until(() -> engine.status().listening());
+		assertThat(engine.status().trouble()).isNull();
 		awaitSharded(instance, other);
 		assertThat(output).contains("Wake-ups are received from Redis again");
 	}
@@ -340,7 +340,7 @@ class ShardedWakeUpTests {
 			.until(() -> output.toString().split("Wake-ups go to all nodes of the cluster", -1).length == 3);
 		assertThat(told(instance, other)).hasSameSizeAs(keys());
 		assertThat(told(other, instance)).hasSameSizeAs(keys());
-		assertThat(instance.context().getBean(LeaseEngine.class).condition().trouble()).isNull();
+		assertThat(instance.context().getBean(LeaseEngine.class).status().trouble()).isNull();
 	}
 
 	@Test

@@ -42,12 +42,12 @@ class SilentConnectionTests {
 						redis.keyPrefix(), List.of())) {
 			LockService locks = context.getBean(LockService.class);
 			LeaseEngine engine = context.getBean(LeaseEngine.class);
-			await("a subscription").until(() -> engine.condition().listening());
+			await("a subscription").until(() -> engine.status().listening());
 			LockLease lease = locks.acquire("held");
 			proxy.lose("HELLO");
 			proxy.pass();
 			locks.acquire(WAITING).close();
-			await("a subscription").atMost(Duration.ofSeconds(30)).until(() -> engine.condition().listening());
+			await("a subscription").atMost(Duration.ofSeconds(30)).until(() -> engine.status().listening());
 			assertThat(lease.isHeld()).isTrue();
 			lease.close();
 		}

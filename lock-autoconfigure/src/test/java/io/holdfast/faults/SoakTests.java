@@ -219,7 +219,7 @@ class SoakTests {
 						(i < this.waiters / 3 * 2) ? HOURS : this.waitTime));
 			}
 			LeaseEngine engine = this.waiter.context().getBean(LeaseEngine.class);
-			await("all who wait").atMost(LONG).until(() -> engine.condition().waiting() == this.waiters);
+			await("all who wait").atMost(LONG).until(() -> engine.status().waiting() == this.waiters);
 			assertThat(ask(this.waiter, 0, "one-more", HOURS)).failsWithin(LONG)
 				.withThrowableThat()
 				.havingCause()

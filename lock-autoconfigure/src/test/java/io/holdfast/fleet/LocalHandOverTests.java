@@ -161,7 +161,7 @@ class LocalHandOverTests extends FleetTestCase {
 		});
 		crowd.add(1, () -> {
 			try {
-				await().until(() -> fleet.engine(instance).condition().waiting() >= 5);
+				await().until(() -> fleet.engine(instance).status().waiting() >= 5);
 				for (int i = 0; i < 3; i++) {
 					semaphores.acquire(one).close();
 				}

@@ -99,7 +99,7 @@ class ProtocolTests {
 					.isInstanceOf(LeaseStoreException.class)
 					.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this"
 							+ " one speaks 2. Start this application with a newer version of Holdfast");
-				assertThat(context.getBean(LeaseEngine.class).condition().refusal()).contains("cannot share locks");
+				assertThat(context.getBean(LeaseEngine.class).status().refusal()).contains("cannot share locks");
 			}
 		}
 		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);

@@ -82,7 +82,7 @@ class WholeApplicationTests {
 		LockRequest patient = LockRequest.of("stock:SKU0001").waitTime(Duration.ofHours(1));
 		try (LockLease other = this.locks.acquireAsync(patient).join()) {
 			CompletableFuture<LockLease> waiting = CompletableFuture.supplyAsync(() -> this.locks.acquire(patient));
-			await().until(() -> this.engine.condition().waiting() == 1);
+			await().until(() -> this.engine.status().waiting() == 1);
 			this.clock.advance(Duration.ofHours(1));
 			assertThat(waiting).failsWithin(10, TimeUnit.SECONDS)
 				.withThrowableThat()

@@ -43,7 +43,7 @@ public record StartupDiagnostics(ConfigurableListableBeanFactory context,
 	private static String describe(LeaseEngine engine) {
 		return "Holdfast is active: locks and permits are kept in " + engine.place()
 				+ (Fleet.of(engine).isAdmitted() ? "" : ", which has not answered yet") + "; waiters "
-				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages");
+				+ (engine.status().polling() ? "ask at intervals" : "are woken by messages");
 	}
 
 	private static void examine(LeaseEngine engine) {

@@ -379,7 +379,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 			.isInstanceOf(LeaseStoreException.class)
 			.withMessageContaining(MISFIT);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
-		assertThat(this.engine.condition().refusal()).isEqualTo(MISFIT);
+		assertThat(this.engine.status().refusal()).isEqualTo(MISFIT);
 		assertThat(Fleet.of(this.engine).awaitMisfit(Duration.ZERO)).isEqualTo(MISFIT);
 		this.store.elapse(RETRY);
 		this.store.last("join").done(MISFIT);
@@ -402,7 +402,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
 		this.store.elapse(REFRESH);
 		this.store.last("join").done(MISFIT);
-		assertThat(this.engine.condition().refusal()).isEqualTo(MISFIT);
+		assertThat(this.engine.status().refusal()).isEqualTo(MISFIT);
 		assertThat(this.service.acquireAsync(LockRequest.of("another"))).isCompletedExceptionally();
 		this.store.sent();
 		this.store.elapse(RETRY);

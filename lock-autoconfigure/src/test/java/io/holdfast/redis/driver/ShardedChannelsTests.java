@@ -50,9 +50,9 @@ class ShardedChannelsTests extends RedisTestCase {
 	void polls(CapturedOutput output) throws IOException {
 		onService(this.redis.keyPrefix(), (first, second) -> {
 			LeaseEngine engine = second.getBean(LeaseEngine.class);
-			await("word of it").atMost(SOON).until(() -> engine.condition().trouble() != null);
-			assertThat(engine.condition().trouble()).contains("set holdfast.wake-up.mode to polling");
-			assertThat(engine.condition().listening()).isFalse();
+			await("word of it").atMost(SOON).until(() -> engine.status().trouble() != null);
+			assertThat(engine.status().trouble()).contains("set holdfast.wake-up.mode to polling");
+			assertThat(engine.status().listening()).isFalse();
 			assertHandedOver(first, second);
 		});
 		// Once by each instance.
@@ -65,7 +65,7 @@ class ShardedChannelsTests extends RedisTestCase {
 	void oneTag(CapturedOutput output) throws IOException {
 		onService("{" + this.redis.keyPrefix() + "}", (first, second) -> {
 			LeaseEngine engine = second.getBean(LeaseEngine.class);
-			await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+			await("a subscription").atMost(SOON).until(() -> engine.status().listening());
 			assertHandedOver(first, second);
 		});
 		assertThat(output).doesNotContain("Wake-ups");
