@@ -19,7 +19,7 @@ import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.fleet.FleetReport.Told;
+import io.holdfast.engine.fleet.FleetReport.KeySummary;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore.Standing;
@@ -100,7 +100,7 @@ final class FleetLook {
 		FleetReport reports = reports(standing.resource().key());
 		// This call also refreshes the names of instances.
 		members();
-		return ResourceDescriptor.of(standing, reports, this.fleet::named, told(reports, now), false, now);
+		return ResourceDescriptor.of(standing, reports, this.fleet::findKnown, summaries(reports, now), false, now);
 	}
 
 	/**
@@ -129,18 +129,19 @@ final class FleetLook {
 		Instant now = now();
 		// A search also counts waiters that are queued only within their instances.
 		FleetReport searchReports = (query != null) ? reports(null) : null;
-		Found search = (query != null) ? part(() -> this.fleet.find(this.kind, query, told(searchReports, now))) : null;
+		Found search = (query != null) ? part(() -> this.fleet.find(this.kind, query, summaries(searchReports, now)))
+				: null;
 		Standings page = (query == null) ? page(cursor, limit, key)
 				: new Standings((search != null) ? search.standings() : List.of(), null);
 		List<InstanceDescriptor> members = members();
 		FleetReport reports = (searchReports != null || !locks && page.standings().isEmpty()) ? searchReports
 				: reports(key);
-		Map<String, Told> told = told(reports, now);
+		Map<String, KeySummary> summaries = summaries(reports, now);
 		List<Deadlock> cycles = (locks && reports != null) ? part(() -> this.fleet.cycles(reports)) : null;
 		List<ResourceDescriptor> shown = page.standings().stream().map((standing) -> {
 			boolean late = locks && search != null && search.late().contains(standing.resource().key());
-			return (key != null) ? ResourceDescriptor.of(standing, reports, this.fleet::named, told, late, now)
-					: ResourceDescriptor.of(standing, null, (instance) -> null, told, late, now);
+			return (key != null) ? ResourceDescriptor.of(standing, reports, this.fleet::findKnown, summaries, late, now)
+					: ResourceDescriptor.of(standing, null, (instance) -> null, summaries, late, now);
 		}).toList();
 		Predicate<Entry> shownHere = (entry) -> (entry.resource().kind() == Kind.LOCK) == locks
 				&& (key == null && query == null
@@ -163,8 +164,8 @@ final class FleetLook {
 		return (page != null) ? page : new Standings(List.of(), cursor);
 	}
 
-	private Map<String, Told> told(@Nullable FleetReport reports, Instant now) {
-		return (reports != null) ? reports.told(this.kind, Endpoints.micros(now)) : Map.of();
+	private Map<String, KeySummary> summaries(@Nullable FleetReport reports, Instant now) {
+		return (reports != null) ? reports.summaries(this.kind, Endpoints.micros(now)) : Map.of();
 	}
 
 	private static FleetDescriptor.@Nullable Counts found(@Nullable Found search) {

@@ -11,7 +11,7 @@ import io.holdfast.LockMode;
 import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.fleet.FleetReport;
-import io.holdfast.engine.fleet.FleetReport.Told;
+import io.holdfast.engine.fleet.FleetReport.KeySummary;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource.Kind;
@@ -63,16 +63,17 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * @param names returns the names of instances, for the details of one key
 	 */
 	static ResourceDescriptor of(Standing standing, @Nullable FleetReport reports,
-			Function<String, @Nullable LockHolder> names, Map<String, Told> told, boolean late, Instant now) {
+			Function<String, @Nullable LockHolder> names, Map<String, KeySummary> summaries, boolean late,
+			Instant now) {
 		Kind kind = standing.resource().kind();
 		boolean lock = kind == Kind.LOCK;
-		Told of = told.getOrDefault(standing.resource().key(), Told.NOTHING);
+		KeySummary summary = summaries.getOrDefault(standing.resource().key(), KeySummary.NOTHING);
 		Integer requestedLimit = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
 		Integer limit = (standing.limit() != null) ? standing.limit() : requestedLimit;
 		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
 		return new ResourceDescriptor(standing.resource().key(),
 				(lock && standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null,
-				lock ? granted(standing, of) : null, late ? true : null, lock ? null : limit,
+				lock ? granted(standing, summary) : null, late ? true : null, lock ? null : limit,
 				lock ? null : standing.limit() != null, lock ? null : standing.used(), lock ? null : free,
 				standing.holderCount(),
 				standing.holders()
@@ -83,8 +84,10 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 					.stream()
 					.map((place) -> WaiterDescriptor.of(kind, place, find(reports, place), now))
 					.toList(),
-				standing.waiting(), Math.max(standing.waiting(), of.waits()), (reports != null)
-						? reports.inside(standing).map((wait) -> WaiterDescriptor.of(wait, now)).toList() : null,
+				standing.waiting(), Math.max(standing.waiting(), summary.waits()),
+				(reports != null)
+						? reports.waitsWithinInstances(standing).map((wait) -> WaiterDescriptor.of(wait, now)).toList()
+						: null,
 				(reports != null) ? reports.silent() : null);
 	}
 
@@ -96,9 +99,9 @@ public record ResourceDescriptor(String key, @Nullable Long fencingToken, @Nulla
 	 * Return the time of a lock's grant. With a store that has a clock, the fence is the
 	 * time of the last grant in microseconds.
 	 */
-	private static @Nullable Instant granted(Standing standing, Told told) {
+	private static @Nullable Instant granted(Standing standing, KeySummary summary) {
 		boolean held = standing.holderCount() > 0 && !standing.isForeign();
-		return held ? granted(told.heldSince(standing.fence())) : null;
+		return held ? granted(summary.heldSince(standing.fence())) : null;
 	}
 
 	private static @Nullable Instant granted(long micros) {

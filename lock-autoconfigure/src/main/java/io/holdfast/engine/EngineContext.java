@@ -305,8 +305,8 @@ public final class EngineContext {
 	 */
 	@Nullable String refusal() {
 		Membership current = this.membership;
-		String misfit = (current != null) ? current.misfit() : null;
-		return (misfit != null) ? misfit : this.refusals.text(this.scheduler.nanoTime());
+		String incompatibility = (current != null) ? current.incompatibility() : null;
+		return (incompatibility != null) ? incompatibility : this.refusals.text(this.scheduler.nanoTime());
 	}
 
 	// Commands

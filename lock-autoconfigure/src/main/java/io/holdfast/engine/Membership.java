@@ -30,7 +30,7 @@ public interface Membership {
 	CompletableFuture<@Nullable Void> requestAdmission();
 
 	/** Return the reason why this instance is refused permanently, or {@code null}. */
-	@Nullable String misfit();
+	@Nullable String incompatibility();
 
 	/**
 	 * Return the registration of an instance, from a local copy of the register.

@@ -100,8 +100,8 @@ class LocksEndpointTests {
 		caller.cancel(true);
 		assertThat(locks().held()).extracting(Request::key, Request::thread)
 			.containsExactly(tuple("stock:1", "none (its caller has gone)"));
-		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
-		assertThat(Fleet.of(this.own).awaitMisfit(Duration.ofSeconds(10))).isNull();
+		Fleet.of(this.own).register(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(Fleet.of(this.own).awaitCompatibilityCheck(Duration.ofSeconds(10))).isNull();
 		assertThat(new LocksEndpoint(this.other).lock("stock:1").holders())
 			.extracting(ResourceDescriptor.Holder::thread)
 			.containsExactly("none (its caller has gone)");
@@ -127,8 +127,8 @@ class LocksEndpointTests {
 	@Test
 	@DisplayName("those who wait inside of an instance count as waiters in lists, searches and sums")
 	void countsWaitersInside() {
-		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
-		Fleet.of(this.other).introduce(() -> new InstanceInfo("shop", "host", 2));
+		Fleet.of(this.own).register(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.other).register(() -> new InstanceInfo("shop", "host", 2));
 		this.otherLocks.acquire("calm");
 		this.otherLocks.acquire("hot");
 		List<CompletableFuture<LockLease>> waits = List.of(waitFor(this.otherLocks, LockRequest.of("hot")),
@@ -175,8 +175,8 @@ class LocksEndpointTests {
 		ResourceDescriptor one = this.instances.withoutSecrets(this.endpoint.lock(key));
 		assertThat(one).isNotNull();
 		assertThat(one.holders()).extracting(ResourceDescriptor.Holder::thread).containsExactly(thread);
-		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
-		assertThat(Fleet.of(this.own).awaitMisfit(Duration.ofSeconds(10))).isNull();
+		Fleet.of(this.own).register(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(Fleet.of(this.own).awaitCompatibilityCheck(Duration.ofSeconds(10))).isNull();
 		LocksEndpoint other = new LocksEndpoint(this.other);
 		assertThat(other.locks(null, null).fleet().silent()).isEmpty();
 		ResourceDescriptor seen = other.lock(key);
@@ -347,7 +347,7 @@ class LocksEndpointTests {
 	@Test
 	@DisplayName("since when the instance that answers is there is told alike wherever it is told")
 	void tellsOneStart() {
-		Fleet.of(this.own).introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.own).register(() -> new InstanceInfo("shop", "host", 1));
 		await().until(() -> !Fleet.of(this.own).members().isEmpty());
 		UsageDescriptor view = locks();
 		assertThat(view.fleet().instances()).extracting(InstanceDescriptor::started)

@@ -51,7 +51,7 @@ class LifecycleRulesTests {
 
 	@Test
 	void nothingIsUsedBeforeTheStart() {
-		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).register(() -> new InstanceInfo("shop", "host", 1));
 		assertThat(this.starts).hasValue(0);
 		assertThat(this.store.wakeUps).isNull();
 		assertThat(this.store.plannedCount()).isZero();
@@ -278,7 +278,7 @@ class LifecycleRulesTests {
 
 	@Test
 	void whatTheInstanceBeforeKeptIsReleasedAlsoWhileTheNextOneStarts() {
-		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).register(() -> new InstanceInfo("shop", "host", 1));
 		this.engine.resume();
 		this.store.elapse(0);
 		this.store.last("join").done(null);
@@ -317,7 +317,7 @@ class LifecycleRulesTests {
 	void whatIsAskedForBeforeTheInstanceIsAdmittedIsSentInItsOrder() {
 		DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
 		SemaphoreRequest request = SemaphoreRequest.of("k", 1).waitTime(Duration.ofSeconds(10));
-		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
+		Fleet.of(this.engine).register(() -> new InstanceInfo("shop", "host", 1));
 		for (int i = 0; i < 3; i++) {
 			semaphores.acquireAsync(request);
 		}

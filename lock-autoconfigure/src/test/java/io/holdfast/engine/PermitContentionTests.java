@@ -84,7 +84,7 @@ class PermitContentionTests extends ScriptedPermits {
 		FleetReport report = Fleet.of(this.engine).reports("k");
 		assertThat(report.find(place)).isNotNull().extracting(Entry::name).isEqualTo("second");
 		Standing standing = new Standing(SEMAPHORE, 0, 0, null, LIMIT, LIMIT, LIMIT, List.of(), 1, List.of(place));
-		assertThat(report.inside(standing)).extracting(Entry::number).containsExactly(6L);
+		assertThat(report.waitsWithinInstances(standing)).extracting(Entry::number).containsExactly(6L);
 	}
 
 	@Test

@@ -30,7 +30,7 @@ record ScriptedMembership(CompletableFuture<@Nullable Void> admission,
 	}
 
 	@Override
-	public @Nullable String misfit() {
+	public @Nullable String incompatibility() {
 		return null;
 	}
 

@@ -44,11 +44,11 @@ final class SimulatedFleet {
 	}
 
 	/** Make an instance known, if it is to be. */
-	void introduce(SimulatedInstance instance) {
+	void register(SimulatedInstance instance) {
 		if (this.simulation.plan.steps().contains(new Known(instance.number))) {
 			know(instance);
 			record(Event.of(this.simulation.now(), Type.KNOWN, instance.name));
-			Fleet.of(instance.engine).introduce(() -> new InstanceInfo("shop", "host", instance.number));
+			Fleet.of(instance.engine).register(() -> new InstanceInfo("shop", "host", instance.number));
 		}
 	}
 

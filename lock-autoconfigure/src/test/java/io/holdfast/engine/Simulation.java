@@ -167,7 +167,7 @@ final class Simulation {
 		for (int i = 0; i < this.plan.setup().instances(); i++) {
 			this.instances.add(new SimulatedInstance(this, i, clocks.get(i)));
 		}
-		this.instances.forEach(this.fleet::introduce);
+		this.instances.forEach(this.fleet::register);
 		setLimits((this.plan.limit() == 0) ? Plan.LIMIT : -1);
 		this.plan.steps().forEach(this::expect);
 		Map<Hold, String> holds = new IdentityHashMap<>();
@@ -315,7 +315,7 @@ final class Simulation {
 		if (dead.crashed) {
 			SimulatedInstance started = new SimulatedInstance(dead);
 			this.instances.set(number, started);
-			this.fleet.introduce(started);
+			this.fleet.register(started);
 			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.goOn(started));
 		}
 	}
@@ -324,7 +324,7 @@ final class Simulation {
 	private void copy(SimulatedInstance stopped) {
 		SimulatedInstance copy = stopped.copy(this.instances.size());
 		this.instances.add(copy);
-		this.fleet.introduce(copy);
+		this.fleet.register(copy);
 		this.users.stream().filter((user) -> user.isAt(stopped)).toList().forEach((user) -> {
 			SimulatedUser other = user.copy(copy);
 			this.users.add(other);

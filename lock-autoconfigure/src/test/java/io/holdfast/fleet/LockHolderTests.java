@@ -227,9 +227,9 @@ class LockHolderTests {
 		CompletableFuture<LockLease> next;
 		try (LockLease lease = late.acquire("stock")) {
 			assertThat(lease.isHeld()).isTrue();
-			assertThat(seen.named(instance)).isNull();
+			assertThat(seen.findKnown(instance)).isNull();
 			next = this.shop.acquireAsync(LockRequest.of("stock").waitTime(Duration.ofMinutes(1)));
-			await("the name").until(() -> seen.named(instance) != null);
+			await("the name").until(() -> seen.findKnown(instance) != null);
 		}
 		next.join().close();
 	}

@@ -255,7 +255,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	@Test
 	@DisplayName("an instance is kept out by one that is there and does not fit it, whichever of them is newer")
-	void keepsMisfitsOut() {
+	void keepsIncompatibleInstancesOut() {
 		InstanceStore old = speaking("lock:", 1, 0);
 		InstanceStore next = speaking("lock:", 3, 2);
 		assertThat(join(old, this.a.id)).isNull();

@@ -127,7 +127,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 			if (this.beans.isConfigurationFrozen()) {
 				observe(engine);
 			}
-			Fleet.of(engine).introduce(this::info);
+			Fleet.of(engine).register(this::info);
 		}
 		return bean;
 	}

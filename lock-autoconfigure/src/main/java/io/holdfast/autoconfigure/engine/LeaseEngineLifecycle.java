@@ -47,7 +47,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	public void start() {
 		engines(this.context).forEach(LeaseEngine::resume);
 		long until = System.nanoTime() + FIRST_ANSWER.toNanos();
-		engines(this.context).forEach((engine) -> refuseMisfit(engine, until));
+		engines(this.context).forEach((engine) -> failIfIncompatible(engine, until));
 		engines(this.context).forEach(LeaseEngine::warmUp);
 		this.running = true;
 	}
@@ -55,10 +55,11 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	/**
 	 * Fail the start of an incompatible instance, before requests are refused.
 	 */
-	private static void refuseMisfit(LeaseEngine engine, long until) {
-		String misfit = Fleet.of(engine).awaitMisfit(Duration.ofNanos(Math.max(0, until - System.nanoTime())));
-		if (misfit != null) {
-			throw new IllegalStateException(misfit);
+	private static void failIfIncompatible(LeaseEngine engine, long until) {
+		String incompatibility = Fleet.of(engine)
+			.awaitCompatibilityCheck(Duration.ofNanos(Math.max(0, until - System.nanoTime())));
+		if (incompatibility != null) {
+			throw new IllegalStateException(incompatibility);
 		}
 	}
 

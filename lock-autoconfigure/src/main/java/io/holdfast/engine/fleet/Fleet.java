@@ -27,7 +27,7 @@ import io.holdfast.engine.InstanceReport;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.Reporter;
-import io.holdfast.engine.fleet.FleetReport.Told;
+import io.holdfast.engine.fleet.FleetReport.KeySummary;
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.InstanceInfo;
@@ -106,7 +106,7 @@ public final class Fleet implements InstanceDirectory {
 	 * failures are logged once, and have no effect on leases.
 	 * @param info supplies the description of this instance; called once, may block
 	 */
-	public void introduce(Supplier<InstanceInfo> info) {
+	public void register(Supplier<InstanceInfo> info) {
 		InstanceRegistration known = new InstanceRegistration(this.context, this::age, info);
 		this.membership = known;
 		if (this.context.isStarted()) {
@@ -120,7 +120,7 @@ public final class Fleet implements InstanceDirectory {
 	 * @return the reason why this instance gets no leases, with a remedy; {@code null} if
 	 * it gets leases, or if the result is not known yet
 	 */
-	public @Nullable String awaitMisfit(Duration patience) {
+	public @Nullable String awaitCompatibilityCheck(Duration patience) {
 		InstanceRegistration known = this.membership;
 		if (known == null) {
 			return null;
@@ -132,7 +132,7 @@ public final class Fleet implements InstanceDirectory {
 		catch (LeaseStoreException ex) {
 			// Requests will report the missing answer.
 		}
-		return known.misfit();
+		return known.incompatibility();
 	}
 
 	@Override
@@ -201,9 +201,9 @@ public final class Fleet implements InstanceDirectory {
 	 * @param instance the name of the instance, 8 hexadecimal digits
 	 * @return the instance, or {@code null} if the copy does not have it
 	 */
-	public @Nullable LockHolder named(String instance) {
+	public @Nullable LockHolder findKnown(String instance) {
 		InstanceRegistration known = this.membership;
-		return (known != null) ? known.named(instance) : null;
+		return (known != null) ? known.findKnown(instance) : null;
 	}
 
 	/**
@@ -280,7 +280,8 @@ public final class Fleet implements InstanceDirectory {
 	 * @return the deadlocks
 	 */
 	public List<Deadlock> cycles(FleetReport reports) {
-		return DeadlockFinder.find(reports).isEmpty() ? List.of() : DeadlockFinder.find(reports.lasting(reports(null)));
+		return DeadlockFinder.find(reports).isEmpty() ? List.of()
+				: DeadlockFinder.find(reports.entriesAlsoIn(reports(null)));
 	}
 
 	/**
@@ -324,11 +325,11 @@ public final class Fleet implements InstanceDirectory {
 	 * one second at most, and continues the scan with the next call.
 	 * @param kind the kind of resource
 	 * @param query the query
-	 * @param told the instances' reports, by key
+	 * @param summaries the summaries of the instances' reports, by key
 	 * @return the page, with current holders, selected by a catalogue that may be older
 	 */
-	public Found find(Kind kind, StandingQuery query, Map<String, Told> told) {
-		return Objects.requireNonNull(this.catalogs.get(kind)).find(query, told);
+	public Found find(Kind kind, StandingQuery query, Map<String, KeySummary> summaries) {
+		return Objects.requireNonNull(this.catalogs.get(kind)).find(query, summaries);
 	}
 
 	private static String what(Kind kind) {

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
-import io.holdfast.engine.fleet.FleetReport.Told;
+import io.holdfast.engine.fleet.FleetReport.KeySummary;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.LeaseStore.Standing;
@@ -80,11 +80,11 @@ final class FleetCatalog {
 	/**
 	 * Find a page. Blocks during the scan: for one second or, for the first edition,
 	 * until other scanning threads have finished, too.
-	 * @param told the instances' reports, by key
+	 * @param summaries the summaries of the instances' reports, by key
 	 */
-	Found find(StandingQuery query, Map<String, Told> told) {
+	Found find(StandingQuery query, Map<String, KeySummary> summaries) {
 		Edition edition = edition();
-		List<Line> lines = edition.lines.values().stream().map((line) -> line.with(told.get(line.key))).toList();
+		List<Line> lines = edition.lines.values().stream().map((line) -> line.with(summaries.get(line.key))).toList();
 		List<Line> matching = lines.stream().filter(matcher(query)).sorted(comparator(query.order())).toList();
 		int from = (int) Math.min(matching.size(), (query.page() - 1L) * query.size());
 		List<Line> page = matching.subList(from, Math.min(matching.size(), from + query.size()));
@@ -214,10 +214,10 @@ final class FleetCatalog {
 			return new Line(standing.resource().key(), fence, fence, foreign, standing.waiting(), holder, ttl, longest);
 		}
 
-		private Line with(@Nullable Told told) {
-			return (told == null) ? this
-					: new Line(this.key, this.fence, this.foreign ? 0 : told.heldSince(this.fence), this.foreign,
-							Math.max(this.waiting, told.waits()), this.holder, this.ttlMillis, this.longestMillis);
+		private Line with(@Nullable KeySummary summary) {
+			return (summary == null) ? this
+					: new Line(this.key, this.fence, this.foreign ? 0 : summary.heldSince(this.fence), this.foreign,
+							Math.max(this.waiting, summary.waits()), this.holder, this.ttlMillis, this.longestMillis);
 		}
 
 		private boolean isHeld() {

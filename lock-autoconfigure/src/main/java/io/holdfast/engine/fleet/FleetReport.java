@@ -53,7 +53,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param standing the holders and waiters in the store
 	 * @return the waits, in the order of the reports
 	 */
-	public Stream<Entry> inside(Standing standing) {
+	public Stream<Entry> waitsWithinInstances(Standing standing) {
 		Set<String> queued = standing.queue()
 			.stream()
 			.map((place) -> place.instance() + ":" + place.number())
@@ -68,17 +68,17 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param now the current time, in microseconds since 1970
 	 * @return the summaries, by key
 	 */
-	public Map<String, Told> told(Kind kind, long now) {
-		Map<String, Told> told = new HashMap<>();
+	public Map<String, KeySummary> summaries(Kind kind, long now) {
+		Map<String, KeySummary> summaries = new HashMap<>();
 		waits().filter((wait) -> wait.resource().kind() == kind)
-			.forEach((wait) -> told.merge(wait.resource().key(), new Told(1, Long.MAX_VALUE, 0), Told::and));
+			.forEach((wait) -> summaries.merge(wait.resource().key(), new KeySummary(1, Long.MAX_VALUE, 0),
+					KeySummary::and));
 		holds().filter((hold) -> hold.resource().kind() == kind && hold.mode() != null).forEach((hold) -> {
 			long since = now - TimeUnit.MILLISECONDS.toMicros(hold.millis());
-			told.merge(hold.resource().key(),
-					(hold.mode() == LockMode.READ) ? new Told(0, since, 0) : new Told(0, Long.MAX_VALUE, since),
-					Told::and);
+			summaries.merge(hold.resource().key(), (hold.mode() == LockMode.READ) ? new KeySummary(0, since, 0)
+					: new KeySummary(0, Long.MAX_VALUE, since), KeySummary::and);
 		});
-		return told;
+		return summaries;
 	}
 
 	/**
@@ -87,13 +87,14 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param later the later reports
 	 * @return the common entries
 	 */
-	FleetReport lasting(FleetReport later) {
-		Set<Same> holds = later.holds().map(Same::of).collect(Collectors.toSet());
-		Set<Same> waits = later.waits().map(Same::of).collect(Collectors.toSet());
+	FleetReport entriesAlsoIn(FleetReport later) {
+		Set<EntryIdentity> holds = later.holds().map(EntryIdentity::of).collect(Collectors.toSet());
+		Set<EntryIdentity> waits = later.waits().map(EntryIdentity::of).collect(Collectors.toSet());
 		return new FleetReport(this.reports.stream()
 			.map((report) -> new InstanceReport(report.instance(),
-					report.holds().stream().filter((hold) -> holds.contains(Same.of(hold))).toList(),
-					report.waits().stream().filter((wait) -> waits.contains(Same.of(wait))).toList(), report.cut()))
+					report.holds().stream().filter((hold) -> holds.contains(EntryIdentity.of(hold))).toList(),
+					report.waits().stream().filter((wait) -> waits.contains(EntryIdentity.of(wait))).toList(),
+					report.cut()))
 			.toList(), this.silent);
 	}
 
@@ -107,13 +108,13 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param exclusiveSince the time of the latest exclusive grant, as older exclusive
 	 * holds are lost; 0 if it is not known
 	 */
-	public record Told(int waits, long since, long exclusiveSince) {
+	public record KeySummary(int waits, long since, long exclusiveSince) {
 
 		/** Summary of a key without reports. */
-		public static final Told NOTHING = new Told(0, Long.MAX_VALUE, 0);
+		public static final KeySummary NOTHING = new KeySummary(0, Long.MAX_VALUE, 0);
 
-		private Told and(Told other) {
-			return new Told(this.waits + other.waits, Math.min(this.since, other.since),
+		private KeySummary and(KeySummary other) {
+			return new KeySummary(this.waits + other.waits, Math.min(this.since, other.since),
 					Math.max(this.exclusiveSince, other.exclusiveSince));
 		}
 
@@ -138,10 +139,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * Identity of a hold or wait. The number of a request alone does not suffice, because
 	 * a token may be handed over to another thread.
 	 */
-	private record Same(String instance, long number, long threadId, long fence) {
+	private record EntryIdentity(String instance, long number, long threadId, long fence) {
 
-		static Same of(Entry entry) {
-			return new Same(entry.instance(), entry.number(), entry.threadId(), entry.fence());
+		static EntryIdentity of(Entry entry) {
+			return new EntryIdentity(entry.instance(), entry.number(), entry.threadId(), entry.fence());
 		}
 
 	}

@@ -97,7 +97,7 @@ public final class InstanceRegistration implements Membership {
 	private boolean admitted;
 
 	/** Reason why this instance is incompatible with the fleet, or {@code null}. */
-	private volatile @Nullable String misfit;
+	private volatile @Nullable String incompatibility;
 
 	/**
 	 * Create a registration.
@@ -120,7 +120,7 @@ public final class InstanceRegistration implements Membership {
 		if (this.context.isAdmitted()) {
 			return CompletableFuture.completedFuture(null);
 		}
-		String reason = this.misfit;
+		String reason = this.incompatibility;
 		if (reason != null) {
 			return CompletableFuture.failedFuture(StoreCommandException.incompatible(reason));
 		}
@@ -140,7 +140,7 @@ public final class InstanceRegistration implements Membership {
 	public @Nullable LockHolder holder(String instanceId) {
 		String shown = Tokens.shown(instanceId);
 		InstanceInfo own = instanceId.equals(this.context.instanceId()) ? this.info : null;
-		LockHolder holder = (own != null) ? holder(shown, own) : named(shown);
+		LockHolder holder = (own != null) ? holder(shown, own) : findKnown(shown);
 		if (holder == null) {
 			refreshNamesSoon();
 		}
@@ -151,7 +151,7 @@ public final class InstanceRegistration implements Membership {
 	 * Return an instance by its public id.
 	 * @return the instance, or {@code null} if the copy of the register does not have it
 	 */
-	@Nullable LockHolder named(String instance) {
+	@Nullable LockHolder findKnown(String instance) {
 		InstanceInfo known = this.names.get(instance);
 		return (known != null) ? holder(instance, known) : null;
 	}
@@ -179,8 +179,8 @@ public final class InstanceRegistration implements Membership {
 	}
 
 	@Override
-	public @Nullable String misfit() {
-		return this.misfit;
+	public @Nullable String incompatibility() {
+		return this.incompatibility;
 	}
 
 	/**
@@ -233,11 +233,11 @@ public final class InstanceRegistration implements Membership {
 			this.lastRegistration = this.context
 				.sendInTime(Command.FLEET,
 						() -> this.context.store.instances().join(id, current, this.age.get(), RETENTION))
-				.whenComplete((misfit, error) -> onJoined(id, sentAt, misfit, error));
+				.whenComplete((incompatibility, error) -> onJoined(id, sentAt, incompatibility, error));
 		}
 	}
 
-	private void onJoined(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+	private void onJoined(String id, long sentAt, @Nullable String incompatibility, @Nullable Throwable error) {
 		List<CompletableFuture<@Nullable Void>> answered;
 		Throwable refusal;
 		synchronized (this) {
@@ -245,8 +245,8 @@ public final class InstanceRegistration implements Membership {
 				return;
 			}
 			this.comparing = false;
-			scheduleNext(misfit != null, error);
-			refusal = processComparison(sentAt, misfit, error);
+			scheduleNext(incompatibility != null, error);
+			refusal = processComparison(sentAt, incompatibility, error);
 			answered = this.requests;
 			this.requests = new ArrayList<>();
 			if (refusal == null && error == null) {
@@ -289,7 +289,8 @@ public final class InstanceRegistration implements Membership {
 	 * Process a comparison. Returns the reason why no leases may be requested now, or
 	 * {@code null}.
 	 */
-	private @Nullable Throwable processComparison(long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+	private @Nullable Throwable processComparison(long sentAt, @Nullable String incompatibility,
+			@Nullable Throwable error) {
 		if (error != null && CallResult.cause(error) instanceof StoreCommandException failure
 				&& failure.isTemporary()) {
 			if (!this.admitted) {
@@ -299,22 +300,22 @@ public final class InstanceRegistration implements Membership {
 			this.context.setAdmittedUntil(this.context.scheduler.nanoTime() + this.context.shortenRandomly(RETRY));
 			return null;
 		}
-		boolean wasKeptOut = this.misfit != null;
-		this.misfit = misfit;
-		this.admitted = misfit == null;
+		boolean wasKeptOut = this.incompatibility != null;
+		this.incompatibility = incompatibility;
+		this.admitted = incompatibility == null;
 		// Until the registration expires in the store. Also after a denied comparison,
 		// because leases do not depend on that right.
 		this.context.setAdmittedUntil(this.admitted ? (Long) (sentAt + RETENTION.toNanos()) : null);
-		if (misfit != null) {
+		if (incompatibility != null) {
 			if (!wasKeptOut) {
-				logger.error(SingleLine.of(misfit));
+				logger.error(SingleLine.of(incompatibility));
 			}
-			return StoreCommandException.incompatible(misfit);
+			return StoreCommandException.incompatible(incompatibility);
 		}
 		return null;
 	}
 
-	private void scheduleNext(boolean misfit, @Nullable Throwable error) {
+	private void scheduleNext(boolean incompatible, @Nullable Throwable error) {
 		this.failures = (error != null) ? this.failures + 1 : 0;
 		// A single failure may be a restart of Redis.
 		if (error != null && !this.warned && (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
@@ -323,7 +324,7 @@ public final class InstanceRegistration implements Membership {
 			logger.warn((waits ? "No lock or permit is granted before Redis has answered: "
 					: "Other instances and their endpoints do not see this one: ") + EngineExceptions.text(error));
 		}
-		refreshAfter(this.context.shortenRandomly((misfit || error != null) ? RETRY : REFRESH));
+		refreshAfter(this.context.shortenRandomly((incompatible || error != null) ? RETRY : REFRESH));
 	}
 
 	/**
@@ -337,7 +338,7 @@ public final class InstanceRegistration implements Membership {
 		}
 		this.joined = false;
 		this.comparing = false;
-		this.misfit = null;
+		this.incompatibility = null;
 		this.admitted = false;
 		this.context.setAdmittedUntil(null);
 		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();

@@ -30,18 +30,18 @@ class FleetReportTests {
 	@Test
 	@DisplayName("what the same thread holds or waits for is the same")
 	void lasts() {
-		assertThat(holds(entry(1, 7, 100)).lasting(holds(entry(1, 7, 100)))).isEqualTo(holds(entry(1, 7, 100)));
-		assertThat(waits(entry(1, 7, 0)).lasting(waits(entry(1, 7, 0)))).isEqualTo(waits(entry(1, 7, 0)));
+		assertThat(holds(entry(1, 7, 100)).entriesAlsoIn(holds(entry(1, 7, 100)))).isEqualTo(holds(entry(1, 7, 100)));
+		assertThat(waits(entry(1, 7, 0)).entriesAlsoIn(waits(entry(1, 7, 0)))).isEqualTo(waits(entry(1, 7, 0)));
 	}
 
 	@Test
 	@DisplayName("what was passed on in between, to another thread or back, is not the same")
 	void passedOn() {
 		FleetReport before = holds(entry(1, 7, 100));
-		assertThat(before.lasting(holds(entry(1, 8, 101))).reports().get(0).holds()).isEmpty();
-		assertThat(before.lasting(holds(entry(1, 7, 102))).reports().get(0).holds()).isEmpty();
-		assertThat(waits(entry(1, 7, 0)).lasting(waits(entry(1, 8, 0))).reports().get(0).waits()).isEmpty();
-		assertThat(before.lasting(waits(entry(1, 7, 100))).reports().get(0).holds()).isEmpty();
+		assertThat(before.entriesAlsoIn(holds(entry(1, 8, 101))).reports().get(0).holds()).isEmpty();
+		assertThat(before.entriesAlsoIn(holds(entry(1, 7, 102))).reports().get(0).holds()).isEmpty();
+		assertThat(waits(entry(1, 7, 0)).entriesAlsoIn(waits(entry(1, 8, 0))).reports().get(0).waits()).isEmpty();
+		assertThat(before.entriesAlsoIn(waits(entry(1, 7, 100))).reports().get(0).holds()).isEmpty();
 	}
 
 }

@@ -47,7 +47,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 
 	private static final long RETRY = TimeUnit.SECONDS.toMillis(10);
 
-	private static final String MISFIT = "others do not fit";
+	private static final String INCOMPATIBILITY = "others do not fit";
 
 	private static final String WARNING = "Other instances and their endpoints do not see this one";
 
@@ -59,8 +59,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 
 	private static final Resource LIMITED = new Resource(Kind.SEMAPHORE, "limited");
 
-	private void introduce() {
-		Fleet.of(this.engine).introduce(() -> new InstanceInfo("shop", "host", 1));
+	private void register() {
+		Fleet.of(this.engine).register(() -> new InstanceInfo("shop", "host", 1));
 		this.store.elapse(0);
 	}
 
@@ -76,7 +76,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@DisplayName("an instance says that it is there at once, and again every minute")
 	void joinsAndRefreshes() {
 		assertThat(Fleet.of(this.engine).info()).isNull();
-		introduce();
+		register();
 		assertThat(this.store.sent()).containsExactly("join shop after 0");
 		answer();
 		this.store.elapse(REFRESH - 1);
@@ -92,29 +92,29 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("instances that have left keep their names while there is room, the latest for the longest")
 	void namesOfFormerInstances() {
-		introduce();
+		register();
 		this.store.members = members("first", InstanceRegistration.MOST_NAMES - 1);
 		answer();
 		this.store.members = members("second", 1);
 		this.store.elapse(REFRESH);
 		answer();
-		assertThat(named("first", 0)).isEqualTo("first");
-		assertThat(named("first", InstanceRegistration.MOST_NAMES - 2)).isEqualTo("first");
-		assertThat(named("second", 0)).isEqualTo("second");
+		assertThat(findKnown("first", 0)).isEqualTo("first");
+		assertThat(findKnown("first", InstanceRegistration.MOST_NAMES - 2)).isEqualTo("first");
+		assertThat(findKnown("second", 0)).isEqualTo("second");
 		this.store.members = members("third", 2);
 		this.store.elapse(REFRESH);
 		answer();
-		assertThat(named("third", 1)).isEqualTo("third");
-		assertThat(named("second", 0)).isEqualTo("second");
-		assertThat(named("first", InstanceRegistration.MOST_NAMES - 4)).isEqualTo("first");
-		assertThat(named("first", InstanceRegistration.MOST_NAMES - 3)).isNull();
+		assertThat(findKnown("third", 1)).isEqualTo("third");
+		assertThat(findKnown("second", 0)).isEqualTo("second");
+		assertThat(findKnown("first", InstanceRegistration.MOST_NAMES - 4)).isEqualTo("first");
+		assertThat(findKnown("first", InstanceRegistration.MOST_NAMES - 3)).isNull();
 		this.store.members = List.of();
 		Fleet.of(this.engine).members();
-		assertThat(named("third", 1)).isEqualTo("third");
+		assertThat(findKnown("third", 1)).isEqualTo("third");
 	}
 
-	private @Nullable String named(String application, int number) {
-		LockHolder holder = Fleet.of(this.engine).named(application + number);
+	private @Nullable String findKnown(String application, int number) {
+		LockHolder holder = Fleet.of(this.engine).findKnown(application + number);
 		return (holder != null) ? holder.application() : null;
 	}
 
@@ -128,7 +128,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@DisplayName("an error while it finds out what to tell is trouble as any other, and it is tried again")
 	void triesAgainAfterAnError() {
 		AtomicBoolean failed = new AtomicBoolean();
-		Fleet.of(this.engine).introduce(() -> {
+		Fleet.of(this.engine).register(() -> {
 			if (failed.compareAndSet(false, true)) {
 				ScriptedStore.fail();
 			}
@@ -143,7 +143,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("trouble with that is warned of once, not at a first failure that may pass, and it is tried again")
 	void warnsOnce(CapturedOutput output) {
-		introduce();
+		register();
 		answer();
 		this.store.elapse(REFRESH);
 		fail(true);
@@ -164,7 +164,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("of trouble at the start it is warned that leases do depend on that")
 	void warnsAtTheStart(CapturedOutput output) {
-		introduce();
+		register();
 		fail(true);
 		assertThat(output).doesNotContain(NO_LEASES);
 		this.store.elapse(RETRY);
@@ -175,7 +175,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a store that does not answer is told again, and once it answers as often as any other")
 	void joinsAgainAfterSilence() {
-		introduce();
+		register();
 		ScriptedStore.Command first = this.store.last("join");
 		this.store.sent();
 		this.store.elapse(EngineSettings.defaults().commandTimeout().toMillis() + RETRY - 1);
@@ -193,7 +193,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("leases go on where the key of the fleet alone is away for longer than an instance is remembered")
 	void fleetKeyAway() {
-		introduce();
+		register();
 		answer();
 		for (int i = 0; i < 40; i++) {
 			this.store.elapse(5_000);
@@ -212,7 +212,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run,
 				() -> "0123456789abcdef0123456789abcde" + ids.incrementAndGet(), () -> 1.0);
 		engine.resume();
-		Fleet.of(engine).introduce(() -> new InstanceInfo("cart", "host", 1));
+		Fleet.of(engine).register(() -> new InstanceInfo("cart", "host", 1));
 		this.store.elapse(0);
 		return engine;
 	}
@@ -254,7 +254,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("an instance that leaves before it was known is not warned, as after a start that failed")
 	void leavesInSilence(CapturedOutput output) {
-		introduce();
+		register();
 		this.engine.shutDown(Duration.ofSeconds(1));
 		fail(false);
 		assertThat(output).doesNotContain(WARNING);
@@ -263,7 +263,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a right that is missing is warned of at once")
 	void warnsOfWhatDoesNotPass(CapturedOutput output) {
-		introduce();
+		register();
 		fail(false);
 		assertThat(output).containsOnlyOnce(WARNING + ": trouble");
 	}
@@ -271,7 +271,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("who does not know itself is no trouble for anybody, and gets leases")
 	void survivesItsSource(CapturedOutput output) {
-		Fleet.of(this.engine).introduce(() -> {
+		Fleet.of(this.engine).register(() -> {
 			throw new IllegalStateException("no name");
 		});
 		this.store.elapse(0);
@@ -284,7 +284,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("at its shut-down an instance says that it leaves, and nothing any more")
 	void leaves() {
-		introduce();
+		register();
 		answer();
 		this.store.sent();
 		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(10));
@@ -301,7 +301,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("it does not leave before it has joined, or it would stay")
 	void leavesAfterJoining() {
-		introduce();
+		register();
 		this.store.sent();
 		this.engine.shutDown(Duration.ZERO);
 		this.store.elapse(0);
@@ -313,7 +313,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a store that does not answer keeps no instance from shutting down")
 	void leavesASilentStore() {
-		introduce();
+		register();
 		answer();
 		CompletableFuture<?> over = this.engine.shutDown(Duration.ZERO);
 		this.store.elapse(249);
@@ -325,7 +325,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("an instance that goes on after a shut-down says so")
 	void joinsAgain() {
-		introduce();
+		register();
 		answer();
 		this.engine.shutDown(Duration.ZERO);
 		this.store.elapse(0);
@@ -339,7 +339,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("one that goes on while its last word is not answered says so once in a minute, as before")
 	void joinsAgainBeforeTheAnswer() {
-		introduce();
+		register();
 		ScriptedStore.Command first = this.store.last("join");
 		this.engine.shutDown(Duration.ZERO);
 		this.engine.resume();
@@ -358,7 +358,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a lease is asked for when the store has said that the instances fit each other, and not before")
 	void asksWhenAdmitted() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
 		assertThat(this.store.sent()).containsExactly("join shop after 0");
 		answer();
@@ -370,39 +370,39 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("an instance that does not fit others gets no lease, is told why, and asks every ten seconds whether it does")
 	void keptOut(CapturedOutput output) {
-		introduce();
+		register();
 		CompletableFuture<LockLease> early = this.service.acquireAsync(REQUEST);
-		this.store.last("join").done(MISFIT);
+		this.store.last("join").done(INCOMPATIBILITY);
 		assertThat(early).failsWithin(Duration.ZERO)
 			.withThrowableOfType(ExecutionException.class)
 			.havingCause()
 			.isInstanceOf(LeaseStoreException.class)
-			.withMessageContaining(MISFIT);
+			.withMessageContaining(INCOMPATIBILITY);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
-		assertThat(this.engine.status().refusal()).isEqualTo(MISFIT);
-		assertThat(Fleet.of(this.engine).awaitMisfit(Duration.ZERO)).isEqualTo(MISFIT);
+		assertThat(this.engine.status().refusal()).isEqualTo(INCOMPATIBILITY);
+		assertThat(Fleet.of(this.engine).awaitCompatibilityCheck(Duration.ZERO)).isEqualTo(INCOMPATIBILITY);
 		this.store.elapse(RETRY);
-		this.store.last("join").done(MISFIT);
+		this.store.last("join").done(INCOMPATIBILITY);
 		this.store.elapse(RETRY);
 		assertThat(this.store.sent()).containsOnly("join shop after 0", "join shop after " + RETRY,
 				"join shop after " + 2 * RETRY);
 		answer();
-		assertThat(Fleet.of(this.engine).awaitMisfit(Duration.ZERO)).isNull();
+		assertThat(Fleet.of(this.engine).awaitCompatibilityCheck(Duration.ZERO)).isNull();
 		this.service.acquireAsync(REQUEST);
 		assertThat(this.store.sent()).singleElement().asString().startsWith("acquire");
-		assertThat(output).containsOnlyOnce(MISFIT);
+		assertThat(output).containsOnlyOnce(INCOMPATIBILITY);
 	}
 
 	@Test
 	@DisplayName("an instance that does not fit any more gets no further lease, and keeps what it has")
 	void keptOutLater() {
-		introduce();
+		register();
 		answer();
 		granted(REQUEST, 1);
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
 		this.store.elapse(REFRESH);
-		this.store.last("join").done(MISFIT);
-		assertThat(this.engine.status().refusal()).isEqualTo(MISFIT);
+		this.store.last("join").done(INCOMPATIBILITY);
+		assertThat(this.engine.status().refusal()).isEqualTo(INCOMPATIBILITY);
 		assertThat(this.service.acquireAsync(LockRequest.of("another"))).isCompletedExceptionally();
 		this.store.sent();
 		this.store.elapse(RETRY);
@@ -412,7 +412,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("one that was silent for so long that it may be forgotten joins again before it asks for a lease")
 	void joinsBeforeItAsks() {
-		introduce();
+		register();
 		answer();
 		this.store.sent();
 		this.store.pause(InstanceRegistration.RETENTION.toMillis());
@@ -426,7 +426,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("what cannot be found out for good, or for want of a name, keeps no lease back")
 	void asksWithoutRights() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
 		fail(false);
 		this.store.last("acquire 1").granted(1, 30_000);
@@ -436,7 +436,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a request that cannot be sent yet fails as one to a store that fails, and asks again for as long as it may")
 	void asksAgain() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
 		fail(true);
 		assertThat(lease).isNotDone();
@@ -449,7 +449,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("requests for several keys before the comparison have one comparison")
 	void oneComparison() {
-		introduce();
+		register();
 		this.store.sent();
 		fail(true);
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
@@ -464,7 +464,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("requests of two threads at once have one comparison")
 	void oneComparisonForTwoThreads() {
-		introduce();
+		register();
 		fail(true);
 		this.store.sent();
 		CyclicBarrier together = new CyclicBarrier(2);
@@ -487,7 +487,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a request without a wait time is asked for once the versions are compared")
 	void asksWithoutWaiting() {
-		introduce();
+		register();
 		this.store.sent();
 		CompletableFuture<Optional<LockLease>> lease = this.service.tryAcquireAsync(AT_ONCE);
 		answer();
@@ -499,7 +499,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("requests without a wait time fail by the store after the command timeout without a comparison, also behind another one")
 	void doesNotAskWithoutWaiting() {
-		introduce();
+		register();
 		this.store.sent();
 		LockRequest before = LockRequest.of("before").waitTime(Duration.ofSeconds(10));
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(before);
@@ -517,7 +517,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("requests without a wait time fail by the store when the comparison fails, also behind another one")
 	void failsWithoutWaiting() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
 		List<CompletableFuture<?>> leases = List.of(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO)),
 				this.service.tryAcquireAsync(AT_ONCE), this.semaphores.tryAcquireAsync(PERMIT));
@@ -531,7 +531,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a request without a wait time behind another one asks for itself, once the versions are compared")
 	void triesBehindAnother() {
-		introduce();
+		register();
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> second = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		assertThat(second).isNotDone();
@@ -544,7 +544,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("waiting requests fail by the store after the outage patience without a comparison")
 	void waitsForTheOutagePatience() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.answerAtOnce("join shop after 0", (command) -> command.fail(true));
@@ -564,7 +564,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a request that is cancelled during the comparison leaves nothing to release, and the next one is asked for")
 	void cancelledDuringTheComparison() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.service.acquireAsync(REQUEST);
 		first.cancel(false);
@@ -575,7 +575,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a new subscription during the comparison has no request sent twice")
 	void listensDuringTheComparison() {
-		introduce();
+		register();
 		this.service.acquireAsync(REQUEST);
 		this.store.wakeUps.listening();
 		answer();
@@ -585,7 +585,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a limit is set once the versions are compared, and fails with the comparison")
 	void limits() {
-		introduce();
+		register();
 		this.store.sent();
 		CompletableFuture<Boolean> first = context().limit(LIMITED, 3);
 		assertThat(this.store.sent()).isEmpty();
@@ -600,19 +600,19 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("the release of an instance that does not fit any more brings in none of its waiters")
 	void releasesAlone() {
-		introduce();
+		register();
 		answer();
 		LockLease lease = granted(REQUEST, 1);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(5)));
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
 		this.store.elapse(REFRESH);
-		this.store.last("join").done(MISFIT);
+		this.store.last("join").done(INCOMPATIBILITY);
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
 		assertThat(next).failsWithin(Duration.ZERO)
 			.withThrowableOfType(ExecutionException.class)
-			.withMessageContaining(MISFIT);
+			.withMessageContaining(INCOMPATIBILITY);
 	}
 
 	private static void assertNotCompared(CompletableFuture<?> lease, String why) {
@@ -627,7 +627,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("what was asked for once it was admitted is given up at the store, too, when its caller gives up")
 	void givesUpWhatItHasAsked() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
 		answer();
 		ScriptedStore.Command asked = this.store.last("acquire 1");
@@ -639,7 +639,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@Test
 	@DisplayName("a request whose wait is over before it could be sent is not sent behind its release")
 	void asksNotAfterItsEnd() {
-		introduce();
+		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(300)));
 		this.store.elapse(400);
 		assertNotCompared(lease, "the store (Redis) did not answer");
