@@ -39,7 +39,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	/**
 	 * Return the owner of these options for messages, such as {@code " of lock 'stock'"}.
 	 */
-	abstract String of();
+	abstract String ofText();
 
 	private R changed(Consumer<LeaseOptions> change) {
 		LeaseOptions copy = this.options.copy();
@@ -78,7 +78,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public R waitTime(Duration waitTime) {
 		if (waitTime.isNegative()) {
-			throw new IllegalArgumentException(SingleLine.of("waitTime" + of()) + " is negative: " + waitTime
+			throw new IllegalArgumentException(SingleLine.of("waitTime" + ofText()) + " is negative: " + waitTime
 					+ "; use zero to try once, or waitForever()");
 		}
 		return changed((options) -> options.waitTime = (waitTime.compareTo(LeaseOptions.FOREVER) < 0) ? waitTime
@@ -101,7 +101,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if the lease time is out of these bounds
 	 */
 	public R leaseTime(Duration leaseTime) {
-		checkBounds("leaseTime" + of(), leaseTime, MIN_LEASE, MAX_LEASE);
+		checkBounds("leaseTime" + ofText(), leaseTime, MIN_LEASE, MAX_LEASE);
 		return changed((options) -> options.leaseTime = leaseTime);
 	}
 
@@ -124,7 +124,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @throws IllegalArgumentException if the time is out of these bounds
 	 */
 	public R maxHold(Duration maxHold) {
-		checkBounds("maxHold" + of(), maxHold, MIN_LEASE, LeaseOptions.FOREVER);
+		checkBounds("maxHold" + ofText(), maxHold, MIN_LEASE, LeaseOptions.FOREVER);
 		return changed((options) -> options.maxHold = maxHold);
 	}
 
@@ -145,7 +145,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public R name(String name) {
 		if (name == null || name.isBlank()) {
-			throw new IllegalArgumentException(SingleLine.of("name" + of()) + " is "
+			throw new IllegalArgumentException(SingleLine.of("name" + ofText()) + " is "
 					+ ((name == null) ? "null" : "blank") + ": name what it is for, or leave it out");
 		}
 		return changed((options) -> options.name = name);
@@ -163,7 +163,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 */
 	public R note(String note) {
 		if (note == null || note.isBlank() || note.length() > MAX_NOTE) {
-			throw new IllegalArgumentException(SingleLine.of("note" + of()) + " is "
+			throw new IllegalArgumentException(SingleLine.of("note" + ofText()) + " is "
 					+ ((note == null) ? "null" : note.isBlank() ? "blank" : "of " + note.length() + " characters")
 					+ ": write a text of up to " + MAX_NOTE + " characters, or leave it out");
 		}
@@ -277,22 +277,22 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	R withMinHold(Duration minHold) {
-		checkBounds("minHold" + of(), minHold, Duration.ZERO, MAX_LEASE);
+		checkBounds("minHold" + ofText(), minHold, Duration.ZERO, MAX_LEASE);
 		return changed((options) -> options.minHold = minHold);
 	}
 
 	LeaseOptions withNamespace(String namespace) {
 		if (this.options.namespace != null) {
-			throw new IllegalStateException(
-					SingleLine.of("namespace" + of() + " is '" + this.options.namespace + "' already: set it once"));
+			throw new IllegalStateException(SingleLine
+				.of("namespace" + ofText() + " is '" + this.options.namespace + "' already: set it once"));
 		}
 		if (namespace == null || !namespace.isEmpty() && namespace.isBlank()) {
 			throw new IllegalArgumentException(
-					"namespace" + SingleLine.of(of()) + " is " + ((namespace == null) ? "null" : "blank")
+					"namespace" + SingleLine.of(ofText()) + " is " + ((namespace == null) ? "null" : "blank")
 							+ ": give an empty text for none, or throw an exception that says what is missing");
 		}
 		if (namespace.indexOf(':') >= 0) {
-			throw new IllegalArgumentException(SingleLine.of("namespace" + of() + " is '" + namespace)
+			throw new IllegalArgumentException(SingleLine.of("namespace" + ofText() + " is '" + namespace)
 					+ "', which has a colon: a colon ends the namespace, so its keys could be those of another one. "
 					+ "Use another character, such as '.'");
 		}

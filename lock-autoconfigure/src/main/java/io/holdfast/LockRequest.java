@@ -112,7 +112,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	}
 
 	@Override
-	String of() {
+	String ofText() {
 		return " of lock '" + key() + "'";
 	}
 
@@ -188,7 +188,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws NullPointerException if the margin is {@code null}
 	 */
 	public LockRequest lossMargin(Duration lossMargin) {
-		checkBounds("lossMargin" + of(), lossMargin, Duration.ZERO, MAX_LEASE.dividedBy(3));
+		checkBounds("lossMargin" + ofText(), lossMargin, Duration.ZERO, MAX_LEASE.dividedBy(3));
 		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, this.fence,
 				lossMargin);
 	}

@@ -83,7 +83,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the number is out of these bounds
 	 */
 	public SemaphoreRequest permits(int permits) {
-		checkBounds("permits" + of(), permits, 1, MAX_LIMIT);
+		checkBounds("permits" + ofText(), permits, 1, MAX_LIMIT);
 		return new SemaphoreRequest(this.key, this.limit, permits, this.fair, this.options);
 	}
 
@@ -120,7 +120,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	@Override
-	String of() {
+	String ofText() {
 		return " of semaphore '" + this.key + "'";
 	}
 

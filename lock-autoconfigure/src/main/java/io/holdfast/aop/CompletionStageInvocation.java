@@ -129,7 +129,7 @@ final class CompletionStageInvocation {
 			complete(null, failure);
 			return;
 		}
-		endWith(() -> this.observation.run(() -> methodLease.instead(ex)));
+		endWith(() -> this.observation.run(() -> methodLease.resultWithoutLease(ex)));
 	}
 
 	/** End the call with the stage of a fallback. */

@@ -44,12 +44,12 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	private final LeaseContext leases;
 
 	/**
-	 * Proxy that the call must reach next, as in {@link LeaseInterceptor}, or
+	 * Inner proxy that the call must reach next, as in {@link LeaseInterceptor}, or
 	 * {@code null}.
 	 */
-	private final @Nullable Object next;
+	private final @Nullable Object innerProxy;
 
-	private final AtomicBoolean reached = new AtomicBoolean();
+	private final AtomicBoolean innerProxyEntered = new AtomicBoolean();
 
 	/** Job of the body: the first job seen. Later jobs are children of the body. */
 	private final AtomicReference<@Nullable Job> job = new AtomicReference<>();
@@ -58,7 +58,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	CoroutineBody(LeaseContext leases, MethodInvocation call) {
 		super(KEY);
 		this.leases = leases;
-		this.next = LeaseInterceptor.next(call);
+		this.innerProxy = LeaseInterceptor.innerProxy(call);
 	}
 
 	/**
@@ -176,16 +176,16 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Return whether a call of a suspending function has already acquired its leases at
-	 * an outer proxy, see {@link LeaseInterceptor}. Returns {@code true} once for each
-	 * call.
+	 * Return whether a call of a suspending function has arrived at the inner proxy, and
+	 * has already acquired its leases at the outer proxy, see {@link LeaseInterceptor}.
+	 * Returns {@code true} once for each call.
 	 */
-	static boolean takeReached(MethodInvocation call) {
+	static boolean tryEnterInnerProxy(MethodInvocation call) {
 		@Nullable Object[] arguments = call.getArguments();
 		CoroutineBody body = (arguments[arguments.length - 1] instanceof Continuation<?> continuation)
 				? continuation.getContext().get(KEY) : null;
-		return body != null && body.next != null && call instanceof ProxyMethodInvocation proxied
-				&& proxied.getProxy() == body.next && body.reached.compareAndSet(false, true);
+		return body != null && body.innerProxy != null && call instanceof ProxyMethodInvocation proxied
+				&& proxied.getProxy() == body.innerProxy && body.innerProxyEntered.compareAndSet(false, true);
 	}
 
 	/**

@@ -245,11 +245,11 @@ final class LeaseAnnotationParser {
 		CallExpression condition = expression(attributes, Use.CONDITION);
 		String name = attributes.name();
 		boolean keyed = !attributes.expression(Use.KEY.attribute).isEmpty();
-		LeaseRequest<?> same = checked(attributes, (keyed && name.isEmpty()) ? "example" : purpose(attributes),
-				example);
+		LeaseRequest<?> requestTemplate = checked(attributes,
+				(keyed && name.isEmpty()) ? "example" : purpose(attributes), example);
 		boolean scheduled = annotatedMethod.isScheduled();
 		return new LeasedMethod(handler, annotatedMethod, ReturnKind.of(annotatedMethod), scheduled, condition,
-				expression(attributes, Use.KEY), name.isEmpty() ? "" : name + ":", same, declaredHandler,
+				expression(attributes, Use.KEY), name.isEmpty() ? "" : name + ":", requestTemplate, declaredHandler,
 				onStoreFailure(attributes, onStoreFailure, declaredHandler),
 				attributes.plain().getEnum("onLoss", OnLoss.class),
 				lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD,

@@ -276,7 +276,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			}
 		}
 		for (int i = place; i < advisors.length; i++) {
-			if (OtherAdvice.isResilience(advisors[i])) {
+			if (AdviceClassifier.isResilience(advisors[i])) {
 				while (place < i && isBefore(advised.getAdvisors()[place], advisors[i])) {
 					place++;
 				}
@@ -298,7 +298,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/** Warn once of a wait within the method's transaction. */
 	private void warnOfTransaction(AnnotatedMethod annotatedMethod, Advisor advisor) {
-		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
+		if (AdviceClassifier.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
 			boolean lower = isBefore(advisor, this.leaseAdvisor);
 			logger.warn(annotatedMethod

@@ -42,10 +42,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
 
 	/**
-	 * Proxy that the current call of this thread must reach next without acquiring leases
-	 * again.
+	 * Inner proxy that the current call of this thread must reach next, without acquiring
+	 * leases again.
 	 */
-	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
+	private static final ThreadLocal<Object> INNER_PROXY = new ThreadLocal<>();
 
 	/** Marker: all leases of a call were acquired. */
 	static final Object ACQUIRED = new Object();
@@ -82,7 +82,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (takeReached(invocation)) {
+		if (tryEnterInnerProxy(invocation)) {
 			// Not directly to the target: there may be a third proxy.
 			return proceed(invocation);
 		}
@@ -111,10 +111,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 				}
 				CompletionStageInvocation call = new CompletionStageInvocation(invocation, method, leases,
 						observe(invocation, targetClass, null));
-				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
+				yield AdviceClassifier.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> method.isSuspending() && CoroutineBody.takeReached(invocation) ? invocation.proceed()
-					: invokeReactive(invocation, targetClass, method, annotations);
+			case REACTIVE -> method.isSuspending() && CoroutineBody.tryEnterInnerProxy(invocation)
+					? invocation.proceed() : invokeReactive(invocation, targetClass, method, annotations);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
 	}
@@ -232,7 +232,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 					leases.get(j).discard();
 				}
 				if (ex instanceof HoldfastException refused) {
-					return methodLease.instead(refused);
+					return methodLease.resultWithoutLease(refused);
 				}
 				throw ex;
 			}
@@ -271,26 +271,27 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	/** Proceed with the invocation after the leases are acquired. */
 	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
-		Object outer = NEXT.get();
-		Object next = next(invocation);
-		if (outer == null && next == null) {
+		Object outer = INNER_PROXY.get();
+		Object innerProxy = innerProxy(invocation);
+		if (outer == null && innerProxy == null) {
 			return invocation.proceed();
 		}
-		setNext(next);
+		setInnerProxy(innerProxy);
 		try {
 			return invocation.proceed();
 		}
 		finally {
 			// Restore the state of an outer call that has not reached its target yet.
-			setNext(outer);
+			setInnerProxy(outer);
 		}
 	}
 
 	/**
-	 * Return the next proxy with this advice behind the current proxy, or {@code null}.
-	 * There may be other proxies in between, and the advice may be from another context.
+	 * Return the inner proxy: the next proxy with this advice behind the current proxy,
+	 * or {@code null}. There may be other proxies in between, and the advice may be from
+	 * another context.
 	 */
-	static @Nullable Object next(MethodInvocation invocation) {
+	static @Nullable Object innerProxy(MethodInvocation invocation) {
 		Object target = invocation.getThis();
 		while (target instanceof Advised proxy && Stream.of(proxy.getAdvisors())
 			.noneMatch((advisor) -> advisor.getAdvice() instanceof LeaseInterceptor)) {
@@ -299,28 +300,29 @@ final class LeaseInterceptor implements MethodInterceptor {
 		return (target instanceof Advised) ? target : null;
 	}
 
-	private static void setNext(@Nullable Object next) {
-		if (next != null) {
-			NEXT.set(next);
+	private static void setInnerProxy(@Nullable Object innerProxy) {
+		if (innerProxy != null) {
+			INNER_PROXY.set(innerProxy);
 		}
 		else {
-			NEXT.remove();
+			INNER_PROXY.remove();
 		}
 	}
 
 	/**
-	 * Return whether a call has already acquired its leases at an outer proxy. Returns
-	 * {@code true} once for each call. Not for suspending functions, whose coroutine has
-	 * this state, because another coroutine may be resumed between the two proxies.
+	 * Return whether a call has arrived at the inner proxy, and has already acquired its
+	 * leases at the outer proxy. Returns {@code true} once for each call. Not for
+	 * suspending functions, whose coroutine has this state, because another coroutine may
+	 * be resumed between the two proxies.
 	 */
-	static boolean takeReached(MethodInvocation invocation) {
-		Object next = NEXT.get();
-		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next
-				|| KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
+	static boolean tryEnterInnerProxy(MethodInvocation invocation) {
+		Object innerProxy = INNER_PROXY.get();
+		if (innerProxy == null || !(invocation instanceof ProxyMethodInvocation proxied)
+				|| proxied.getProxy() != innerProxy || KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
 			return false;
 		}
 		// Calls made by the method are new calls.
-		NEXT.remove();
+		INNER_PROXY.remove();
 		return true;
 	}
 

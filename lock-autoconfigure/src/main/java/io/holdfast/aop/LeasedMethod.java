@@ -37,7 +37,8 @@ import org.springframework.util.ClassUtils;
  * @param key the expression for the key of a call, or {@code null} if all calls have the
  * same key
  * @param keyPrefix the text in front of each key
- * @param same the request of all calls, except for the key if there is an expression
+ * @param requestTemplate the request of all calls, except for the key if there is an
+ * expression
  * @param declaredHandler the handler of calls that do not get the lease
  * @param onStoreFailure the outcome of a failure of the store: {@code FALLBACK} calls the
  * handler; never {@code DEFAULT}
@@ -49,24 +50,24 @@ import org.springframework.util.ClassUtils;
  */
 record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMethod, ReturnKind returnKind,
 		boolean scheduled, @Nullable CallExpression condition, @Nullable CallExpression key, String keyPrefix,
-		LeaseRequest<?> same, NotAcquiredHandler declaredHandler, OnStoreFailure onStoreFailure, OnLoss onLoss,
-		ReleaseAfter releaseAfter, String serviceName, boolean inTurns) {
+		LeaseRequest<?> requestTemplate, NotAcquiredHandler declaredHandler, OnStoreFailure onStoreFailure,
+		OnLoss onLoss, ReleaseAfter releaseAfter, String serviceName, boolean inTurns) {
 
 	private static final Log logger = LogFactory.getLog(LeasedMethod.class);
 
 	/** Return whether the lease is of a lock, as opposed to permits. */
 	boolean isLock() {
-		return this.same instanceof LockRequest;
+		return this.requestTemplate instanceof LockRequest;
 	}
 
 	/** Return whether databases refuse the transactions of a late holder. */
 	boolean isFenced() {
-		return this.same instanceof LockRequest lock && lock.isFenced();
+		return this.requestTemplate instanceof LockRequest lock && lock.isFenced();
 	}
 
 	/** Return whether the permits of a failed run are kept for a minHold. */
 	private boolean isKeptAfterFailure() {
-		return !isLock() && !this.same.minHold().isZero();
+		return !isLock() && !this.requestTemplate.minHold().isZero();
 	}
 
 	/**
@@ -143,12 +144,12 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 			return null;
 		}
 		if (this.key == null) {
-			return this.same;
+			return this.requestTemplate;
 		}
 		List<String> keys = this.key.keys(invocation.getThis(), arguments, this.keyPrefix, isLock());
 		try {
-			return (this.same instanceof LockRequest lock && keys.size() > 1) ? lock.only(keys)
-					: this.same.only(keys.get(0));
+			return (this.requestTemplate instanceof LockRequest lock && keys.size() > 1) ? lock.only(keys)
+					: this.requestTemplate.only(keys.get(0));
 		}
 		catch (IllegalArgumentException ex) {
 			throw this.key.failed("text that cannot be a key: " + ex.getMessage(), ex);

@@ -229,7 +229,7 @@ final class MethodLease {
 	 * @return the result of the fallback or strategy, or the empty result
 	 * @throws Throwable the given exception, or the exception of the fallback or strategy
 	 */
-	@Nullable Object instead(HoldfastException ex) throws Throwable {
+	@Nullable Object resultWithoutLease(HoldfastException ex) throws Throwable {
 		Reason reason = (ex instanceof NotAcquiredException notAcquired) ? notAcquired.getReason() : null;
 		// Failure of the previous attempt, which still keeps the permits.
 		Throwable failed = (this.attempts != null && reason == Reason.TIMED_OUT) ? this.attempts.failure() : null;

@@ -65,11 +65,11 @@ final class OwnTransaction {
 			if (!inside) {
 				inside = advisor.getAdvice() instanceof LeaseInterceptor;
 			}
-			else if (OtherAdvice.isTransaction(advisor, invocation.getMethod(), targetClass)
+			else if (AdviceClassifier.isTransaction(advisor, invocation.getMethod(), targetClass)
 					&& advisor.getAdvice() instanceof TransactionInterceptor found) {
 				return found;
 			}
-			else if (OtherAdvice.matches(advisor, invocation.getMethod(), targetClass)) {
+			else if (AdviceClassifier.matches(advisor, invocation.getMethod(), targetClass)) {
 				// This advice may read data before the transaction begins.
 				return null;
 			}

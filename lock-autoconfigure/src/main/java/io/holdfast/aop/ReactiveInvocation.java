@@ -260,7 +260,8 @@ final class ReactiveInvocation {
 					return Mono.error(failure);
 				}
 				try {
-					return publisher(observation.run(() -> methodLease.instead(ex)), null, "The fallback of ");
+					return publisher(observation.run(() -> methodLease.resultWithoutLease(ex)), null,
+							"The fallback of ");
 				}
 				catch (Throwable thrown) {
 					return Mono.error(thrown);

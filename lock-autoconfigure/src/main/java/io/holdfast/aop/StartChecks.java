@@ -265,9 +265,9 @@ final class StartChecks {
 
 	/** Refuse a lease that would end when the method is handed to another thread. */
 	private void refuseHandedOver(AnnotatedMethod annotated) {
-		boolean handedOver = OtherAdvice.isAsyncWovenIn(this.bean.factory(), annotated) || this.bean.inside()
+		boolean handedOver = AdviceClassifier.isAsyncWovenIn(this.bean.factory(), annotated) || this.bean.inside()
 			.stream()
-			.anyMatch((advisor) -> OtherAdvice.isAsync(advisor, annotated.method(), this.type));
+			.anyMatch((advisor) -> AdviceClassifier.isAsync(advisor, annotated.method(), this.type));
 		annotated.refuseIf(handedOver && ReturnKind.of(annotated) == ReturnKind.PLAIN,
 				"would end when the method is handed to its executor, because the advice for @Async is inside of it",
 				"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "

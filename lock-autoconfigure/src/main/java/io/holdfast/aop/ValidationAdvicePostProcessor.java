@@ -25,7 +25,7 @@ public final class ValidationAdvicePostProcessor implements BeanPostProcessor, A
 				if (place < 0 && isLease(advisors[i])) {
 					place = i;
 				}
-				else if (place >= 0 && OtherAdvice.isValidation(advisors[i])) {
+				else if (place >= 0 && AdviceClassifier.isValidation(advisors[i])) {
 					advised.removeAdvisor(i);
 					advised.addAdvisor(place++, advisors[i]);
 				}

@@ -23,7 +23,7 @@ import org.springframework.beans.factory.BeanFactory;
  * bean rather than annotations, which may not be enabled. The libraries of the advice may
  * be absent.
  */
-final class OtherAdvice {
+final class AdviceClassifier {
 
 	private static final String ASYNC = "org.springframework.scheduling.annotation.Async";
 
@@ -39,7 +39,7 @@ final class OtherAdvice {
 	private static final List<String> RESILIENCE = List.of(RESILIENCE4J, "org.springframework.resilience.",
 			"org.springframework.retry.", "org.springframework.aop.interceptor.ConcurrencyThrottle");
 
-	private OtherAdvice() {
+	private AdviceClassifier() {
 	}
 
 	/**
