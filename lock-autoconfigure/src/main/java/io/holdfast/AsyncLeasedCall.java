@@ -75,13 +75,13 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	private <G> CompletableFuture<R> start(CompletableFuture<G> acquisition,
 			Function<G, Optional<? extends Lease>> lease, Supplier<R> otherwise) {
 		this.result.followCaller();
-		this.result.waitsFor(acquisition);
+		this.result.cancelIfCallerGoes(acquisition);
 		acquisition.thenApply(lease).whenComplete((granted, failure) -> {
 			if (failure != null) {
 				this.result.future().completeExceptionally(CallResult.cause(failure));
 			}
 			else if (granted.isPresent()) {
-				this.result.awayFromCaller(acquisition, () -> call(granted.get()));
+				this.result.runOffCallerThread(acquisition, () -> call(granted.get()));
 			}
 			else {
 				this.result.future().complete(otherwise.get());
@@ -97,7 +97,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 			});
 			return;
 		}
-		this.result.runsUnder(List.of(lease));
+		this.result.markAbandonedIfCallerGoes(List.of(lease));
 		CallResult.follow(() -> stage(lease)).whenComplete((value, failure) -> {
 			if (failure != null) {
 				LeasedCalls.failed(lease);

@@ -97,8 +97,8 @@ final class CompletionStageInvocation {
 		MethodLease methodLease = this.methodLeases.get(this.held);
 		CompletableFuture<Lease> acquisition = this.observation
 			.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
-		this.result.waitsFor(acquisition);
-		acquisition.whenComplete((granted, failure) -> this.result.awayFromCaller(acquisition, () -> {
+		this.result.cancelIfCallerGoes(acquisition);
+		acquisition.whenComplete((granted, failure) -> this.result.runOffCallerThread(acquisition, () -> {
 			if (failure != null) {
 				notAcquired(methodLease, CallResult.cause(failure));
 			}
@@ -145,7 +145,7 @@ final class CompletionStageInvocation {
 			complete(null, null);
 			return;
 		}
-		this.result.runsUnder(this.methodLeases.stream().map(MethodLease::lease).toList());
+		this.result.markAbandonedIfCallerGoes(this.methodLeases.stream().map(MethodLease::lease).toList());
 		CallResult.<@Nullable Object>follow(this::run).whenComplete(this::end);
 	}
 

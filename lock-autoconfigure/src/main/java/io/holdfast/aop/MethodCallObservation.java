@@ -114,7 +114,7 @@ final class MethodCallObservation {
 			stopAndContinue.run();
 		}
 		else {
-			CallResult.onNewThread(stopAndContinue);
+			CallResult.runOnNewThread(stopAndContinue);
 		}
 	}
 

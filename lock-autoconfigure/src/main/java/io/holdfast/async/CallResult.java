@@ -44,18 +44,17 @@ public final class CallResult<R extends @Nullable Object> {
 	}
 
 	/**
-	 * Note that the call waits for a lease. The wait is cancelled if the caller completes
-	 * the future.
+	 * Cancel the wait for a lease if the caller completes the future.
 	 */
-	public void waitsFor(CompletableFuture<?> awaited) {
+	public void cancelIfCallerGoes(CompletableFuture<?> awaited) {
 		ifCallerGoes(() -> awaited.cancel(true));
 	}
 
 	/**
-	 * Note that the code runs. If the caller completes the future, the leases are kept,
-	 * and marked as abandoned by the caller.
+	 * Mark the leases of the running code as abandoned if the caller completes the
+	 * future. The leases are kept.
 	 */
-	public void runsUnder(List<?> leases) {
+	public void markAbandonedIfCallerGoes(List<?> leases) {
 		ifCallerGoes(() -> leases.forEach((lease) -> {
 			if (lease instanceof LeaseInternals aware) {
 				aware.markCallerGone();
@@ -130,12 +129,12 @@ public final class CallResult<R extends @Nullable Object> {
 	 * @param awaited the future that the action has waited for, which has the engine's
 	 * threads
 	 */
-	public void awayFromCaller(CompletableFuture<?> awaited, Runnable action) {
+	public void runOffCallerThread(CompletableFuture<?> awaited, Runnable action) {
 		if (Thread.currentThread() != this.caller) {
 			action.run();
 		}
 		else {
-			onOtherThread(awaited, action);
+			runOnOtherThread(awaited, action);
 		}
 	}
 
@@ -144,19 +143,19 @@ public final class CallResult<R extends @Nullable Object> {
 	 * @param awaited the future that the action has waited for, which has the engine's
 	 * threads
 	 */
-	public static void onOtherThread(CompletableFuture<?> awaited, Runnable action) {
+	public static void runOnOtherThread(CompletableFuture<?> awaited, Runnable action) {
 		if (awaited instanceof EngineFuture<?> future) {
 			future.threads().execute(action);
 		}
 		else {
-			onNewThread(action);
+			runOnNewThread(action);
 		}
 	}
 
 	/**
 	 * Run an action on a new thread.
 	 */
-	public static void onNewThread(Runnable action) {
+	public static void runOnNewThread(Runnable action) {
 		THREADS.createForCode(action, "").start();
 	}
 

@@ -91,7 +91,7 @@ final class Acquisition<H> extends Mono<H> {
 			AtomicBoolean asks = new AtomicBoolean(true);
 			started.whenComplete((held, error) -> {
 				if (Thread.currentThread() == asking && asks.get()) {
-					CallResult.onOtherThread(started, () -> answered(held, error));
+					CallResult.runOnOtherThread(started, () -> answered(held, error));
 				}
 				else {
 					answered(held, error);
