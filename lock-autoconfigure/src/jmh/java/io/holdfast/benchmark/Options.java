@@ -24,7 +24,7 @@ final class Options {
 
 	private static final String EMBEDDED = "embedded";
 
-	private static final int MOST_ROUNDS = 1000;
+	private static final int MAX_ROUNDS = 1000;
 
 	private static final double LONGEST_SECONDS = 3600;
 
@@ -38,7 +38,7 @@ final class Options {
 	private final Set<String> contenders = new LinkedHashSet<>(list("contenders", ","));
 
 	/** How often each contender has its turn. */
-	final int rounds = (int) number("rounds", this.goals ? "5" : "3", 1, MOST_ROUNDS);
+	final int rounds = (int) number("rounds", this.goals ? "5" : "3", 1, MAX_ROUNDS);
 
 	/** How long a turn is. */
 	final Duration length = seconds("seconds", this.goals ? "1" : "2", 0.01);

@@ -158,7 +158,7 @@ final class ResourceQueue extends SerialExecutor {
 	private static final long PAUSE_NANOS = 1_000;
 
 	/** Maximum number of holds that assertions count. */
-	private static final int MOST_COUNTED = 100;
+	private static final int MAX_COUNTED = 100;
 
 	private static final Log logger = LogFactory.getLog(ResourceQueue.class);
 
@@ -1364,7 +1364,7 @@ final class ResourceQueue extends SerialExecutor {
 			assert place.waiter != null && place.waiter.place == place && place.waiter.waiting : place;
 			assert !place.closed && this.queues.ofPlace(place.token()) == this : place + " is not known";
 		}
-		assert this.holds.size() > MOST_COUNTED || this.permits == this.holds.stream().mapToLong(Hold::permits).sum();
+		assert this.holds.size() > MAX_COUNTED || this.permits == this.holds.stream().mapToLong(Hold::permits).sum();
 		assert this.waiters.isEmpty() == (this.timer == null) : "a timer for " + this.waiters;
 		return true;
 	}

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class TokenReleases {
 
 	/** Maximum number of unanswered releases whose callers do not wait for the answer. */
-	static final int MOST_UNAWAITED = 1_000;
+	static final int MAX_UNAWAITED = 1_000;
 
 	private static final Log logger = LogFactory.getLog(TokenReleases.class);
 
@@ -294,7 +294,7 @@ final class TokenReleases {
 			mayContinue.complete(null);
 			return;
 		}
-		boolean withinLimit = this.unawaited.incrementAndGet() <= MOST_UNAWAITED;
+		boolean withinLimit = this.unawaited.incrementAndGet() <= MAX_UNAWAITED;
 		answer.whenComplete((result, failure) -> {
 			this.unawaited.decrementAndGet();
 			if (failure != null) {

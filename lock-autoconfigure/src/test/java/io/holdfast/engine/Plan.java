@@ -51,7 +51,7 @@ record Plan(Setup setup, List<Step> steps) {
 	static final int LIMIT = 3;
 
 	/** In parts of a million: what is promised for clocks that differ by 1 %. */
-	private static final int MOST_FAST = 9900;
+	private static final int MAX_FAST = 9900;
 
 	private static final int LONGEST_LEASE = 500;
 
@@ -59,7 +59,7 @@ record Plan(Setup setup, List<Step> steps) {
 
 	private static final int KEYS = 2;
 
-	private static final int MOST_USERS = 6;
+	private static final int MAX_USERS = 6;
 
 	/** Make one up. */
 	static Plan of(long seed) {
@@ -143,7 +143,7 @@ record Plan(Setup setup, List<Step> steps) {
 
 		Plan plan() {
 			boolean calm = in(8);
-			int users = 2 + random(MOST_USERS - 1);
+			int users = 2 + random(MAX_USERS - 1);
 			for (int user = 0; user < users; user++) {
 				int instance = random(INSTANCES);
 				int uses = 1 + random(5);
@@ -246,7 +246,7 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private void trouble(int instance) {
 			if (in(2)) {
-				int fast = in(2) ? MOST_FAST : random(MOST_FAST);
+				int fast = in(2) ? MAX_FAST : random(MAX_FAST);
 				long start = in(4) ? Long.MAX_VALUE - random(3000) * 1_000_000L : random(3000) * -1_000_000L;
 				this.steps.add(new Clock(instance, in(2) ? fast : -fast, start));
 			}
@@ -347,7 +347,7 @@ record Plan(Setup setup, List<Step> steps) {
 			if (in(2)) {
 				// So that there is something to be told.
 				What mode = (this.workload == What.READ) ? What.EXCLUSIVE : this.workload;
-				this.steps.add(new Use(MOST_USERS, random(INSTANCES), random(60), Face.ASYNC, mode, random(KEYS), 1,
+				this.steps.add(new Use(MAX_USERS, random(INSTANCES), random(60), Face.ASYNC, mode, random(KEYS), 1,
 						true, 1000, LONGEST_LEASE / 2, 0, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
 			}
 			for (int i = random(3); i > 0; i--) {

@@ -13,7 +13,7 @@ import java.util.function.Predicate;
  */
 final class Shrinker {
 
-	private static final int MOST_RUNS = 3000;
+	private static final int MAX_RUNS = 3000;
 
 	private final Predicate<Plan> fails;
 
@@ -41,7 +41,7 @@ final class Shrinker {
 			shrinker.leaveOut();
 			shrinker.simplify();
 		}
-		while (!last.equals(shrinker.plan) && shrinker.runs < MOST_RUNS);
+		while (!last.equals(shrinker.plan) && shrinker.runs < MAX_RUNS);
 		return shrinker.plan;
 	}
 
@@ -71,7 +71,7 @@ final class Shrinker {
 	}
 
 	private boolean accept(Plan shorter) {
-		if (this.runs++ < MOST_RUNS && this.fails.test(shorter)) {
+		if (this.runs++ < MAX_RUNS && this.fails.test(shorter)) {
 			this.plan = shorter;
 			return true;
 		}

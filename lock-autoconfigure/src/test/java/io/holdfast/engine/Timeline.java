@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Timeline {
 
-	private static final int MOST_EVENTS = 30_000;
+	private static final int MAX_EVENTS = 30_000;
 
 	private final PriorityQueue<Action> actions = new PriorityQueue<>((left, right) -> (left.at != right.at)
 			? Long.compare(left.at, right.at) : Long.compare(left.order, right.order));
@@ -51,7 +51,7 @@ final class Timeline {
 	/** Let all happen, to the end. */
 	void drain() {
 		for (int count = 0; this.foreground > 0; count++) {
-			if (count > MOST_EVENTS) {
+			if (count > MAX_EVENTS) {
 				throw new IllegalStateException("property 6: the history does not end");
 			}
 			next();

@@ -103,7 +103,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	@Test
 	@DisplayName("Beyond 1,000 releases without an answer, the next one is waited for")
 	void limit() {
-		int limit = TokenReleases.MOST_UNAWAITED;
+		int limit = TokenReleases.MAX_UNAWAITED;
 		List<LockLease> leases = IntStream.rangeClosed(1, limit + 2).mapToObj(this::lock).toList();
 		leases.stream().limit(limit).forEach((lease) -> assertThat(send(lease)).isCompleted());
 		CompletableFuture<?> waited = send(leases.get(limit));

@@ -39,7 +39,7 @@ class CrashStormTests {
 	private static final int CHILDREN = 50;
 
 	/** So many at most, until a kill has met a hold: most of them are short. */
-	private static final int MOST_CHILDREN = 4 * CHILDREN;
+	private static final int MAX_CHILDREN = 4 * CHILDREN;
 
 	/** How many live at the same time. */
 	private static final int ALIVE = 4;
@@ -80,7 +80,7 @@ class CrashStormTests {
 				Random random = new Random();
 				try {
 					for (int number = started.incrementAndGet(); number <= CHILDREN
-							|| met.get() == 0 && number <= MOST_CHILDREN; number = started.incrementAndGet()) {
+							|| met.get() == 0 && number <= MAX_CHILDREN; number = started.incrementAndGet()) {
 						Order order = Order.values()[number % 2];
 						Worker child = fleet.startUser(order, request, THREADS, lock, THREADS).awaitReady();
 						if (random.nextBoolean()) {

@@ -48,16 +48,16 @@ import org.jspecify.annotations.Nullable;
 public final class Fleet implements InstanceDirectory {
 
 	/** Maximum number of holders, and of queue entries, for each key of a list. */
-	public static final int MOST_IN_LIST = 100;
+	public static final int MAX_PER_LISTED_KEY = 100;
 
 	/** Maximum number of holders, and of queue entries, for a single key. */
-	public static final int MOST_OF_ONE = 1000;
+	public static final int MAX_PER_SINGLE_KEY = 1000;
 
 	/** Number of keys per step of a scan. */
 	private static final int KEYS_PER_STEP = 500;
 
 	/** Maximum number of concurrent answers to queries of other instances. */
-	private static final int MOST_ANSWERS = 8;
+	private static final int MAX_CONCURRENT_ANSWERS = 8;
 
 	/**
 	 * Time to fill a page, in nanoseconds. A page may be shorter when the time is over.
@@ -86,8 +86,9 @@ public final class Fleet implements InstanceDirectory {
 		this.startedAt = this.context.scheduler.nanoTime();
 		this.reporter = engine.reporter();
 		for (Kind kind : Kind.values()) {
-			this.catalogs.put(kind, new FleetCatalog(this.context.scheduler::nanoTime,
-					(cursor) -> part(kind, cursor, KEYS_PER_STEP, 1), (keys) -> lookAt(kind, keys, MOST_IN_LIST)));
+			this.catalogs.put(kind,
+					new FleetCatalog(this.context.scheduler::nanoTime, (cursor) -> part(kind, cursor, KEYS_PER_STEP, 1),
+							(keys) -> lookAt(kind, keys, MAX_PER_LISTED_KEY)));
 		}
 	}
 
@@ -138,7 +139,7 @@ public final class Fleet implements InstanceDirectory {
 	@Override
 	public void answer(String name) {
 		// Do not answer an instance that floods this instance with queries.
-		if (this.answering.incrementAndGet() > MOST_ANSWERS) {
+		if (this.answering.incrementAndGet() > MAX_CONCURRENT_ANSWERS) {
 			this.answering.decrementAndGet();
 			return;
 		}
@@ -180,8 +181,10 @@ public final class Fleet implements InstanceDirectory {
 	 */
 	public List<Member> members() {
 		List<Member> members = answer(
-				this.context.sendInTime(Command.FLEET,
-						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
+				this.context
+					.sendInTime(Command.FLEET,
+							() -> this.context.store.instances()
+								.members(InstanceRegistration.RETENTION, MAX_PER_SINGLE_KEY)),
 				"The look for instances");
 		Optional.ofNullable(this.membership).ifPresent((known) -> known.copy(members));
 		return members;
@@ -299,7 +302,7 @@ public final class Fleet implements InstanceDirectory {
 		List<Standing> found = new ArrayList<>();
 		String next = cursor;
 		do {
-			Standings part = part(kind, next, wanted - found.size(), MOST_IN_LIST);
+			Standings part = part(kind, next, wanted - found.size(), MAX_PER_LISTED_KEY);
 			found.addAll(part.standings());
 			next = part.cursor();
 		}
@@ -350,7 +353,7 @@ public final class Fleet implements InstanceDirectory {
 	 * @return the holders and waiters
 	 */
 	public Standing look(Resource resource) {
-		return answer(this.context.inspect(resource, MOST_OF_ONE, MOST_OF_ONE).thenCompose((standing) -> {
+		return answer(this.context.inspect(resource, MAX_PER_SINGLE_KEY, MAX_PER_SINGLE_KEY).thenCompose((standing) -> {
 			boolean seen = resource.kind() == Kind.SEMAPHORE || !standing.isEmpty();
 			return seen ? CompletableFuture.completedFuture(standing) : lookForForeign(standing);
 		}), "The look at '" + resource.key() + "'");

@@ -40,7 +40,7 @@ public final class InstanceRegistration implements Membership {
 	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
 	/** Maximum number of names, including former instances. */
-	static final int MOST_NAMES = 1_000;
+	static final int MAX_NAMES = 1_000;
 
 	/**
 	 * Minimum time between two reads of the register for new instances, in nanoseconds.
@@ -266,7 +266,7 @@ public final class InstanceRegistration implements Membership {
 
 	/** Read the register. Without the right to do so, holders have no names. */
 	private void refreshNames() {
-		this.context.sendInTime(Command.FLEET, () -> this.context.store.instances().members(RETENTION, MOST_NAMES))
+		this.context.sendInTime(Command.FLEET, () -> this.context.store.instances().members(RETENTION, MAX_NAMES))
 			.thenAccept(this::copy);
 	}
 
@@ -278,7 +278,7 @@ public final class InstanceRegistration implements Membership {
 		Map<String, InstanceInfo> copy = new LinkedHashMap<>();
 		members.forEach((member) -> copy.put(member.instance(), member.info()));
 		this.names.forEach((instance, former) -> {
-			if (copy.size() < MOST_NAMES) {
+			if (copy.size() < MAX_NAMES) {
 				copy.putIfAbsent(instance, former);
 			}
 		});

@@ -93,21 +93,21 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@DisplayName("instances that have left keep their names while there is room, the latest for the longest")
 	void namesOfFormerInstances() {
 		register();
-		this.store.members = members("first", InstanceRegistration.MOST_NAMES - 1);
+		this.store.members = members("first", InstanceRegistration.MAX_NAMES - 1);
 		answer();
 		this.store.members = members("second", 1);
 		this.store.elapse(REFRESH);
 		answer();
 		assertThat(findKnown("first", 0)).isEqualTo("first");
-		assertThat(findKnown("first", InstanceRegistration.MOST_NAMES - 2)).isEqualTo("first");
+		assertThat(findKnown("first", InstanceRegistration.MAX_NAMES - 2)).isEqualTo("first");
 		assertThat(findKnown("second", 0)).isEqualTo("second");
 		this.store.members = members("third", 2);
 		this.store.elapse(REFRESH);
 		answer();
 		assertThat(findKnown("third", 1)).isEqualTo("third");
 		assertThat(findKnown("second", 0)).isEqualTo("second");
-		assertThat(findKnown("first", InstanceRegistration.MOST_NAMES - 4)).isEqualTo("first");
-		assertThat(findKnown("first", InstanceRegistration.MOST_NAMES - 3)).isNull();
+		assertThat(findKnown("first", InstanceRegistration.MAX_NAMES - 4)).isEqualTo("first");
+		assertThat(findKnown("first", InstanceRegistration.MAX_NAMES - 3)).isNull();
 		this.store.members = List.of();
 		Fleet.of(this.engine).members();
 		assertThat(findKnown("third", 1)).isEqualTo("third");
