@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * without limit
  * @param semaphoreLeaseTime the duration of a lease of permits without renewal
  * @param semaphoreFair whether requests for permits are served in order of arrival
- * @param handoffTimeout the initial lease of a grant to a waiter, which the waiter must
- * claim; half of it is the maximum time between two attempts of a waiter
+ * @param handoffTimeout the claim without the loss margin: the initial lease of a grant
+ * to a waiter; half of it is the maximum time between two attempts of a waiter
  * @param retryInterval the time between two attempts of a waiter if the owner does not
  * notify waiters, if notifications do not arrive, or if the store fails
  * @param commandTimeout the timeout of commands outside of waits
@@ -37,10 +37,10 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	/**
 	 * Return the default settings. Requests for locks wait for 10 s, requests for permits
 	 * do not wait. Leases last 30 s, without maxHold and loss margin. Permits are granted
-	 * in order of arrival. The hand-off timeout is 5 s, the retry interval 200 ms, the
-	 * command timeout 1 s, and the outage patience 3 s. At most 100,000 requests may
-	 * wait, and 10,000 for one key. Locks and permits are handed over locally at most 63
-	 * times and for 5 ms.
+	 * in order of arrival. The claim is 5 s, the retry interval 200 ms, the command
+	 * timeout 1 s, and the outage patience 3 s. At most 100,000 requests may wait, and
+	 * 10,000 for one key. Locks and permits are handed over locally at most 63 times and
+	 * for 5 ms.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
