@@ -31,10 +31,10 @@ class PropertiesPageTests {
 				"Look up a setting: its name, its values, its default and its effect.",
 				"the Javadoc of HoldfastProperties", getClass());
 		page.line("");
-		page.line("Times are written like `200ms`, `10s`, `5m`, `24h`; a number alone counts milliseconds. "
-				+ "A value out of range fails the start with a message that names the property. "
-				+ "An unknown name is warned of, unless it is a variable of environment or system. A property without a "
-				+ "default has no effect until it is set, unless its line says otherwise.");
+		page.line("Times are written as `200ms`, `10s`, `5m`, `24h`; a plain number is in milliseconds. "
+				+ "A value out of range stops the application at start-up, with a message that names the property. "
+				+ "An unknown name causes a warning, except in environment variables and system properties. A property "
+				+ "without a default has no effect until it is set, unless its description says otherwise.");
 		for (Map.Entry<String, List<Map<String, Object>>> section : sections().entrySet()) {
 			page.line("");
 			page.line("## " + section.getKey());
@@ -96,7 +96,7 @@ class PropertiesPageTests {
 			case "Integer" -> "number";
 			case "Duration" -> "time";
 			case "String" -> "text";
-			case "List" -> "texts, with commas";
+			case "List" -> "texts, comma-separated";
 			default -> throw new IllegalStateException("Say in words what " + type.getName() + " is");
 		};
 	}

@@ -38,7 +38,7 @@ class MetricsPageTests {
 
 	private final GeneratedPage page = new GeneratedPage("metrics.md", "Meters and spans",
 			"Choose meters for a dashboard or an alert, and look up their tags. "
-					+ "[Watching](watching.md) has both ready to use.",
+					+ "[Watching](watching.md#meters-and-traces) links a ready dashboard and alert rules.",
 			"the meters, the observations, and their Javadoc", getClass());
 
 	@Test
@@ -60,8 +60,8 @@ class MetricsPageTests {
 		this.page.line("");
 		this.page.line("## Timers and spans");
 		this.page.line("");
-		this.page.line("Each is an observation: a timer with the tags below and `error`, and a span where there is a "
-				+ "tracer.");
+		this.page
+			.line("Each row is an observation: a timer with the tags below and `error`, and with a tracer a span.");
 		this.page.line("");
 		this.page.row("timer", "span", "tags", "of the span only", "meaning");
 		this.page.row("---", "---", "---", "---", "---");
