@@ -26,7 +26,7 @@ public final class MemoryLeases {
 	private static final int SWEPT_FROM = 1000;
 
 	/** Maximum number of named holders of a key. */
-	private static final int MOST_NAMED = 10;
+	private static final int MAX_NAMED = 10;
 
 	private final MemoryServer server;
 
@@ -136,7 +136,7 @@ public final class MemoryLeases {
 		String description = this.resources.values()
 			.stream()
 			.filter((resource) -> !resource.isIdle(now))
-			.map((resource) -> describe(resource.inspect(MOST_NAMED, 0)))
+			.map((resource) -> describe(resource.inspect(MAX_NAMED, 0)))
 			.sorted()
 			.collect(Collectors.joining("; "));
 		return description.isEmpty() ? "nothing is held or waited for" : description;

@@ -100,7 +100,7 @@ final class RedisInstanceStore implements InstanceStore {
 		String told = SEPARATOR + this.shared + SEPARATOR + info.application() + SEPARATOR + info.host() + SEPARATOR
 				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
 		Function<ScriptReply, @Nullable String> reader = (reply) -> reply.flag(0) ? null
-				: misfit(reply.text(1), reply.text(2), retention);
+				: incompatibility(reply.text(1), reply.text(2), retention);
 		CompletableFuture<@Nullable String> call = execute(Script.FLEET_JOIN, reader, instanceId, age.toMillis(),
 				retention.toMillis(), told);
 		CompletableFuture<@Nullable String> answer = call.exceptionallyCompose((error) -> {
@@ -108,11 +108,11 @@ final class RedisInstanceStore implements InstanceStore {
 			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
 		});
 		// Else each that was given up in an outage would be sent at its end.
-		answer.whenComplete((misfit, error) -> call.cancel(true));
+		answer.whenComplete((incompatibility, error) -> call.cancel(true));
 		return answer;
 	}
 
-	private String misfit(String id, String entry, Duration retention) {
+	private String incompatibility(String id, String entry, Duration retention) {
 		Matcher other = ENTRY.matcher(entry);
 		boolean known = other.matches();
 		int version = known ? protocol(other.group(7)) : 0;

@@ -66,7 +66,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 * Number of commands that leave by one system call at most. With Netty's default of
 	 * 256, Redis idles until all of many have been written.
 	 */
-	private static final int MOST_FLUSHES = 16;
+	private static final int MAX_FLUSHES = 16;
 
 	/** The event loop of the current thread, if it serves connections of Holdfast's. */
 	private static final FastThreadLocal<EventLoop> EVENT_LOOP = new FastThreadLocal<>();
@@ -159,7 +159,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				application.afterChannelInitialized(channel);
 				// Encryption counts, too.
 				channel.pipeline()
-					.addFirst(new SilenceHandler(longestSilence), new FlushConsolidationHandler(MOST_FLUSHES, true));
+					.addFirst(new SilenceHandler(longestSilence), new FlushConsolidationHandler(MAX_FLUSHES, true));
 				EVENT_LOOP.set(channel.eventLoop());
 			}
 
