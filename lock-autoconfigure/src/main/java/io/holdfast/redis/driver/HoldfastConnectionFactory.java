@@ -63,10 +63,11 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	public static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
 
 	/**
-	 * Number of commands that leave by one system call at most. With Netty's default of
-	 * 256, Redis idles until all of many have been written.
+	 * Maximum number of commands per system call. With more, such as 16, all commands of
+	 * eight callers leave together, and Redis idles while the client works, and the other
+	 * way round. With fewer, 64 callers pay for more system calls.
 	 */
-	private static final int MAX_FLUSHES = 16;
+	private static final int MAX_FLUSHES = 6;
 
 	/** The event loop of the current thread, if it serves connections of Holdfast's. */
 	private static final FastThreadLocal<EventLoop> EVENT_LOOP = new FastThreadLocal<>();
