@@ -69,7 +69,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * Return the leases of this context, including those that are no longer held.
+	 * Return the leases of this context, held or not.
 	 * @return the leases, innermost first, without leases that a transaction keeps
 	 */
 	public List<Lease> leases() {

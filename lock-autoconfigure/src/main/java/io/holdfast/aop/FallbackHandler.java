@@ -111,7 +111,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 
 		/**
-		 * Return the methods of the class, without those that are overridden or hidden.
+		 * Return the methods of the class, without overridden and hidden methods.
 		 * Parameter types are resolved in the target class.
 		 */
 		private Collection<Method> candidates(ReflectionUtils.MethodFilter filter) {

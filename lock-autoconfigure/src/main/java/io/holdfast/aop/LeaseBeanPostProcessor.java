@@ -56,8 +56,8 @@ import org.springframework.util.StringValueResolver;
  * caches and aspects without an order.
  *
  * <p>
- * Advice for resilience is always outside, whatever its order: Spring's
- * {@code @Retryable} and {@code @ConcurrencyLimit}, Spring Retry and Resilience4j.
+ * Advice for resilience is always outside, with any order: Spring's {@code @Retryable}
+ * and {@code @ConcurrencyLimit}, Spring Retry and Resilience4j.
  *
  * <p>
  * An order below the default is also the order of the post-processor. By default, the

@@ -456,7 +456,7 @@ final class Hold {
 		return this.renewAt;
 	}
 
-	/** Return the time of the next renewal or the end of validity, whichever is first. */
+	/** Return the earlier of the next renewal and the end of validity. */
 	long renewAtOrBeforeEnd() {
 		return ResourceQueue.earlier(this.renewAt, validUntil());
 	}

@@ -311,7 +311,7 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * Extend holds on behalf of the user, except those that are not held any more.
+	 * Extend holds on behalf of the user. Ended holds are left out.
 	 * @param holds the holds
 	 * @param millis the lease time, in milliseconds
 	 * @return a future that is completed when all commands are answered, and fails if one

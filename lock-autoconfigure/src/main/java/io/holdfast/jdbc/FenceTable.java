@@ -135,8 +135,8 @@ final class FenceTable {
 	}
 
 	/**
-	 * Delete a row in a separate transaction, so that the next token passes, whatever it
-	 * is. Blocks while a checked transaction is open.
+	 * Delete a row in a separate transaction, so that any next token passes. Blocks while
+	 * a checked transaction is open.
 	 * @param rowName the name of the row, as in {@link FenceRow#name()}
 	 * @throws DataAccessException if the database fails
 	 */

@@ -85,7 +85,7 @@ public final class Fences {
 
 	/**
 	 * Delete the token of a key in each fenced {@code DataSource}, so that the next token
-	 * passes, whatever it is. For the case that each new holder is refused, because the
+	 * passes, however low. For the case that each new holder is refused, because the
 	 * clock of Redis was ahead when an earlier holder got its token. Make sure that no
 	 * late holder is left, because it would pass, too. Blocks while a checked transaction
 	 * is open.

@@ -6,7 +6,7 @@
 
 local readUntil = 0
 
--- What is of another type than a string: readers, each by its token and ":r" with the end of its lease; or the readers
+-- A value that is no string: readers, each by its token and ":r" with the end of its lease; or the readers
 -- or writer of version 1, which count as a foreign owner without a name until the key expires. All else is an error.
 if type(owner) == 'table' then
   local reader = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')

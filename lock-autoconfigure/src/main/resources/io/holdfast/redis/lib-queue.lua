@@ -47,8 +47,8 @@ end
 -- forget(token): removes what is kept of a waiter besides its entry.
 -- isGone(isCandidate, token, claim, arrival, instance, mode, what): whether the head of the queue has died.
 -- hasToWait(what, limit): whether others hold too much.
--- remaining(token, what): how long its lease lasts, nil if it holds nothing.
--- hold(token, what, time), lengthen(token, what, time), endHold(token): endHold tells whether it held anything.
+-- remaining(token, what): the rest of its lease in milliseconds, nil without a lease.
+-- hold(token, what, time), lengthen(token, what, time), endHold(token): endHold returns false without a hold.
 -- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or '';
 -- the number of readers, or the permits in use; and the limit.
 -- save(): writes the notes of the others.

@@ -79,7 +79,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	}
 
 	/**
-	 * Return all created engines, including those that are no candidates for injection.
+	 * Return all created engines, candidates for injection or not.
 	 */
 	static Stream<LeaseEngine> engines(ConfigurableListableBeanFactory context) {
 		return Stream.of(context.getBeanNamesForType(LeaseEngine.class, false, false))

@@ -43,7 +43,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	private final Function<ScriptReply, T> reader;
 
-	private final String what;
+	private final String subject;
 
 	/** Whether its command was written to a connection. */
 	private volatile boolean written;
@@ -52,11 +52,11 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	 * Create a call that is yet to be sent.
 	 * @param keys its KEYS
 	 * @param args its ARGV: texts, whole numbers, and flags
-	 * @param what the key in Redis, or the attempt, for messages
+	 * @param subject the key in Redis, or the attempt, for messages
 	 * @param reader turns the reply into a result
 	 */
 	@SuppressWarnings("unchecked") // The driver makes no result of the reply.
-	ScriptCall(ScriptExecutor executor, Script script, byte[][] keys, Object[] args, String what,
+	ScriptCall(ScriptExecutor executor, Script script, byte[][] keys, Object[] args, String subject,
 			Function<ScriptReply, T> reader) {
 		super(new Command<>(CommandType.EVALSHA, (CommandOutput<byte[], byte[], T>) new ScriptReply(), null));
 		this.executor = executor;
@@ -65,7 +65,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		this.args = args;
 		this.reply = (ScriptReply) getOutput();
 		this.reader = reader;
-		this.what = what;
+		this.subject = subject;
 	}
 
 	/**
@@ -135,7 +135,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	@Override
 	public boolean completeExceptionally(Throwable error) {
-		boolean first = !isDone() && super.completeExceptionally(RedisFailures.of(error, this.what));
+		boolean first = !isDone() && super.completeExceptionally(RedisFailures.of(error, this.subject));
 		if (first) {
 			this.executor.onFailure(error);
 		}

@@ -172,12 +172,12 @@ public final class ScriptExecutor {
 	 * @param <T> the type of the result
 	 * @param keys its KEYS
 	 * @param args its ARGV: texts, whole numbers, and flags
-	 * @param what the key in Redis, or the attempt, for messages
+	 * @param subject the key in Redis, or the attempt, for messages
 	 * @param reader turns the reply into a result
 	 */
-	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
+	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String subject,
 			Function<ScriptReply, T> reader) {
-		ScriptCall<T> call = new ScriptCall<>(this, script, keys, args, what, reader);
+		ScriptCall<T> call = new ScriptCall<>(this, script, keys, args, subject, reader);
 		execute(call);
 		return call;
 	}
