@@ -71,7 +71,7 @@ import org.jspecify.annotations.Nullable;
  * waits and timers are events. Events run one after the other, each on the thread that
  * submits it, as in a monitor without condition variables ({@link SerialExecutor}). An
  * event changes data, and ends with {@link #settle()}. Events do not send questions (with
- * one exception, see {@code repeatBehindReleases}). To ask again, an event sets
+ * one exception, see {@code repeatBehind}). To ask again, an event sets
  * {@code askAt = now}. To give a place back, an event leaves the place without a waiter.
  * The settling then acts, always in the same order:
  *
@@ -578,11 +578,14 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void sendAcquire(Place place, long now) {
+		// Before the command is sent: this thread may learn of its answer late.
+		CompletableFuture<?> releases = (!place.request.waits() && !place.repeated)
+				? this.queues.releases.unanswered(this.resource) : null;
 		CompletableFuture<AcquireReply> command = EngineContext
 			.sendUnobserved(() -> this.context.store.acquire(this.resource, place.command, place.request.waits()));
 		Question question = asked(place, command, now);
 		command.whenComplete((reply, error) -> {
-			event(() -> onAnswer(place, question, reply, error));
+			event(() -> onAnswer(place, question, reply, error, releases));
 			if (error != null && !(error instanceof CancellationException)) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
@@ -824,12 +827,16 @@ final class ResourceQueue extends SerialExecutor {
 
 	// Answers
 
-	private void onAnswer(Place place, Question question, @Nullable AcquireReply reply, @Nullable Throwable error) {
+	private void onAnswer(Place place, Question question, @Nullable AcquireReply reply, @Nullable Throwable error,
+			@Nullable CompletableFuture<?> releases) {
 		onAnswered(question);
 		if (error != null) {
 			onFailure(place, question, error);
 		}
-		else if (!repeatBehindReleases(place, question, reply)) {
+		else if (reply instanceof Busy && releases != null) {
+			repeatBehind(releases, place, question);
+		}
+		else {
 			onReply(place, question, Objects.requireNonNull(reply), HandOver.ASKED_AGAIN);
 		}
 	}
@@ -876,18 +883,13 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	/**
-	 * Repeat the single question of a request without waiting if it found the resource
-	 * held while releases of this instance were unanswered. After a reconnect, NOSCRIPT
-	 * or a redirection, the question may have run before these releases. The question
-	 * stays open until the releases are answered, so that the request fails with a
-	 * failure of the store if they are not.
+	 * Repeat the single question of a request without waiting that found the resource
+	 * held, and was sent while releases of this instance were unanswered. After a
+	 * reconnect, NOSCRIPT or a redirection, the question may have run before these
+	 * releases. The question stays open until the releases are answered, so that the
+	 * request fails with a failure of the store if they are not.
 	 */
-	private boolean repeatBehindReleases(Place place, Question question, @Nullable AcquireReply reply) {
-		CompletableFuture<?> releases = (reply instanceof Busy && !place.request.waits() && !place.repeated)
-				? this.queues.releases.unanswered(this.resource) : null;
-		if (releases == null) {
-			return false;
-		}
+	private void repeatBehind(CompletableFuture<?> releases, Place place, Question question) {
 		place.repeated = true;
 		releases.thenRun(() -> event(() -> {
 			if (!place.closed) {
@@ -895,7 +897,6 @@ final class ResourceQueue extends SerialExecutor {
 				place.onAnswered(question);
 			}
 		}));
-		return true;
 	}
 
 	private void onReply(Place place, Question question, AcquireReply reply, HandOver way) {

@@ -36,11 +36,25 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("The answer that the key is held counts if the release was answered before")
+	@DisplayName("The second answer that the key is held counts: the first may have come before the release ran")
 	void inOrder() {
 		granted(REQUEST, 100).releaseAsync();
 		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
 		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 at once").busy(1000, 101);
+		assertThat(next).isNotDone();
+		this.store.last("acquire 2 at once").busy(1000, 101);
+		assertThat(next).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2 at once",
+				"acquire 2 at once");
+	}
+
+	@Test
+	@DisplayName("A request that comes after the answer to the release is sent once")
+	void afterRelease() {
+		granted(REQUEST, 100).releaseAsync();
+		this.store.last("release 1").released(true);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
 		this.store.last("acquire 2 at once").busy(1000, 101);
 		assertThat(next).isCompletedExceptionally();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2 at once");

@@ -211,6 +211,22 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("It is asked for again, too, if both are answered before its thread goes on")
+	void answeredMeanwhile() {
+		lock(1).close();
+		this.store.whileSending = (line) -> {
+			this.store.whileSending = (next) -> {
+			};
+			this.store.last("acquire 2 at once").busy(1000, 100);
+			this.store.last("release 1").released(true);
+		};
+		CompletableFuture<LockLease> next = this.service.acquireAsync(LockRequest.of("k1").waitTime(Duration.ZERO));
+		assertThat(next).isNotDone();
+		this.store.last("acquire 2 at once").granted(200, 30_000);
+		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
+	}
+
+	@Test
 	@DisplayName("It is not sent behind the release of a semaphore of that name")
 	void otherKind() {
 		CompletableFuture<? extends Lease> permit = this.semaphores.acquireAsync(SemaphoreRequest.of("k2", 1));
