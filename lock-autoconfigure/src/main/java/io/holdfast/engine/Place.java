@@ -120,12 +120,12 @@ final class Place {
 	/**
 	 * Add a question: a command or, before the first command, the comparison of versions.
 	 */
-	Question onAsked(CompletableFuture<?> answer, long now, long number) {
+	Question onAsked(CompletableFuture<?> answer, long now) {
 		if (!this.questionSent) {
 			this.questionSent = true;
 			this.firstAskedAt = now;
 		}
-		Question question = new Question(answer, now, number, !this.comparing);
+		Question question = new Question(answer, now, !this.comparing);
 		this.questions.add(question);
 		return question;
 	}
@@ -279,10 +279,9 @@ final class Place {
 	 *
 	 * @param answer the future of the answer
 	 * @param sentAt the time of the question
-	 * @param number the number of the question within the queue
 	 * @param carriesToken whether the question makes the token known to the store
 	 */
-	record Question(CompletableFuture<?> answer, long sentAt, long number, boolean carriesToken) {
+	record Question(CompletableFuture<?> answer, long sentAt, boolean carriesToken) {
 	}
 
 }

@@ -94,8 +94,7 @@ import org.jspecify.annotations.Nullable;
  * grant has a receiver.
  * <li>The waiters with a place are the first waiters of the queue, apart from bypassing
  * waiters.
- * <li>The first waiter without a place does not {@link #fits fit}, or {@link #mayAsk may
- * not ask}, in the current state.
+ * <li>The first waiter without a place does not {@link #fits fit}.
  * <li>The tokens registered for notifications are the tokens of the places.
  * <li>The queue is discarded if it has no waiters, no holds, and no lost holds whose
  * threads still have to learn of the loss.
@@ -197,12 +196,6 @@ final class ResourceQueue extends SerialExecutor {
 	/** Number of the current event. */
 	private long event = 1;
 
-	/** Number of the newest question. */
-	private long lastAsked;
-
-	/** Highest number of a question that was answered or has failed. */
-	private long lastAnswered;
-
 	/** Time before which no wait is overdue. */
 	private long checkAt;
 
@@ -291,7 +284,7 @@ final class ResourceQueue extends SerialExecutor {
 					release(unmatched.command, doubtSince, mayFollow(missing, next) ? missing.get(next++) : null, now);
 				}
 			}
-			while (next < missing.size() && mayAsk(missing.get(next))) {
+			while (next < missing.size()) {
 				open(missing.get(next++), now);
 			}
 			long longest = this.context.store.answerNanos();
@@ -471,17 +464,6 @@ final class ResourceQueue extends SerialExecutor {
 				&& request.fair();
 	}
 
-	/**
-	 * Return whether a waiter may get a place by an ACQUIRE of its own. In strict order,
-	 * the waiter waits while other waiters of this instance are queued in the store, and
-	 * the last question before its arrival is unanswered: a release may then bring the
-	 * waiter in, which saves the ACQUIRE.
-	 */
-	private boolean mayAsk(Waiter waiter) {
-		return this.resource.kind() == Kind.LOCK || isShared(waiter) || !waiter.request.fair() || this.places.isEmpty()
-				|| !this.places.get(0).busy || this.lastAnswered >= waiter.lastAskedAtArrival;
-	}
-
 	/** Remove and return the places without a waiter. */
 	private List<Place> takeUnmatched() {
 		List<Place> unmatched = List.of();
@@ -552,7 +534,7 @@ final class ResourceQueue extends SerialExecutor {
 	/** Add a question, and schedule the next one within half a claim. */
 	private Question asked(Place place, CompletableFuture<?> answer, long now) {
 		place.askAt = now + this.context.shortenRandomly(place.halfClaim);
-		return place.onAsked(answer, now, ++this.lastAsked);
+		return place.onAsked(answer, now);
 	}
 
 	/**
@@ -746,7 +728,6 @@ final class ResourceQueue extends SerialExecutor {
 	private void enqueue(Waiter waiter) {
 		waiter.tellBegin();
 		waiter.arrivalEvent = this.event;
-		waiter.lastAskedAtArrival = this.lastAsked;
 		waiter.waiting = true;
 		long check = waiter.startedAt + Math.min(waiter.waitNanos(), this.context.outagePatienceNanos);
 		this.checkAt = this.waiters.isEmpty() ? check : earlier(this.checkAt, check);
@@ -829,7 +810,6 @@ final class ResourceQueue extends SerialExecutor {
 
 	private void onAnswer(Place place, Question question, @Nullable AcquireReply reply, @Nullable Throwable error,
 			@Nullable CompletableFuture<?> releases) {
-		onAnswered(question);
 		if (error != null) {
 			onFailure(place, question, error);
 		}
@@ -844,7 +824,6 @@ final class ResourceQueue extends SerialExecutor {
 	/** Process the answer to the RELEASE that brought a place into the store's queue. */
 	private void onReleaseAnswer(Place place, Question question, @Nullable ReleaseReply reply,
 			@Nullable Throwable error) {
-		onAnswered(question);
 		if (error == null && reply != null && reply.next() != null) {
 			onReply(place, question, reply.next(), HandOver.PASSED_ON);
 		}
@@ -861,7 +840,6 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void onCompared(Place place, Question question, @Nullable Throwable error) {
-		onAnswered(question);
 		if (error != null) {
 			place.comparing = false;
 			onFailure(place, question, error);
@@ -876,10 +854,6 @@ final class ResourceQueue extends SerialExecutor {
 				other.askAt = now;
 			});
 		}
-	}
-
-	private void onAnswered(Question question) {
-		this.lastAnswered = Math.max(this.lastAnswered, question.number());
 	}
 
 	/**
@@ -1356,7 +1330,7 @@ final class ResourceQueue extends SerialExecutor {
 			}
 			else if (prefix) {
 				prefix = false;
-				assert !waiter.bypassing && !(fits(waiter, List.of(), 0) && mayAsk(waiter)) : waiter + " lacks a place";
+				assert !waiter.bypassing && !fits(waiter, List.of(), 0) : waiter + " lacks a place";
 			}
 			assert this.checkAt - waiter.endsAt() <= pause() : waiter + " has a deadline before " + this.checkAt;
 		}

@@ -73,9 +73,6 @@ final class Waiter implements PendingAcquisition {
 	/** Number of the event of the arrival. */
 	long arrivalEvent;
 
-	/** Number of the newest question at the arrival. */
-	long lastAskedAtArrival;
-
 	/** Whether this waiter is in the queue. */
 	boolean waiting;
 
