@@ -1315,6 +1315,12 @@ final class ResourceQueue extends SerialExecutor {
 
 	// Assertions
 
+	/** A wait that is over at its arrival is checked after a pause. */
+	private boolean isCheckedInTime(Waiter waiter) {
+		long deadline = later(waiter.endsAt(), this.context.scheduler.nanoTime());
+		return this.checkAt - deadline <= pause();
+	}
+
 	private boolean isSettled() {
 		boolean prefix = true;
 		int placed = 0;
@@ -1332,7 +1338,7 @@ final class ResourceQueue extends SerialExecutor {
 				prefix = false;
 				assert !waiter.bypassing && !fits(waiter, List.of(), 0) : waiter + " lacks a place";
 			}
-			assert this.checkAt - waiter.endsAt() <= pause() : waiter + " has a deadline before " + this.checkAt;
+			assert isCheckedInTime(waiter) : waiter + " has a deadline before " + this.checkAt;
 		}
 		assert placed == this.places.size() : this.places + " are not those of " + this.waiters;
 		for (Place place : this.places) {
