@@ -12,21 +12,19 @@ import io.lettuce.core.api.async.RedisAsyncCommands;
 
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/**
- * Asks for confirmations by Lettuce.
- */
+/** Lettuce connection for confirmations. */
 final class LettuceConfirmingConnection implements ReplicaConfirmations.Connection {
 
 	private final StatefulRedisConnection<byte[], byte[]> connection;
 
 	/**
 	 * Connect to the master. Blocks.
-	 * @param factory tells where Redis is; when it is closed, so is this
+	 * @param factory the factory of the store's connections, whose end closes this
+	 * connection
 	 */
 	public LettuceConfirmingConnection(LettuceConnectionFactory factory) {
 		this.connection = LettuceWatchConnections.connect(factory, "holdfast.redis.min-replicas cannot be used");
-		// The waiting call has a timeout, which may be longer than that of other
-		// commands.
+		// WAIT has its own timeout, which may be longer than the timeout of commands.
 		this.connection.setTimeout(Duration.ZERO);
 	}
 
@@ -40,7 +38,8 @@ final class LettuceConfirmingConnection implements ReplicaConfirmations.Connecti
 			long millis) {
 		try {
 			RedisAsyncCommands<byte[], byte[]> commands = this.connection.async();
-			// With its text: were it unknown, WAIT would be behind nothing.
+			// EVAL, not EVALSHA: if the script were unknown to Redis, WAIT would follow
+			// no write.
 			CompletableFuture<List<Long>> stands = commands
 				.<List<Long>>eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, keys, args)
 				.toCompletableFuture();

@@ -34,8 +34,8 @@ import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * One look for dangers to leases: whether the servers throw keys away, whether replicas
- * are missing, and rights of the application's user. Changes nothing in Redis.
+ * Check for dangers to leases: eviction of keys, missing replicas, and missing rights of
+ * the application's user. Changes nothing in Redis. Used once.
  */
 final class RedisDiagnostics {
 
@@ -54,7 +54,7 @@ final class RedisDiagnostics {
 
 	private final List<StoreDiagnostic> findings = new ArrayList<>();
 
-	/** Create the diagnostics of the servers behind a store. */
+	/** Create a check of the servers of a store. */
 	public RedisDiagnostics(RedisConnectionFactory connections, ScriptExecutor executor, RedisStoreOptions options) {
 		this.connections = connections;
 		this.executor = executor;
@@ -63,8 +63,8 @@ final class RedisDiagnostics {
 	}
 
 	/**
-	 * Begin to look, on a thread of its own, as drivers block.
-	 * @return the findings; fails with {@link StoreCommandException}
+	 * Start the check on its own thread, because drivers block.
+	 * @return a future of the findings, which fails with {@link StoreCommandException}
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> start() {
 		CompletableFuture<List<StoreDiagnostic>> end = new CompletableFuture<>();
@@ -97,7 +97,7 @@ final class RedisDiagnostics {
 		}
 		byServer(memory).forEach(this::judgeMemory);
 		Map<String, Properties> servers = byServer(replication);
-		// Often forbidden where asking for other things is not.
+		// CONFIG is often forbidden even if INFO is allowed.
 		Properties wanted = servers.values().stream().anyMatch(RedisDiagnostics::wantsReplicas)
 				? unlessForbidden(() -> commands.getConfig("min-replicas-to-write")) : null;
 		Map<String, Properties> wantedByServer = (wanted != null) ? byServer(wanted) : Map.of();
@@ -118,7 +118,10 @@ final class RedisDiagnostics {
 		}
 	}
 
-	/** Return why a master is to have replicas, as far as the configuration tells. */
+	/**
+	 * Return the reason to expect replicas at a master, or {@code null} if the
+	 * configuration mentions no replicas.
+	 */
 	private @Nullable String reasonForReplicas(RedisConnection connection) {
 		if (this.connections instanceof LettuceConnectionFactory lettuce && lettuce.isRedisSentinelAware()) {
 			return "Sentinel is configured";
@@ -167,16 +170,19 @@ final class RedisDiagnostics {
 			.count();
 	}
 
-	/** Redis tells how many are ready only if it was told to want some. */
+	/**
+	 * Return whether a master requires replicas for writes. Only then does INFO have the
+	 * number of ready replicas.
+	 */
 	private static boolean wantsReplicas(Properties info) {
 		return info.containsKey("min_slaves_good_slaves");
 	}
 
 	/**
-	 * Take apart the answers of a cluster's nodes, whose names are put before their
-	 * words.
-	 * @param told the answers, by {@code word} or {@code host:port.word}
-	 * @return the answers of each one, by its name in a sentence: empty if there is one
+	 * Split the answers of a cluster by node: in a cluster, the node precedes each name.
+	 * @param told the answers, by {@code name} or {@code host:port.name}
+	 * @return the answers of each server, by its description in messages, which is empty
+	 * outside of a cluster
 	 */
 	private static Map<String, Properties> byServer(Properties told) {
 		Map<String, Properties> servers = new TreeMap<>();
@@ -190,7 +196,7 @@ final class RedisDiagnostics {
 	}
 
 	private void judgeRights(RedisConnection connection) {
-		// There is no such key, and no listener at such a channel.
+		// No such key exists, and no such channel has a subscriber.
 		String name = UUID.randomUUID().toString();
 		Set<String> missing = new LinkedHashSet<>();
 		for (String beginning : beginnings()) {
@@ -206,7 +212,7 @@ final class RedisDiagnostics {
 					+ (missing.contains("info") ? ", or set holdfast.redis.fail-over-grace to false" : "")
 					+ (missing.contains("wait") ? ", or set holdfast.redis.min-replicas to 0" : ""));
 		}
-		// Only the views of the fleet need more.
+		// Only the views of the fleet need further rights.
 		List<String> missingToWatch = missing(true, this.options.fleetKey(), name,
 				(refusal) -> find(NO_RIGHT_TO_WATCH + refusal));
 		if (!missingToWatch.isEmpty()) {
@@ -228,7 +234,10 @@ final class RedisDiagnostics {
 		return beginnings;
 	}
 
-	/** Not to be tried in a script, but harmless: it waits for no replica. */
+	/**
+	 * Return whether the user may run WAIT, which scripts cannot try. Waits for no
+	 * replica.
+	 */
 	private static boolean mayWait(RedisConnection connection) {
 		BaseRedisAsyncCommands<?, ?> commands = (BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection();
 		return unlessForbidden(() -> await(commands.waitForReplication(0, 1).toCompletableFuture(), "wait")) != null;
@@ -248,7 +257,7 @@ final class RedisDiagnostics {
 
 	/**
 	 * Return the commands that the user may not run.
-	 * @param refusals takes the reason if Redis refuses to try them
+	 * @param refusals the receiver of the reason if Redis refuses to run the script
 	 */
 	private List<String> missing(boolean fleet, String beginning, String name, Consumer<String> refusals) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
@@ -258,7 +267,7 @@ final class RedisDiagnostics {
 					(reply) -> reply.texts(0)), beginning + "*");
 		}
 		catch (StoreCommandException ex) {
-			// Without an answer there is no finding: an application may end at once.
+			// A lost connection or the end of the application is no finding.
 			if (ex.isTemporary() || this.executor.isClosed()) {
 				throw ex;
 			}

@@ -15,12 +15,10 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
 import org.jspecify.annotations.Nullable;
 
-/**
- * View of operators of all that is kept in Redis. Thread-safe.
- */
+/** Operators' search for keys in Redis. Thread-safe. */
 final class RedisFleetStore implements FleetStore {
 
-	/** How many keys Redis looks at before it serves others. */
+	/** Maximum number of keys that a script scans while other clients wait. */
 	private static final int KEYS_PER_STEP = 2_000;
 
 	private static final List<Integer> ONE_NODE = List.of(0);
@@ -31,7 +29,7 @@ final class RedisFleetStore implements FleetStore {
 
 	private final @Nullable ClusterMasters masters;
 
-	/** Create the store; the masters are {@code null} outside of a cluster. */
+	/** Create the store. The masters are {@code null} outside of a cluster. */
 	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterMasters masters) {
 		this.options = options;
 		this.executor = executor;
@@ -69,17 +67,16 @@ final class RedisFleetStore implements FleetStore {
 	}
 
 	/**
-	 * Return the pattern for SCAN. Companions begin with a brace, so the prefix may be
-	 * inside of the key.
-	 * @return a pattern that matches all keys of the kind, and perhaps others
+	 * Return the pattern for SCAN. Companions may begin with a brace, before the prefix.
+	 * @return a pattern that matches all keys of the kind, and possibly others
 	 */
 	private static String pattern(String prefix) {
 		return "*" + prefix.replaceAll("[*?\\[\\]\\\\]", "\\\\$0") + "*";
 	}
 
 	/**
-	 * Return the resource that a key is a trace of: the reverse of {@link RedisKeys}.
-	 * @return the find, or {@code null} if it is none of this kind
+	 * Return the find for a stored key: the reverse of {@link RedisKeys}.
+	 * @return the find, or {@code null} if the key is no trace of a resource of this kind
 	 */
 	private @Nullable Find find(Kind kind, String stored) {
 		if (kind == Kind.SEMAPHORE) {
@@ -106,7 +103,8 @@ final class RedisFleetStore implements FleetStore {
 			this.options.check(new Resource(kind, key));
 		}
 		catch (StoreCommandException ex) {
-			// Its key is as those of the other kind are.
+			// The key belongs to the other kind of resource, or to the register of
+			// instances.
 			return null;
 		}
 		return new Find(key, trace);

@@ -25,24 +25,25 @@ import io.holdfast.redis.script.Script;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Instances in Redis: a hash of all that have said that they are there, and for each
- * report a list that is there for some seconds. Thread-safe.
+ * Register of instances in Redis: a hash of all instances, and a list of the answers for
+ * each report, which expires after some seconds. Thread-safe.
  */
 final class RedisInstanceStore implements InstanceStore {
 
 	/**
-	 * The version of all that instances share in Redis: scripts, keys, queue entries,
-	 * messages, and the hash of instances. Its changes are in UPGRADING.md.
+	 * Version of everything that instances share in Redis: scripts, keys, queue entries,
+	 * messages, and the register of instances. UPGRADING.md lists the changes.
 	 */
 	private static final int PROTOCOL = 2;
 
-	/** The oldest version that may be used beside {@link #PROTOCOL}. */
+	/** Oldest version that is compatible with {@link #PROTOCOL}. */
 	private static final int OLDEST_PROTOCOL = 2;
 
 	/**
-	 * When it was seen, since when it is there, the prefix of its keys, its info, the
-	 * version of its protocol, and the oldest one that fits it. Version 0 told none, and
-	 * later ones may tell more.
+	 * Entry of an instance: time of the last refresh, time of the start, digest of the
+	 * prefixes, description of the instance, version of its protocol, and oldest
+	 * compatible version. Version 0 did not write the versions, and later versions may
+	 * add fields.
 	 */
 	private static final Pattern ENTRY = Pattern.compile(
 			"(\\d{1,15})\u001f(\\d{1,15})\u001f([0-9a-f]{16})" + "\u001f([^\u001f]*)\u001f([^\u001f]*)\u001f(\\d{1,18})"
@@ -61,7 +62,10 @@ final class RedisInstanceStore implements InstanceStore {
 
 	private final boolean cluster;
 
-	/** Instances with other prefixes have nothing to do with this one. */
+	/**
+	 * Digest of the prefixes. Instances with other prefixes share no keys with this
+	 * instance.
+	 */
 	private final String shared;
 
 	private final int protocol;
@@ -73,7 +77,7 @@ final class RedisInstanceStore implements InstanceStore {
 		this(options, executor, cluster, PROTOCOL, OLDEST_PROTOCOL);
 	}
 
-	/** Create the register of instances that speak a version of the protocol. */
+	/** Create the register for a version of the protocol. */
 	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster, int protocol, int oldest) {
 		this.protocol = protocol;
 		this.oldest = oldest;
@@ -107,7 +111,8 @@ final class RedisInstanceStore implements InstanceStore {
 			String reason = RedisFailures.whyNoScripts(error);
 			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
 		});
-		// Else each that was given up in an outage would be sent at its end.
+		// Otherwise, each abandoned call of an outage would be sent at the end of the
+		// outage.
 		answer.whenComplete((incompatibility, error) -> call.cancel(true));
 		return answer;
 	}
@@ -173,7 +178,7 @@ final class RedisInstanceStore implements InstanceStore {
 			List<String> present = new ArrayList<>();
 			List<String> absent = new ArrayList<>();
 			for (int i = 0; i < reply.size(); i += 2) {
-				// In a cluster only the receivers at one node are counted.
+				// In a cluster, PUBLISH counts only the receivers at one node.
 				boolean heard = this.cluster || reply.number(i + 1) > 0;
 				(heard ? present : absent).add(Tokens.shown(reply.text(i)));
 			}

@@ -42,12 +42,12 @@ import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * The {@link LeaseStore} in Redis. Each command is one Lua script and one round trip;
- * scripts of semaphores have the key as ARGV 1. Thread-safe.
+ * {@link LeaseStore} in Redis. Each command is one Lua script and one round trip. ARGV 1
+ * of the scripts of semaphores is the user's key. Thread-safe.
  */
 public final class RedisLeaseStore implements LeaseStore {
 
-	/** Is looked at, and never there. */
+	/** Key of the first command, an INSPECT. No such key exists. */
 	private static final String WARM_UP_KEY = "holdfast-warm-up";
 
 	private static final String SUBSCRIBED = "s";
@@ -56,15 +56,17 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private static final String READS = "r";
 
-	/** An empty text in ARGV. */
+	/** Argument without a value. */
 	private static final String NOTHING = "";
 
-	// Linked when the application starts, and not in its first call.
+	// Linked at the start of the application, not by its first call.
 	private static final Function<StoreScripts, Script> ACQUIRE = StoreScripts::acquire;
 
 	private static final Function<StoreScripts, Script> RELEASE = StoreScripts::release;
 
-	/** A power of two, and some half a kilobyte for each that was used. */
+	/**
+	 * Number of cached keys: a power of two. Used keys take about half a kilobyte each.
+	 */
 	private static final int KNOWN = 4096;
 
 	private final RedisStoreOptions options;
@@ -75,7 +77,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final StoreScripts scripts;
 
-	/** Recently used ones, as most leases are released soon. */
+	/** Cache of recently used keys: most leases are released soon after their grant. */
 	private final AtomicReferenceArray<RedisKeys> known = new AtomicReferenceArray<>(KNOWN);
 
 	private final ResourceReplies replies;
@@ -84,7 +86,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final HoldfastConnectionFactory connections;
 
-	/** Not asked for with each command. */
+	/** Timeout of ACQUIRE, in nanoseconds. */
 	private final long answerNanos;
 
 	private final ScriptExecutor executor;
@@ -93,7 +95,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final NotificationListener listener;
 
-	/** The beginning of the tokens of this instance; of none before the start. */
+	/** Prefix of the tokens of this instance. No token has the initial prefix. */
 	private volatile String tokenPrefix = ":";
 
 	private final @Nullable ReplicaConfirmations confirmations;
@@ -103,27 +105,28 @@ public final class RedisLeaseStore implements LeaseStore {
 	private final RedisInstanceStore instances;
 
 	/**
-	 * Create the store. Nothing is connected before it is used.
-	 * @param application where Redis is: only the configuration of these connections is
-	 * used, Lettuce's or Jedis's. The store connects to the same Redis by Lettuce, with
-	 * connections of its own
-	 * @param options how to use it; replicas only without an {@link #obstacleToReplicas
-	 * obstacle}
-	 * @throws IllegalStateException if the connections do not tell where Redis is, if
-	 * Lettuce is missing, or if Redis is a cluster where there is to be a fail-over grace
+	 * Create the store. Connects at the first use.
+	 * @param application the connection factory of the application, of Lettuce or Jedis.
+	 * Only its configuration is used: the store opens its own Lettuce connections to the
+	 * same Redis
+	 * @param options the options, with replicas only if there is no
+	 * {@link #obstacleToReplicas obstacle}
+	 * @throws IllegalStateException if the factory does not tell the address of Redis, if
+	 * Lettuce is missing, or if Redis is a cluster and the options have a fail-over grace
 	 */
 	public RedisLeaseStore(RedisConnectionFactory application, RedisStoreOptions options) {
 		this(application, options, null);
 	}
 
 	/**
-	 * Create the store for an application with a class loader of its own. Nothing is
-	 * connected before it is used.
-	 * @param application where Redis is
-	 * @param options how to use it
-	 * @param classLoader the context class loader of its threads, also of threads that
-	 * the driver starts at once; {@code null} for that of Holdfast's classes
-	 * @throws IllegalStateException as the other constructor
+	 * Create the store of an application that has its own class loader. Connects at the
+	 * first use.
+	 * @param application the connection factory of the application
+	 * @param options the options
+	 * @param classLoader the context class loader of the store's threads, also of threads
+	 * that the driver starts immediately; {@code null} for the class loader of Holdfast's
+	 * classes
+	 * @throws IllegalStateException under the conditions of the other constructor
 	 */
 	public RedisLeaseStore(RedisConnectionFactory application, RedisStoreOptions options,
 			@Nullable ClassLoader classLoader) {
@@ -138,7 +141,7 @@ public final class RedisLeaseStore implements LeaseStore {
 			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where scripts cannot read"
 					+ " the key that remembers their server: set holdfast.redis.fail-over-grace to false");
 		}
-		// A WAIT may take its time.
+		// During a WAIT, Redis is silent.
 		Duration wait = (options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO;
 		this.connections = HoldfastConnectionFactory.of(application,
 				HoldfastConnectionFactory.LONGEST_SILENCE.plus(wait), this.threads);
@@ -155,9 +158,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Return why a store on these connections cannot wait for replicas.
-	 * @param factory where Redis is; nothing is connected
-	 * @return the reason, or {@code null} if it can
+	 * Return the reason why a store cannot wait for replicas.
+	 * @param factory the connection factory of the application. Nothing is connected
+	 * @return the reason, or {@code null} if the store can wait for replicas
 	 */
 	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
 		return Drivers.isCluster(factory) ? "waiting for replicas is not possible in a cluster" : null;
@@ -174,8 +177,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Begin to listen, and to connect: a first command takes far longer than those after
-	 * it.
+	 * Start listening, and connect: the first command on a connection takes far longer
+	 * than later commands.
 	 */
 	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
@@ -191,7 +194,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	public void stop() {
 		this.listener.stop();
 		if (this.executor.awaitConnectAttempt()) {
-			// They open again if they are used again.
+			// The next command opens the connections again.
 			this.connections.stop();
 			this.executor.failUnsent();
 		}
@@ -219,7 +222,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<@Nullable Void> tryWrite() {
-		// There is no such key.
+		// No such key exists.
 		String key = this.options.lockPrefix() + UUID.randomUUID();
 		return this.executor.execute(Script.WRITE, new byte[][] { RedisKeys.bytes(key) }, new Object[0], "a write",
 				(reply) -> null);
@@ -255,7 +258,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		CompletableFuture<AcquireReply> answer = send(isLock(resource) ? ACQUIRE : StoreScripts::acquirePermits,
 				resource, command.leaseMillis(), (reply) -> acquired(resource, command, reply),
 				request(resource, command, enqueue));
-		// A key that is refused has no place to look at.
+		// A failed request, as with a refused key, needs no confirmation.
 		if (this.confirmations == null || answer.isCompletedExceptionally()) {
 			return answer;
 		}
@@ -263,13 +266,13 @@ public final class RedisLeaseStore implements LeaseStore {
 		return this.confirmations.confirmed(answer, holders, holder(resource, command.token(), command.permits()));
 	}
 
-	/** Return the entry of a lease among the holders. */
+	/** Return the value of a lock key, or the entry among the holders, for a lease. */
 	private static String holder(Resource resource, String token, int permits) {
 		return !isLock(resource) ? token + ":" + permits : (permits == 1) ? token + ":" + READS : token;
 	}
 
 	AcquireReply acquired(Resource resource, AcquireCommand command, ScriptReply reply) {
-		// In the usual case the fence of its grant alone.
+		// In the usual case, the reply is the fence of a grant.
 		return reply.isArray() ? this.replies.read(resource, reply, 0, reply.size())
 				: new AcquireReply.Granted(reply.number(0), command.leaseMillis());
 	}
@@ -289,10 +292,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
-		// Too long a lease is refused to its own request, not to a release.
+		// If the lease of the next token is too long, only its own request fails, not
+		// this release.
 		AcquireCommand allowed = (next != null && next.leaseMillis() <= this.longestLeaseMillis) ? next : null;
-		// Grants to others of its instance are in the answer: a message for each would
-		// cost more than the command.
+		// The reply contains the grants to waiters of this instance. A notification of
+		// each grant would cost more than the command.
 		boolean told = ended.token().startsWith(this.tokenPrefix);
 		Object claim = (ended.permits() != 0) ? (Object) ended.claimMillis() : NOTHING;
 		Object[] args = isLock(resource) ? new Object[] { ended.token(), claim, reads(ended), told }
@@ -303,15 +307,17 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Read the outcome: 1 if the token held anything, 0 if not, 2 if not and that says
-	 * nothing, as during a grace. Then there may be how many elements tell of the next
-	 * token, those, and three for each grant.
+	 * Read the reply to a RELEASE. The first element is 1 if the token held anything, 0
+	 * if not, and 2 if not during a fail-over grace, when this says nothing. Further
+	 * elements are optional: the length of the reply for the next token, that reply, and
+	 * three elements for each grant.
 	 */
 	private ReleaseReply released(Resource resource, ScriptReply reply) {
 		int grantsFrom = (reply.size() > 1) ? 2 + reply.count(1) : 1;
 		AcquireReply next = (grantsFrom > 2) ? this.replies.read(resource, reply, 2, grantsFrom) : null;
 		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
-			// It is to ask by itself, as the release must not wait for replicas.
+			// The next token sends its own ACQUIRE, because a release must not wait for
+			// replicas.
 			next = null;
 		}
 		for (int i = grantsFrom; i < reply.size(); i += 3) {
@@ -336,15 +342,15 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
-		// Exact time, for the scripts.
+		// A negative time sets the end, also to an earlier time.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
 		long sentAt = System.nanoTime();
 		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> {
 			boolean held = kept(reply, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
 			boolean overtaken = reply.isLate() && millis >= lease.leaseMillis() - 1;
-			// The script does not tell whether there is a grace. The RELEASE that follows
-			// when the time is over may have run before.
+			// The script does not tell whether it ran during a grace. An overtaken
+			// command may have run after the RELEASE that follows at the end of the time.
 			return new ReleaseReply(held, null,
 					held || !reply.isRepeated() && !overtaken && this.options.longestLease() == null);
 		});
@@ -356,8 +362,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Renew leases, either all of locks or all of permits.
-	 * @param subject the renewed leases, for messages
+	 * Renew leases, which are all of locks or all of permits.
+	 * @param subject the description of the leases for messages
 	 */
 	private <T> CompletableFuture<T> renew(List<Renewal> renewals, String subject, Function<ScriptReply, T> reader) {
 		List<byte[]> keys = new ArrayList<>(3 * renewals.size());
@@ -369,7 +375,7 @@ public final class RedisLeaseStore implements LeaseStore {
 					keys.add(RedisKeys.bytes(this.options.keyOf(resource)));
 				}
 				else {
-					// Without its limit.
+					// Without the limit key.
 					Collections.addAll(keys, Arrays.copyOf(keysOf(resource).all(), 3));
 				}
 			}
@@ -382,8 +388,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Return the arguments of a script that renews leases. All mostly are to last equally
-	 * long, which is said once then: there are many in a command.
+	 * Return the ARGV of a renewal. If all lease times are the same, as usual, the time
+	 * is written only once.
 	 */
 	static Object[] arguments(List<Renewal> renewals) {
 		boolean alike = renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
@@ -400,9 +406,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Return which of several leases were renewed.
-	 * @param reply how many there are, and at which places, from 1 on, those are that
-	 * were not
+	 * Read the reply to a renewal.
+	 * @param reply the number of leases, and the positions, from 1, of the leases that
+	 * were not renewed
+	 * @param count the number of leases in the command
+	 * @return for each lease in order, whether it was renewed
 	 */
 	static List<Boolean> kept(ScriptReply reply, int count) {
 		if (reply.number(0) != count) {
@@ -436,7 +444,9 @@ public final class RedisLeaseStore implements LeaseStore {
 				isLock(resource) ? args : join(new Object[] { resource.key() }, args));
 	}
 
-	/** Send a script. The call has failed if the resource or the lease is refused. */
+	/**
+	 * Send a script. The future fails at once if the key or the lease time is refused.
+	 */
 	private <T> CompletableFuture<T> execute(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
 			Function<ScriptReply, T> reader, Object... args) {
 		RedisKeys keys;
@@ -464,7 +474,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	/**
 	 * Return the keys of a resource.
-	 * @throws StoreCommandException if it may not be called so
+	 * @throws StoreCommandException if the user's key is refused
 	 */
 	RedisKeys keysOf(Resource resource) {
 		int hash = resource.key().hashCode() + resource.kind().ordinal();
@@ -509,8 +519,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Return how a waiter says that it waits. One whose subscription is away is not
-	 * reached by a wake-up, and must not be taken for gone because of that.
+	 * Return the mode of a waiter. Without a subscription, a waiter counts as polling, so
+	 * that it is not taken for absent.
 	 */
 	private String mode() {
 		return isListening() ? SUBSCRIBED : POLLING;

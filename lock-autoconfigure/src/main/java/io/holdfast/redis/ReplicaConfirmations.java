@@ -22,23 +22,25 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds grants back until enough replicas have them, by WAIT on a connection of its own,
- * which keeps no other command waiting. One WAIT is under way at a time; all that is
- * granted until its end shares the next. Thread-safe.
+ * Confirmations of grants by replicas. The answer to a grant is held back until enough
+ * replicas have the grant, by WAIT on a separate connection, where no other command has
+ * to wait. One WAIT is under way at a time. The grants until its end share the next WAIT.
+ * Thread-safe.
  *
  * <p>
- * The connection is not that of the grants, and may by then lead to another server. So it
- * first looks whether each grant stands where it asks, and writes something there: the
- * write comes after the grants, and WAIT on the same connection waits for it.
+ * The separate connection may lead to a server other than the server of the grants.
+ * Therefore, a script first checks whether each grant exists at this server, and writes
+ * to one of the keys. The write follows the grants in the stream of changes, and WAIT
+ * waits for the writes of its own connection.
  */
 final class ReplicaConfirmations implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(ReplicaConfirmations.class);
 
-	/** So many grants by one script; then Redis serves others. */
+	/** Maximum number of grants per script, after which Redis serves other clients. */
 	private static final int MAX_BATCH = 500;
 
-	/** Time for Redis to answer when the time of WAIT is over. */
+	/** Time for the answer after the timeout of WAIT. */
 	private static final long ANSWER_MILLIS = 1000;
 
 	private final Supplier<Connection> connector;
@@ -47,28 +49,28 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	private final DaemonThreads threads;
 
-	/** Guarded by this. */
+	/** Grants for the next batches. Guarded by this. */
 	private final Queue<Grant> waiting = new ArrayDeque<>();
 
 	/**
-	 * Whether a batch is under way: only the thread that has set it sends. Guarded by
-	 * this.
+	 * Whether a batch is under way. Only the thread that has set this flag sends. Guarded
+	 * by this.
 	 */
 	private boolean sending;
 
-	/** The last attempt to connect. Guarded by this. */
+	/** Last attempt to connect. Guarded by this. */
 	private CompletableFuture<Connection> connection = CompletableFuture.failedFuture(RedisFailures.closed());
 
 	private volatile boolean closed;
 
-	/** Whether the last WAIT was in vain. Confined to the sender. */
+	/** Whether the last WAIT found too few replicas. Confined to the sending thread. */
 	private boolean missing;
 
 	/**
-	 * Create them. Nothing is connected before it is needed.
-	 * @param connector opens a connection; blocks
-	 * @param replicas how many replicas are to confirm, in which time
-	 * @param threads makes the threads that connect
+	 * Create the confirmations. Connects at the first use.
+	 * @param connector the source of connections, which blocks
+	 * @param replicas the required number of replicas, and the timeout
+	 * @param threads the factory of the threads that connect
 	 */
 	public ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas, DaemonThreads threads) {
 		this.threads = threads;
@@ -77,7 +79,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	/**
-	 * Begin to connect, so that the first grant need not wait for that.
+	 * Start connecting, so that the first grant does not have to wait for the connection.
 	 */
 	public void prepare() {
 		connected();
@@ -100,13 +102,13 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	/**
-	 * Hold a command's answer back if it is a grant, until that is confirmed.
-	 * @param command the command that asks; given up when the result is
-	 * @param key where it is kept
-	 * @param holder the value there if it was granted
-	 * @return the command's answer; fails with an
-	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if it was granted and
-	 * is not confirmed in time
+	 * Hold a command's answer back if it is a grant, until the grant is confirmed.
+	 * @param command the ACQUIRE, which is cancelled together with the returned future
+	 * @param key the key with the holders
+	 * @param holder the value or entry of the grant at the key
+	 * @return a future of the command's answer. Fails with an
+	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if a grant is not
+	 * confirmed in time
 	 */
 	public CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key,
 			String holder) {
@@ -128,7 +130,9 @@ final class ReplicaConfirmations implements AutoCloseable {
 		return grant;
 	}
 
-	/** Return whether the caller is to send, as no other thread does. */
+	/**
+	 * Add a grant. Return whether the caller has to send, because no other thread does.
+	 */
 	private synchronized boolean add(Grant grant) {
 		this.waiting.add(grant);
 		boolean begun = !this.sending;
@@ -153,12 +157,12 @@ final class ReplicaConfirmations implements AutoCloseable {
 			});
 	}
 
-	/** Take the next batch; with an empty one, the caller sends no more. */
+	/** Take the next batch. If it is empty, the caller sends no more. */
 	private synchronized List<Grant> take() {
 		List<Grant> batch = new ArrayList<>();
 		Grant next = this.waiting.poll();
 		while (next != null) {
-			// Abandoned ones need not be confirmed.
+			// Abandoned grants need no confirmation.
 			if (!next.isDone()) {
 				batch.add(next);
 			}
@@ -176,8 +180,9 @@ final class ReplicaConfirmations implements AutoCloseable {
 			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
 			.whenComplete((answer, error) -> {
 				if (error != null || answer.stands().contains(false)) {
-					// Late answers on it are not for the next batch; or it leads to a
-					// former master.
+					// A late answer must not be taken for the answer to the next batch.
+					// If a grant is missing, this may be the connection to a former
+					// master.
 					open.close();
 				}
 			});
@@ -235,38 +240,39 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	/**
-	 * A connection that is not opened again when it breaks: a WAIT on another one would
-	 * tell of other changes.
+	 * A connection that is never reopened: WAIT on a new connection would concern other
+	 * writes.
 	 */
 	public interface Connection {
 
 		boolean isOpen();
 
-		/** Send the script and, right behind it, WAIT. Does not block. */
+		/** Send the script and, immediately after it, WAIT. Does not block. */
 		CompletableFuture<Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis);
 
-		/** Close it; again has no effect. */
+		/** Close the connection. A repetition has no effect. */
 		void close();
 
 	}
 
 	/**
-	 * The answer of Redis.
+	 * Answer of Redis.
 	 *
-	 * @param stands whether each grant stands
-	 * @param replicas how many replicas have them
+	 * @param stands for each grant, whether it exists
+	 * @param replicas the number of replicas that have the grants
 	 */
 	record Answer(List<Boolean> stands, long replicas) {
 	}
 
-	/** Return the command whose answer is held back, or else the given answer. */
+	/**
+	 * Return the command whose answer is held back, or the given future if it is no such
+	 * answer.
+	 */
 	static CompletableFuture<?> commandOf(CompletableFuture<?> answer) {
 		return (answer instanceof Grant grant) ? grant.command : answer;
 	}
 
-	/**
-	 * The answer to a command, held back.
-	 */
+	/** Held-back answer to a command. */
 	private static final class Grant extends CompletableFuture<AcquireReply> {
 
 		private final CompletableFuture<AcquireReply> command;
@@ -290,7 +296,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 		@Override
 		public boolean cancel(boolean mayInterruptIfRunning) {
-			// First, as its users may send the next command.
+			// Before the future ends, because its dependents may send the next command.
 			this.command.cancel(mayInterruptIfRunning);
 			return super.cancel(mayInterruptIfRunning);
 		}

@@ -20,9 +20,9 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Reads the replies of scripts for locks and semaphores, and warns of troubles in those
- * to requests. A holder that was written by another program, or damaged, is none of an
- * instance; in a queue it is left out. Thread-safe.
+ * Reader of the scripts' replies for locks and semaphores. Warns of problems in the
+ * replies to requests. A damaged holder, or a holder by another program, has no instance.
+ * Such queue entries are left out. Thread-safe.
  */
 final class ResourceReplies {
 
@@ -30,18 +30,30 @@ final class ResourceReplies {
 
 	private static final int KEYS_WARNED_OF = 1000;
 
-	/** The token, of permits how many, and a part for the scripts only. */
+	/**
+	 * Holder or waiter of a semaphore: token, number of permits, and a part for scripts
+	 * only.
+	 */
 	private static final Pattern PERMITS = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
 
-	/** The token of a reader, or of one that waits, with its claim and mode. */
+	/**
+	 * Reader or waiter of a lock: token, claim of a waiter, r of a reader, and mode of a
+	 * waiter.
+	 */
 	private static final Pattern LOCK = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):(?:[0-9]{1,18}:)?(r?)[sp]?");
 
 	private final RedisStoreOptions options;
 
-	/** By System.nanoTime(), 0 at first. Guarded by this. */
+	/**
+	 * End of the last grace with a warning, by System.nanoTime(); 0 without a warning so
+	 * far. Guarded by this.
+	 */
 	private long graceWarnedUntil;
 
-	/** The keys that were warned of; the others are forgotten when there are too many. */
+	/**
+	 * Keys that a warning has named. If there are too many, all but the last are
+	 * forgotten.
+	 */
 	private final Set<String> keysWithoutExpiry = ConcurrentHashMap.newKeySet();
 
 	ResourceReplies(RedisStoreOptions options) {
@@ -49,11 +61,10 @@ final class ResourceReplies {
 	}
 
 	/**
-	 * Return the outcome for a token that asks. Warns, once per key, of a key without
-	 * expiry.
-	 * @param from where in the reply this begins: 1 if it was granted, 0 if not, or -1 if
-	 * it never can be
-	 * @param end where it ends
+	 * Read the reply to a request. Warns, once per key, of a key without expiry.
+	 * @param from the position of the first element: 1 if granted, 0 if busy, -1 if
+	 * rejected
+	 * @param end the position after the last element
 	 */
 	AcquireReply read(Resource resource, ScriptReply reply, int from, int end) {
 		long outcome = reply.number(from);
@@ -100,7 +111,7 @@ final class ResourceReplies {
 						+ " holders write their leases there again (holdfast.redis.fail-over-grace)");
 	}
 
-	/** Reads the reply to a look at a lock or semaphore. */
+	/** Read the reply to an INSPECT. */
 	static Standing standing(Resource resource, ScriptReply reply) {
 		Kind kind = resource.kind();
 		int named = reply.count(8);
@@ -118,7 +129,7 @@ final class ResourceReplies {
 				reply.count(4), reply.count(5), reply.count(6), holders, reply.count(7), queue);
 	}
 
-	/** Reads an entry of a holder, or of a queue. */
+	/** Read an entry among the holders or in the queue. */
 	private static TokenState state(String entry, Kind kind, long ttlMillis) {
 		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(entry);
 		if (matcher.matches()) {

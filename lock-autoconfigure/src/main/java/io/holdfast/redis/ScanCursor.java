@@ -8,27 +8,27 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of a walk over all keys.
+ * Position in a scan of all keys.
  *
- * @param slot in a cluster, the first slot of the node that it is on
+ * @param slot the first slot of the current node; 0 outside of a cluster
  * @param position the cursor of SCAN
  */
 record ScanCursor(int slot, String position) {
 
 	private static final Pattern TEXT = Pattern.compile("([0-9]{1,5})-([0-9]{1,20})");
 
-	/** The position before the first step on a node, and after the last. */
+	/** Cursor of SCAN before the first step on a node, and after the last step. */
 	static final String END = "0";
 
 	/**
-	 * Return where to go on.
-	 * @param text the end of the page before
-	 * @param lastSlot the last slot that there is, 0 without a cluster
-	 * @throws IllegalArgumentException if no page ends like that
+	 * Parse a cursor.
+	 * @param text the cursor of a page
+	 * @param lastSlot the highest slot; 0 outside of a cluster
+	 * @throws IllegalArgumentException if no page has such a cursor
 	 */
 	static ScanCursor of(String text, int lastSlot) {
 		Matcher matcher = TEXT.matcher(text);
-		// A number that is too large fails in Redis, and no key has a slot that is none.
+		// Redis refuses larger cursors of SCAN, and no key has a higher slot.
 		if (!matcher.matches() || Integer.parseInt(matcher.group(1)) > lastSlot
 				|| new BigInteger(matcher.group(2)).bitLength() > Long.SIZE) {
 			throw new IllegalArgumentException(
@@ -38,10 +38,10 @@ record ScanCursor(int slot, String position) {
 	}
 
 	/**
-	 * Return where to go on after a step.
-	 * @param next the cursor of SCAN
-	 * @param slots the first slots of all nodes, in their order
-	 * @return the text of the cursor, or {@code null} if the step was the last one
+	 * Return the cursor after a step.
+	 * @param next the new cursor of SCAN
+	 * @param slots the first slots of all nodes, in order
+	 * @return the text of the cursor, or {@code null} after the last step
 	 */
 	@Nullable String after(String next, List<Integer> slots) {
 		if (!next.equals(END)) {

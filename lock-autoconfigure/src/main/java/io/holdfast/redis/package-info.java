@@ -1,6 +1,4 @@
-/**
- * The {@link io.holdfast.engine.store.LeaseStore} in Redis.
- */
+/** Implementation of {@link io.holdfast.engine.store.LeaseStore} in Redis. */
 @NullMarked
 package io.holdfast.redis;
 
