@@ -11,13 +11,14 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
- * The keys in Redis of a lock or a semaphore.
+ * Keys in Redis of a lock or a semaphore.
  *
  * @param resource the lock or semaphore
- * @param name its key with its prefix; nothing is at that of a semaphore itself
- * @param all the KEYS of the scripts that change it, those of {@link #names} and that of
- * the server; not to be changed
- * @param slot the slot of all of them, 0 outside of a cluster
+ * @param name the user's key with its prefix. Nothing is stored at the name of a
+ * semaphore
+ * @param all the KEYS of the scripts that change the resource: the keys of {@link #names}
+ * and, with a fail-over grace, the key of the server. Must not be changed
+ * @param slot the slot of all keys; 0 outside of a cluster
  */
 public record RedisKeys(Resource resource, String name, byte[][] all, int slot) {
 
@@ -38,7 +39,7 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	/**
 	 * Return the keys of a resource.
 	 * @param cluster whether Redis is a cluster
-	 * @throws StoreCommandException if it may not be called so
+	 * @throws StoreCommandException if the user's key is refused
 	 */
 	public static RedisKeys of(Resource resource, RedisStoreOptions options, boolean cluster) {
 		options.check(resource);
@@ -48,10 +49,10 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	}
 
 	/**
-	 * Return the keys of one name: of a lock itself, its waiters, its last fencing token,
-	 * and when its first waiter has asked while others read; of a semaphore the holders
-	 * of permits, the waiters, the state of both, and its limit if an operator has set
-	 * one. No two locks or semaphores have one in common.
+	 * Return the keys for a name. A lock has the lock key, the queue, the last fencing
+	 * token, and the observation of the first waiter while others read. A semaphore has
+	 * the holders, the queue, the state of both, and the operator's limit. Two resources
+	 * never have a key in common.
 	 * @throws StoreCommandException as {@link #beside} does
 	 */
 	static String[] names(Kind kind, String name, boolean cluster) {
@@ -61,23 +62,24 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	}
 
 	/**
-	 * Return the prefix of the companions of a key. They share its slot in a cluster:
-	 * Redis hashes the part between the first <code>{</code> and the first <code>}</code>
-	 * behind it, if there is anything, and the whole key otherwise.
+	 * Return the prefix of the companions of a key. In a cluster, companions have the
+	 * slot of the key: Redis hashes the text between the first <code>{</code> and the
+	 * next <code>}</code>, the hash tag, and the whole key if there is no such text.
 	 * @param key the key of a lock or semaphore
 	 * @param cluster whether Redis is a cluster
-	 * @return the beginning, to be followed by one of the endings
-	 * @throws StoreCommandException if companions cannot be placed beside the key in a
-	 * cluster, or if they, or the key, might be those of another one
+	 * @return the prefix, which the ending of each companion follows
+	 * @throws StoreCommandException if companions cannot have the slot of the key in a
+	 * cluster, or if the key or its companions could be companions of another key
 	 */
 	static String beside(String key, boolean cluster) {
 		if (hasHashTag(key)) {
 			refuseKeysOfOthers(key);
 			return key;
 		}
-		// Without a tag in it, all of the key is hashed, and it becomes the tag of its
-		// companions. A brace that opens inside does no harm there, since theirs is the
-		// first; one that closes inside would end the tag too early.
+		// A key without a hash tag is hashed as a whole, and becomes the hash tag of its
+		// companions. An opening brace inside the key does no harm, because the opening
+		// brace of the companion comes first. A closing brace would end the hash tag too
+		// early.
 		if (cluster && key.indexOf('}') >= 0) {
 			throw new StoreCommandException(
 					"The key '" + key + "' has a '}' but no hash tag, so its queue cannot be placed beside it"
@@ -94,8 +96,9 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	}
 
 	/**
-	 * Refuse a key whose tag makes it the companion of another one, or gives it the same
-	 * companions: those of <code>a</code> are the ones that <code>{a}</code> would have.
+	 * Refuse a key that its hash tag makes a companion of another key, or that would
+	 * share the companions of another key: those of <code>a</code> are also those of
+	 * <code>{a}</code>.
 	 */
 	private static void refuseKeysOfOthers(String key) {
 		for (String companion : COMPANIONS) {
@@ -116,20 +119,20 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	}
 
 	/**
-	 * Return whether a key is one that is beside another one, and none that has others
-	 * beside it itself: those with a tag are refused if they end like that.
+	 * Return whether a stored key is a companion. A user's key with a hash tag is refused
+	 * if it ends like a companion.
 	 * @param stored a key in Redis
-	 * @return whether it is a companion
+	 * @return whether the key is a companion
 	 */
 	public static boolean isBesideAnother(String stored) {
 		return hasHashTag(stored) && COMPANIONS.stream().anyMatch(stored::endsWith);
 	}
 
 	/**
-	 * Return the reverse of {@link #beside}.
+	 * Return the key of a companion: the reverse of {@link #beside}.
 	 * @param stored a key in Redis
 	 * @param companion the ending of the companion
-	 * @return the key that it would be beside, or {@code null} if there can be none
+	 * @return the key, or {@code null} if the stored key is no such companion
 	 */
 	public static @Nullable String besideWhat(String stored, String companion) {
 		if (!stored.endsWith(companion) || !hasHashTag(stored)) {
@@ -138,22 +141,22 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 		String beside = stored.substring(0, stored.length() - companion.length());
 		boolean isTag = beside.startsWith("{") && beside.endsWith("}");
 		String inside = isTag ? beside.substring(1, beside.length() - 1) : beside;
-		// A key with a tag of its own has its companions without further braces.
+		// The companions of a key with a hash tag have no additional braces.
 		return (isTag && !hasHashTag(inside)) ? inside : beside;
 	}
 
-	/** Return whether a key has a part by which Redis finds its slot. */
+	/** Return whether a key has a hash tag: a part that determines the slot. */
 	public static boolean hasHashTag(String key) {
 		int open = key.indexOf('{');
 		return open >= 0 && key.indexOf('}', open) > open + 1;
 	}
 
-	/** Return a text as Redis gets it. */
+	/** Encode a text for Redis. */
 	public static byte[] bytes(String text) {
 		return text.getBytes(StandardCharsets.UTF_8);
 	}
 
-	/** Return texts as Redis gets them. */
+	/** Encode texts for Redis. */
 	public static byte[][] bytes(String... texts) {
 		byte[][] bytes = new byte[texts.length][];
 		for (int i = 0; i < texts.length; i++) {

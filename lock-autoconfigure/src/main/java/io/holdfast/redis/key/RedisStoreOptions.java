@@ -11,44 +11,46 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.ObjectUtils;
 
 /**
- * The options of a {@link RedisLeaseStore}: how it uses Redis.
+ * Options of a {@link RedisLeaseStore}. The prefixes have to be the same in all
+ * applications that share locks or semaphores.
  *
- * @param lockPrefix the prefix of lock keys; must be the same for all that exclude one
- * another
- * @param semaphorePrefix the prefix of the keys of semaphores; the same for all too, but
- * another
- * @param channelPrefix the prefix of wake-up channels; the same for all too
- * @param healMissingTtl how long a lock key may live that has no expiry, or {@code null}
- * to leave it alone
- * @param fenceRetention how long the last fencing token of a key is remembered
- * @param handoffTimeout how long a hand-off is granted at first
- * @param polling whether waiters ask at intervals instead of being woken up: for Redis
+ * @param lockPrefix the prefix of lock keys
+ * @param semaphorePrefix the prefix of the keys of semaphores, different from the prefix
+ * of lock keys
+ * @param channelPrefix the prefix of the channels for notifications
+ * @param healMissingTtl the expiry for lock keys without one, or {@code null} to leave
+ * such keys alone
+ * @param fenceRetention the time for which the last fencing token of a lock is kept
+ * @param handoffTimeout the initial lease time of a hand-off: a grant by the command of
+ * another token
+ * @param polling whether waiters poll instead of receiving notifications, as for a Redis
  * without Pub/Sub
- * @param fleetKey the key where instances say that they are there; keys that begin with
- * it have their reports for a moment
- * @param longestLease for how long a server that is not the one which granted before
- * grants nothing new, while holders have their leases written there again: no lease of
- * any instance may be longer. {@code null} to do without, as a cluster must. As NFSv4
- * (RFC 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; the scripts see to it, so
- * that no command comes before it
- * @param replicas how many replicas are to have each grant, or {@code null} for none
+ * @param fleetKey the key of the register of instances, and the prefix of the keys of
+ * reports
+ * @param longestLease the maximum lease time of all instances, and the duration of the
+ * fail-over grace; {@code null} for no grace, as required in a cluster. During the grace,
+ * a server other than the last granting server grants nothing new, while holders restore
+ * their leases there, as in NFSv4 (RFC 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9).
+ * The scripts enforce the grace, so that no command precedes it
+ * @param replicas the required replicas of each grant, or {@code null} for none
  */
 public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
 		@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
 		String fleetKey, @Nullable Duration longestLease, @Nullable Replicas replicas) {
 
 	/**
-	 * Return where the server that granted last is remembered.
-	 * @return the key; of use with a fail-over grace only
+	 * Return the key that remembers the last granting server. Used only with a fail-over
+	 * grace.
+	 * @return the key
 	 */
 	public String serverKey() {
 		return this.fleetKey + ":server";
 	}
 
 	/**
-	 * Return the KEYS of a script that grants or renews, with the key of the server if
-	 * there is a fail-over grace.
-	 * @param keys the KEYS without it
+	 * Return the KEYS of a script that grants or renews: with a fail-over grace, the key
+	 * of the server is the last one.
+	 * @param keys the KEYS without the key of the server
 	 * @return all KEYS
 	 */
 	public byte[][] withServer(byte[][] keys) {
@@ -56,11 +58,11 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * Refuse a key that begins as those of the other kind do, as with an empty prefix:
-	 * their companions may be the same.
+	 * Refuse a key that could belong to a resource of the other kind, as with an empty
+	 * prefix, or to the register of instances. Their companions could be the same.
 	 * @param resource the lock or semaphore
-	 * @throws StoreCommandException if its key begins with the longer prefix of the other
-	 * kind, or is one by which instances know each other
+	 * @throws StoreCommandException if the key begins with the longer prefix of the other
+	 * kind, or is a key of the register
 	 */
 	public void check(Resource resource) {
 		boolean semaphore = resource.kind() == Kind.SEMAPHORE;
@@ -84,17 +86,17 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	/**
 	 * Return the name of a resource in Redis.
 	 * @param resource the lock or semaphore
-	 * @return its key with its prefix
+	 * @return the user's key with its prefix
 	 */
 	public String keyOf(Resource resource) {
 		return ((resource.kind() == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix) + resource.key();
 	}
 
 	/**
-	 * The number of replicas that are to have a grant before it counts.
+	 * Required replicas of each grant.
 	 *
-	 * @param min how many, at least 1
-	 * @param timeout how long to wait for them
+	 * @param min the minimum number of replicas, at least 1
+	 * @param timeout the timeout of their confirmation
 	 */
 	public record Replicas(int min, Duration timeout) {
 	}

@@ -1,6 +1,4 @@
-/**
- * The keys in Redis: their names and settings.
- */
+/** Names of the keys in Redis, and the options of the store. */
 @NullMarked
 package io.holdfast.redis.key;
 

@@ -12,51 +12,59 @@ import io.lettuce.core.RedisConnectionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the meaning of a driver's error. Redis's own words decide, wherever they are in
- * the chain of causes, since each driver wraps them in another way. Quoted arguments of
- * commands are left out: with tokens, and the ids of instances that they begin with,
- * others could release leases.
+ * Classification of a driver's errors. The text of Redis decides, anywhere in the chain
+ * of causes, because each driver wraps errors in another way. Quoted arguments of
+ * commands are removed: with tokens, or the ids of instances in tokens, others could
+ * release leases.
  */
 public final class RedisFailures {
 
-	/** Errors that pass when a connection, a fail-over or a long script is over. */
+	/**
+	 * Errors that pass with the end of a fail-over, a lost connection or a long script.
+	 */
 	private static final Pattern TEMPORARY = Pattern
 		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b"
 				+ "|\\bstale replica\\b|\\bwith replica instances\\b|\\bmax number of clients\\b");
 
-	/** Also said by a former master, for as long as it is connected. */
+	/**
+	 * Errors of a server that may no longer be the master. A former master answers with
+	 * such errors for the whole connection.
+	 */
 	private static final Pattern NO_MASTER = Pattern
 		.compile("\\b(READONLY|MASTERDOWN|NOREPLICAS|LOADING)\\b|\\bstale replica\\b");
 
-	/** Until all keys of a script have moved with their slot, or the node knows that. */
+	/**
+	 * Errors until all keys of a script have moved with their slot, and the node knows
+	 * that.
+	 */
 	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
 
 	/** All commands in the scripts, and the commands that run scripts. */
 	private static final String COMMANDS = "eval evalsha get mget set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
 
-	/** Needed by the views of the fleet only. */
+	/** Commands that only the views of the fleet need. */
 	private static final String FLEET_COMMANDS = "scan hgetall rpush llen lrange";
 
-	/** Needed only where grants wait for replicas. */
+	/** Commands that only the confirmation by replicas needs. */
 	private static final String REPLICA_COMMANDS = "wait";
 
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
 
-	/** Also said by providers of Redis that leave commands out. */
+	/** Errors of missing commands, also of Redis providers that leave commands out. */
 	private static final Pattern NO_COMMAND = Pattern
 		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from scripts?\\b"
 				+ "|\\bnot find scripting engine\\b");
 
-	/** Said by servers without scripts, as Valkey may be from 9.1 on. */
+	/** Errors of servers without scripts, such as Valkey from 9.1 without its module. */
 	private static final Pattern NO_SCRIPTS = Pattern.compile(
 			"(?i)\\bunknown command\\W{1,3}eval|\\bcommand eval(sha)? not support|\\bnot find scripting engine\\b");
 
-	/** Said by servers that read scripts before they run them. */
+	/** Errors of servers that check the text of scripts. */
 	private static final Pattern OTHER_SCRIPTS = Pattern
 		.compile("(?i)\\bbad lua script\\b|\\beval/evalsha (number of|command) keys\\b");
 
-	/** A command, or the right to it, is missing for all keys. */
+	/** Errors about a missing command, or a missing right to a command, for all keys. */
 	private static final Pattern OF_COMMANDS = Pattern
 		.compile("permissions to run |can't run |" + NO_COMMAND.pattern());
 
@@ -66,25 +74,25 @@ public final class RedisFailures {
 
 	private static final Pattern REFUSED = Pattern.compile("^(ERR|DENIED|CROSSSLOT|NOSCRIPT)\\b|user_script");
 
-	/** Redis goes on with the arguments of the command, as far as they fit. */
+	/** Error of an unknown command, which goes on with the arguments of the command. */
 	private static final Pattern UNKNOWN_COMMAND = Pattern
 		.compile("(?is)(\\bunknown (?:sub)?command\\W{0,3}[\\w|.-]+['`\"]?).*");
 
-	/** Ids of instances, also such as were cut off. */
+	/** Id of an instance, possibly truncated. */
 	private static final Pattern ID = Pattern.compile("[0-9a-f]{16,}");
 
 	private RedisFailures() {
 	}
 
 	/**
-	 * Return why a server may be the master no more.
-	 * @return its error, or {@code null} if it is another one
+	 * Return the error of a server that may no longer be the master.
+	 * @return the text of the error, or {@code null} for another error
 	 */
 	public static @Nullable String whyNoMaster(Throwable error) {
 		return find(error, NO_MASTER);
 	}
 
-	/** Leave quoted arguments of a command out of a text. */
+	/** Remove quoted arguments of a command from a text. */
 	public static String withoutArguments(String text) {
 		return ID.matcher(UNKNOWN_COMMAND.matcher(text).replaceFirst("$1")).replaceAll("<id>");
 	}
@@ -102,12 +110,12 @@ public final class RedisFailures {
 		return copy;
 	}
 
-	/** Return whether Redis does not know a script by its digest. */
+	/** Return whether the digest of a script is unknown to Redis. */
 	public static boolean isUnknownScript(Throwable error) {
 		return find(error, Pattern.compile("\\bNOSCRIPT\\b")) != null;
 	}
 
-	/** Return whether something else is stored where a command looked. */
+	/** Return whether a key has a value of another type. */
 	public static boolean isWrongType(Throwable error) {
 		return find(error, WRONG_TYPE) != null;
 	}
@@ -120,14 +128,16 @@ public final class RedisFailures {
 		return find(error, Pattern.compile("\\bEXECABORT\\b")) != null;
 	}
 
-	/** Return whether this user may not run a command, or Redis does not have it. */
+	/**
+	 * Return whether the user may not run a command, or Redis does not have the command.
+	 */
 	public static boolean isForbidden(Throwable error) {
 		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
 	}
 
 	/**
-	 * Return why nothing can be had of this Redis, as it does not run the scripts.
-	 * @return the reason, with a cure, or {@code null} if it is another error
+	 * Return the reason why a Redis never runs the scripts.
+	 * @return the reason and the remedy, or {@code null} for another error
 	 */
 	public static @Nullable String whyNoScripts(Throwable error) {
 		String text = find(error, NO_SCRIPTS);
@@ -140,14 +150,14 @@ public final class RedisFailures {
 				+ text + ". Have it run them as they are (with Tair: script_check_enable 0), or use another Redis";
 	}
 
-	/** Return the failure of a command that came after the end. */
+	/** Return the failure of a command after the end of the store. */
 	public static StoreCommandException closed() {
 		return new StoreCommandException("The store of the leases was closed", false, null);
 	}
 
 	/**
 	 * Return the failure to report.
-	 * @param what the key in Redis, or the attempt
+	 * @param what the key in Redis, or the attempt, for messages
 	 */
 	public static StoreCommandException of(Throwable error, String what) {
 		if (error instanceof StoreCommandException failure) {
@@ -156,7 +166,7 @@ public final class RedisFailures {
 		if (error instanceof CompletionException && error.getCause() != null) {
 			return of(error.getCause(), what);
 		}
-		// The value is no number that a script has written.
+		// The value is not a number, so no script has written it.
 		return (error instanceof NumberFormatException) ? wrongType(error, what) : failure(withoutArguments(error),
 				what, chain(error).anyMatch(RedisCommandExecutionException.class::isInstance));
 	}
@@ -186,7 +196,7 @@ public final class RedisFailures {
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
-			// A waiter in the queue need not leave it.
+			// Temporary, so that a waiter stays in the queue.
 			return refused("Redis is out of memory (maxmemory) and grants nothing new: " + text, true, error);
 		}
 		text = find(error, MOVING);
@@ -204,10 +214,10 @@ public final class RedisFailures {
 					"Redis refused a command: " + text, error);
 		}
 		if (answer) {
-			// Of a proxy, say.
+			// An unknown error, such as an error of a proxy.
 			return refused("Redis cannot serve this now: " + deepest(error), true, error);
 		}
-		// No key has to do with that; it may be one that users do not know.
+		// The failure concerns no key, and users may not know the key.
 		String address = chain(error)
 			.filter((each) -> each instanceof RedisConnectionException && each.getCause() != null)
 			.map((each) -> each.getMessage() + ": ")
@@ -220,7 +230,10 @@ public final class RedisFailures {
 		return StoreCommandException.refused(message, temporary, message, error);
 	}
 
-	/** Names all commands, as Redis does not always name the one that it refused. */
+	/**
+	 * Return the failure of a forbidden command. The message names all commands, because
+	 * Redis does not always name the refused command.
+	 */
 	private static StoreCommandException forbidden(String problem, String what, String text, Throwable error) {
 		String message = problem + " for '" + what + "': " + text + " (the commands used are: " + COMMANDS
 				+ "; to watch the fleet also: " + FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: "
@@ -246,7 +259,7 @@ public final class RedisFailures {
 		return chain(error).map(Throwable::getMessage).filter(Objects::nonNull);
 	}
 
-	/** Return the cause of an error, in the words of Redis or of the network. */
+	/** Return the text of the root cause, which comes from Redis or the network. */
 	public static String deepest(Throwable error) {
 		Throwable cause = chain(error).reduce(error, (outer, inner) -> inner);
 		if (cause instanceof CancellationException) {

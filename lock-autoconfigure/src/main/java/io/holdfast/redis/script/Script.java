@@ -15,56 +15,56 @@ import io.netty.buffer.ByteBufUtil;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
- * A Lua script. Scripts that are the same for all instances are constants; scripts with
- * an instance's settings in their text are {@link StoreScripts}. Immutable.
+ * Lua script. Scripts without settings are constants of this class. Scripts with the
+ * settings of an instance are {@link StoreScripts}. Immutable.
  */
 public final class Script {
 
 	private static final String FOLDER = "/io/holdfast/redis/";
 
-	/** A line that stands for the functions of another file. */
+	/** Line that is replaced by the text of another file. */
 	private static final Pattern INCLUDED = Pattern.compile("(?m)^-- (lib(?:-\\w+)?)$");
 
-	/** The texts of the files that were read. */
+	/** Texts of the files read so far. */
 	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
 
-	/** Look at a lock or a semaphore. */
+	/** Inspection of a lock or a semaphore. */
 	public static final Script INSPECT = of("inspect.lua");
 
-	/** Confirm that replicas have a grant. */
+	/** Check of grants, with a write for a WAIT for replicas. */
 	public static final Script CONFIRM = of("confirm.lua");
 
 	/** Search for keys. */
 	public static final Script SCAN = of("scan.lua");
 
-	/** Add an instance to the fleet. */
+	/** Registration of an instance. */
 	public static final Script FLEET_JOIN = of("fleet-join.lua");
 
-	/** Remove an instance from the fleet. */
+	/** End of the registration of an instance. */
 	public static final Script FLEET_LEAVE = of("fleet-leave.lua");
 
-	/** List the instances of the fleet. */
+	/** List of the registered instances. */
 	public static final Script FLEET_MEMBERS = of("fleet-members.lua");
 
-	/** Ask the instances of the fleet for a report. */
+	/** Request for the reports of the other instances. */
 	public static final Script FLEET_ASK = of("fleet-ask.lua");
 
-	/** Hand in an instance's report. */
+	/** Answer with the report of an instance. */
 	public static final Script FLEET_ANSWER = of("fleet-answer.lua");
 
-	/** Collect the reports. */
+	/** Collection of the reports. */
 	public static final Script FLEET_COLLECT = of("fleet-collect.lua");
 
-	/** Try the commands that other scripts need. */
+	/** Trial of the commands that other scripts need. */
 	public static final Script RIGHTS = of("rights.lua");
 
-	/** Write nothing. */
+	/** Write that changes nothing. */
 	public static final Script WRITE = of("write.lua");
 
-	/** Send a message to the instance that runs it. */
+	/** Message of an instance to itself. */
 	public static final Script PING = of("ping.lua");
 
-	/** Send a message to the instance that runs it, by one master of a cluster. */
+	/** Message of an instance to itself, through one master of a cluster. */
 	public static final Script PING_SHARD = of("ping-shard.lua");
 
 	private static final byte[] CRLF = { '\r', '\n' };
@@ -82,7 +82,7 @@ public final class Script {
 		return of("", file);
 	}
 
-	/** Put a script together, of a beginning and of files in their order. */
+	/** Create a script from a beginning and files, in this order. */
 	static Script of(String beginning, String... files) {
 		StringBuilder text = new StringBuilder(beginning);
 		for (String file : files) {
@@ -92,23 +92,22 @@ public final class Script {
 		return new Script(text.toString());
 	}
 
-	/** Return the text, which EVAL takes; not to be changed. */
+	/** Return the text, for EVAL. Must not be changed. */
 	public byte[] text() {
 		return this.text;
 	}
 
-	/** Return the digest, which EVALSHA takes; not to be changed. */
+	/** Return the digest, for EVALSHA. Must not be changed. */
 	public byte[] digest() {
 		return this.digest;
 	}
 
 	/**
-	 * Write the command that calls it. The driver would need an object for each argument,
-	 * and one for all of them.
-	 * @param withText whether Redis is to be sent the text, as it does not know the
-	 * script
-	 * @param keys its KEYS
-	 * @param args its ARGV: texts, whole numbers, and flags
+	 * Write the command that calls this script. The driver would need an object for each
+	 * argument, and another for all arguments.
+	 * @param withText whether to send the text, because the script is unknown to Redis
+	 * @param keys the KEYS
+	 * @param args the ARGV: texts, whole numbers and flags
 	 */
 	public void writeCall(boolean withText, byte[][] keys, Object[] args, ByteBuf buffer) {
 		buffer.writeByte('*');

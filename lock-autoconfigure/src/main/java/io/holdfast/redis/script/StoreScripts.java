@@ -9,28 +9,29 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scripts that grant, renew and release. The settings of a store are constants in
- * their text: as arguments they would be sent and read with each command.
+ * Scripts that grant, renew and release. The settings of a store are constants in the
+ * text of the scripts: as arguments, they would be sent and read with each command.
  *
- * @param acquire asks for a lock
- * @param release ends a token that has or wants a lock
- * @param renew lengthens leases
- * @param acquirePermits asks for permits
- * @param releasePermits ends a token that has or wants permits
- * @param limit sets the limit of a semaphore
+ * @param acquire the request for a lock
+ * @param release the end of a token that holds or waits for a lock
+ * @param renew the renewal of leases
+ * @param acquirePermits the request for permits
+ * @param releasePermits the end of a token that holds or waits for permits
+ * @param limit the change of a semaphore's limit
  */
 public record StoreScripts(Script acquire, Script release, Script renew, Script acquirePermits, Script releasePermits,
 		Script limit) {
 
 	/**
-	 * In place of grace.lua in the scripts of an instance without a fail-over grace.
+	 * Initial values, which stay without a fail-over grace. With a grace, grace.lua
+	 * follows and replaces them.
 	 */
 	private static final String NO_GRACE = "local grace, serverSince, keyCount = 0, 0, #KEYS\n";
 
 	/**
-	 * Put the scripts of a store together.
-	 * @param shard for one master of a cluster, the ending of the channels in a slot of
-	 * that master; {@code null} for all masters, and outside of a cluster
+	 * Create the scripts of a store.
+	 * @param shard the suffix of the channels in a slot of one master of a cluster;
+	 * {@code null} for channels of all masters, and outside of a cluster
 	 */
 	public static StoreScripts of(RedisStoreOptions options, boolean cluster, @Nullable String shard) {
 		String settings = settings(options, cluster) + "local shard = " + ((shard != null) ? literal(shard) : "nil")
@@ -44,11 +45,10 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	}
 
 	/**
-	 * Write the settings as Lua: the longest lease that may be asked for, or 0 without a
-	 * fail-over grace; how long fences are kept; the time that every hand-off is given;
-	 * the life for a lock without expiry, or 0 to leave it alone; whether Redis is a
-	 * cluster; the length of the prefix of lock keys, in bytes; the prefix of channels.
-	 * Times in milliseconds.
+	 * Return the settings in Lua: the longest lease time, or 0 without a fail-over grace;
+	 * the retention of fences; the hand-off timeout; the expiry for locks without one, or
+	 * 0 to leave such locks alone; whether Redis is a cluster; the length of the prefix
+	 * of lock keys, in bytes; and the prefix of channels. Times are in milliseconds.
 	 */
 	private static String settings(RedisStoreOptions options, boolean cluster) {
 		return "local longestLease, retention, handoffTimeout, heal = " + millis(options.longestLease()) + ", "
@@ -63,8 +63,8 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	}
 
 	/**
-	 * Return a text in Lua's notation, by the numbers of its bytes where these are not
-	 * plain.
+	 * Return a text as a Lua literal. Quotes, backslashes, and bytes outside of printable
+	 * ASCII are written as numbers.
 	 */
 	private static String literal(String text) {
 		StringBuilder literal = new StringBuilder("'");

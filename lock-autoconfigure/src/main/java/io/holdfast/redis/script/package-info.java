@@ -1,6 +1,4 @@
-/**
- * Lua scripts: their text, and their failures.
- */
+/** Lua scripts: their text, and their failures. */
 @NullMarked
 package io.holdfast.redis.script;
 
