@@ -23,14 +23,16 @@ import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watch over the subscription to one channel, which is opened again whenever it breaks.
+ * Subscription to one channel, with a watch that opens the subscription again whenever it
+ * breaks.
  *
  * <p>
- * All its state belongs to one thread; subscribing, which blocks, is left to a thread of
- * its own per attempt. An attempt that fails is followed by another, later and later. A
- * subscription that stands is watched by messages to its own channel, which go the way of
- * a hand-off: they must have a receiver, where that can be counted, and come back. Only
- * so are a connection noticed that is half open, and one to a replica after a fail-over.
+ * All state belongs to the thread of the subscriptions. Subscribing blocks, and therefore
+ * runs on a separate thread for each attempt. After a failed attempt, the next attempt
+ * follows, with growing pauses. An open subscription is checked by pings: messages to the
+ * own channel, which take the same way as a hand-off. A ping has to have a receiver, if
+ * receivers can be counted, and has to come back. This detects half-open connections, and
+ * connections to a replica after a fail-over.
  */
 class ChannelWatch {
 
@@ -42,21 +44,24 @@ class ChannelWatch {
 
 	private static final long LAST_RETRY_MILLIS = 5_000;
 
-	/** Longer than drivers take by default to give up connecting. */
+	/** Timeout of an attempt: longer than the default connect timeout of drivers. */
 	private static final long ATTEMPT_MILLIS = 15_000;
 
-	/** Time for drivers to connect again by themselves. */
+	/** Time for the driver to reconnect by itself. */
 	private static final long RECONNECT_MILLIS = 1_000;
 
-	/** How long the end lets a running attempt to connect end by itself. */
+	/** Maximum time for which the end waits for a running attempt to connect. */
 	private static final long ENDING_MILLIS = 500;
 
-	/** A refusal lasts until the users or the version of Redis are changed. */
+	/**
+	 * Pause after a refusal. A refusal lasts until the users or the version of Redis are
+	 * changed.
+	 */
 	private static final long REFUSAL_MILLIS = 300_000;
 
 	final NotificationListener listener;
 
-	/** Whether only one master of a cluster has the channel. */
+	/** Whether the channel belongs to a single master of a cluster. */
 	private final boolean sharded;
 
 	private String channel = "";
@@ -65,7 +70,10 @@ class ChannelWatch {
 
 	private volatile boolean listening;
 
-	/** Whether messages may get lost: it broke, and Redis may not know that yet. */
+	/**
+	 * Whether messages may be lost: the subscription broke, and Redis may not know that
+	 * yet.
+	 */
 	private volatile boolean inDoubt;
 
 	private volatile @Nullable Subscription subscription;
@@ -74,20 +82,19 @@ class ChannelWatch {
 
 	private int failures;
 
-	/** The number of the last ping. */
+	/** Number of the last ping. */
 	private long lastPing;
 
-	/** Whether Redis has published it. */
+	/** Whether Redis has published the last ping. */
 	private boolean published;
 
-	/** Whether it has come back. */
+	/** Whether the last ping has come back. */
 	private boolean echoed;
 
 	/**
 	 * Create the watch.
-	 * @param pingKeys the KEYS of the script by which the instance pings itself, which
-	 * goes the way of a grant notification; in a cluster one of another slot than the
-	 * channel's
+	 * @param pingKeys the KEYS of the ping script; in a cluster a key in another slot
+	 * than the channel, as with a hand-off
 	 */
 	ChannelWatch(NotificationListener listener, boolean sharded, byte[]... pingKeys) {
 		this.listener = listener;
@@ -95,17 +102,19 @@ class ChannelWatch {
 		this.pingKeys = pingKeys;
 	}
 
-	/** Ping by other KEYS from now on. */
+	/** Set the key of further pings. */
 	void pingBy(byte[] key) {
 		this.pingKeys = new byte[][] { key };
 	}
 
-	/** Return whether messages to the channel are received, as far as is known. */
+	/**
+	 * Return whether messages to the channel are received, according to the last ping.
+	 */
 	boolean isListening() {
 		return this.listening;
 	}
 
-	/** Return whether some may be sent to it that are not received. */
+	/** Return whether messages to the channel may be lost. */
 	boolean isInDoubt() {
 		return this.inDoubt;
 	}
@@ -120,7 +129,7 @@ class ChannelWatch {
 		Subscription next = new Subscription();
 		this.subscription = next;
 		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
-		// The end may have come by now, without seeing this one.
+		// A concurrent close may not have seen this subscription.
 		if (!this.listener.isClosed()) {
 			next.open(connector());
 		}
@@ -129,21 +138,21 @@ class ChannelWatch {
 		}
 	}
 
-	/** Give up a subscription, and plan another one. */
+	/** Give up a subscription, and schedule the next attempt. */
 	private void giveUp(Subscription source, @Nullable Throwable error) {
 		if (source != this.subscription) {
 			return;
 		}
 		StoreCommandException failure = (error != null) ? RedisFailures.of(error, this.listener.channels) : null;
 		boolean refused = failure != null && !failure.isTemporary();
-		// Its events do not count from now on.
+		// Later events of the subscription are ignored.
 		this.subscription = null;
 		this.inDoubt = (this.inDoubt || this.listening) && !refused;
 		this.listening = false;
 		this.failures++;
 		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
 		planNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
-		// One failure alone may be a restart.
+		// A single failure may be a restart of Redis.
 		if (this.failures > 1 || refused) {
 			onTrouble((failure != null) ? String.valueOf(failure.getMessage()) : "The subscription does not answer",
 					refused);
@@ -179,7 +188,7 @@ class ChannelWatch {
 		return this.sharded || this.pingKeys.length == 0;
 	}
 
-	/** Give up a subscription whose ping has not come back, or plan the next ping. */
+	/** Give up a subscription whose ping has not come back, or schedule the next ping. */
 	private void checkEcho(Subscription source, CompletableFuture<Long> call) {
 		if (this.published && !this.echoed) {
 			giveUp(source, null);
@@ -192,7 +201,8 @@ class ChannelWatch {
 	}
 
 	private void confirmIfEchoed(Subscription source) {
-		// A subscription to a replica has its echo too, but no hand-off counts on it.
+		// An echo alone is not sufficient: a subscription at a replica has an echo, too,
+		// but scripts do not count it.
 		if (source != this.subscription || !this.published || !this.echoed) {
 			return;
 		}
@@ -205,8 +215,10 @@ class ChannelWatch {
 	}
 
 	/**
-	 * Watch no more, in the thread or when that has ended.
-	 * @return the end of the subscription, still to be run; blocks
+	 * End the subscription. Called in the thread of the subscriptions, or after the end
+	 * of this thread.
+	 * @return the action that closes the connection, which the caller has to run, and
+	 * which blocks
 	 */
 	Runnable stop() {
 		if (this.timer != null) {
@@ -220,7 +232,7 @@ class ChannelWatch {
 		};
 	}
 
-	/** Plan the next step, in place of the one planned before. */
+	/** Schedule the next step, in place of the step that was scheduled before. */
 	private void planNext(Runnable action, long millis) {
 		if (this.timer != null) {
 			this.timer.cancel(false);
@@ -228,9 +240,9 @@ class ChannelWatch {
 		this.timer = this.listener.later(action, millis);
 	}
 
-	// Called in the thread:
+	// Called in the thread of the subscriptions:
 
-	/** Return the supplier of the connection for the next subscription; it blocks. */
+	/** Return the source of the connection for the next subscription, which blocks. */
 	Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector() {
 		return this.listener.connector;
 	}
@@ -249,13 +261,13 @@ class ChannelWatch {
 	}
 
 	/**
-	 * One attempt to subscribe, on a connection of its own, and the subscription. Called
-	 * by the driver, on any thread.
+	 * Attempt to subscribe on a separate connection, and the resulting subscription.
+	 * Called by the driver, on any thread.
 	 *
 	 * <p>
-	 * If only one master of a cluster has the channel, and its replicas, the connection
-	 * stays broken when it breaks. Otherwise all nodes have the channel, also that of the
-	 * connection, and the driver connects and subscribes again.
+	 * If the channel belongs to a single master of a cluster, a broken connection stays
+	 * broken. Otherwise, all nodes have the channel, and the driver connects and
+	 * subscribes again.
 	 */
 	private final class Subscription extends RedisPubSubAdapter<byte[], byte[]>
 			implements RedisConnectionStateListener {
@@ -264,7 +276,7 @@ class ChannelWatch {
 
 		private final CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> connected = new CompletableFuture<>();
 
-		/** Connect, for as long as a driver likes, and subscribe. */
+		/** Connect and subscribe, without a timeout. */
 		void open(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector) {
 			this.connected.thenCompose(this::subscribe).whenComplete((none, error) -> {
 				if (error != null) {
@@ -285,7 +297,10 @@ class ChannelWatch {
 			ChannelWatch.this.listener.execute(() -> giveUp(this, error));
 		}
 
-		/** Run an action in the thread, unless the subscription was given up by then. */
+		/**
+		 * Run an action in the thread of the subscriptions, unless this subscription is
+		 * given up before.
+		 */
 		private void execute(Runnable action) {
 			ChannelWatch.this.listener.execute(() -> {
 				if (this == ChannelWatch.this.subscription) {
@@ -294,7 +309,7 @@ class ChannelWatch {
 			});
 		}
 
-		/** The first ping that comes back tells whether the subscription is of use. */
+		/** Send the first ping: only its echo shows that the subscription works. */
 		@Override
 		public void subscribed(byte[] subscribed, long count) {
 			execute(() -> {
@@ -310,12 +325,13 @@ class ChannelWatch {
 		}
 
 		/**
-		 * Redis does that by itself when the channel's slot has moved to another master.
+		 * Give this subscription up. Redis ends a subscription when the channel's slot
+		 * has moved to another master.
 		 */
 		@Override
 		public void sunsubscribed(byte[] unsubscribed, long count) {
 			execute(() -> {
-				// Redis knows of the end, so that there is no doubt.
+				// Redis knows of the end, so that no messages are in doubt.
 				ChannelWatch.this.listening = false;
 				giveUp(this, null);
 			});
@@ -347,7 +363,7 @@ class ChannelWatch {
 				onLost(null);
 				return;
 			}
-			// The driver may open it again.
+			// The driver may reconnect.
 			if (this == ChannelWatch.this.subscription) {
 				ChannelWatch.this.listening = false;
 				ChannelWatch.this.listener.onBroken();
@@ -361,10 +377,9 @@ class ChannelWatch {
 		}
 
 		/**
-		 * Close the connection, which ends the subscription. Blocks shortly for an
-		 * attempt that is under way: Lettuce would leave its connection behind if the
-		 * factory were closed under it. An attempt that takes longer closes its
-		 * connection itself.
+		 * Close the connection, and thereby the subscription. Blocks shortly for a
+		 * running attempt: Lettuce would leave a connection open if the factory were
+		 * closed during the attempt. A longer attempt closes its connection itself.
 		 */
 		void close() {
 			CompletableFuture<?> closed = this.connected.thenAccept(Subscription::close);
@@ -372,7 +387,8 @@ class ChannelWatch {
 		}
 
 		/**
-		 * Lettuce warns of connections that are closed twice, as by their factory before.
+		 * Close a connection, unless its factory has closed it: Lettuce warns of a second
+		 * close.
 		 */
 		private static void close(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
 			if (!(connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed())) {

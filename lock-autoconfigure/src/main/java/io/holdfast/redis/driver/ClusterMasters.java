@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
- * The masters of a cluster as the driver knows them, and subscriptions at each of them.
- * Thread-safe.
+ * Masters of a cluster, as known to the driver, and connections for subscriptions at each
+ * master. Thread-safe.
  *
  * <p>
- * Lettuce has connections to the nodes of a cluster of its own. But it does not subscribe
- * again where a slot has gone when a channel moves with it.
+ * Lettuce has its own connections to the nodes of a cluster. But when a channel moves
+ * with its slot, Lettuce does not subscribe at the new master.
  */
 public final class ClusterMasters {
 
@@ -42,12 +42,12 @@ public final class ClusterMasters {
 
 	private final DaemonThreads threads;
 
-	/** When the driver was told last to look anew. */
+	/** Time of the last refresh. */
 	private final AtomicLong refreshedAt = new AtomicLong(System.nanoTime() - REFRESH_NANOS);
 
 	private @Nullable RedisClient client;
 
-	/** Create the view of the cluster that a factory connects to. */
+	/** Create the view of a factory's cluster. */
 	public ClusterMasters(HoldfastConnectionFactory factory, DaemonThreads threads) {
 		this.factory = factory;
 		this.threads = threads;
@@ -74,10 +74,10 @@ public final class ClusterMasters {
 	}
 
 	/**
-	 * Return the masters that may have keys with a prefix, each by its first slot: a
-	 * script with a key of that slot runs there. Does not block.
-	 * @param prefix the beginning of the keys
-	 * @return the slots in their order, at least one
+	 * Return the masters that may have keys with a prefix, by their first slots. A script
+	 * with a key in such a slot runs at the master. Does not block.
+	 * @param prefix the prefix of the keys
+	 * @return a future of the slots in order, at least one
 	 */
 	public CompletableFuture<List<Integer>> firstSlots(String prefix) {
 		if (RedisKeys.hasHashTag(prefix)) {
@@ -86,7 +86,7 @@ public final class ClusterMasters {
 		return CompletableFuture.supplyAsync(() -> {
 			try {
 				List<Integer> slots = masters().stream().map(ClusterMasters::firstSlot).toList();
-				// Redis names the fault if that is not served.
+				// Redis reports the reason if no node serves this slot.
 				return slots.isEmpty() ? List.of(0) : slots;
 			}
 			catch (RuntimeException ex) {
@@ -96,11 +96,12 @@ public final class ClusterMasters {
 	}
 
 	/**
-	 * Return a key that a node would have.
-	 * @param slot one of its slots
-	 * @param prefix the beginning of the key, for the rights of the user
-	 * @return the key, which nothing is ever stored at
-	 * @throws IllegalArgumentException if there is no such slot
+	 * Return a key in a slot. Nothing is ever stored at this key.
+	 * @param slot the slot
+	 * @param prefix the prefix of the key, for the rights of the user. If the prefix has
+	 * a hash tag, the key is in the slot of the hash tag
+	 * @return the key
+	 * @throws IllegalArgumentException if the slot does not exist
 	 */
 	public static String keyAt(int slot, String prefix) {
 		if (RedisKeys.hasHashTag(prefix)) {
@@ -109,7 +110,7 @@ public final class ClusterMasters {
 		if (slot < 0 || slot > LAST_SLOT) {
 			throw new IllegalArgumentException("The slot is " + slot + ", which is not from 0 to " + LAST_SLOT);
 		}
-		// Some 16,000 tries, which takes a few milliseconds.
+		// About 16,000 tries, which take a few milliseconds.
 		return IntStream.iterate(0, (i) -> i + 1)
 			.mapToObj((i) -> prefix + "{" + i + "}")
 			.filter((key) -> ClusterSlotHashUtil.calculateSlot(key) == slot)
@@ -118,9 +119,9 @@ public final class ClusterMasters {
 	}
 
 	/**
-	 * Have the driver look at the cluster anew, in the background, unless that was done
-	 * in the last second. By itself it looks once in 5 seconds, also when it has seen a
-	 * cluster in which slots had no master.
+	 * Let the driver refresh its view of the cluster in the background, at most once per
+	 * second. By itself, the driver refreshes at most once in 5 seconds, even if it has
+	 * seen slots without a master.
 	 */
 	public void refresh() {
 		long now = System.nanoTime();
@@ -130,7 +131,7 @@ public final class ClusterMasters {
 		}
 	}
 
-	/** Open a connection that stays broken when it breaks. Blocks. */
+	/** Open a connection that is not reopened when it breaks. Blocks. */
 	public StatefulRedisPubSubConnection<byte[], byte[]> connect(RedisURI master) {
 		return client().connectPubSub(ByteArrayCodec.INSTANCE, master);
 	}
@@ -146,7 +147,7 @@ public final class ClusterMasters {
 		return open;
 	}
 
-	/** Close the connections. The next one can still be opened. Blocks shortly. */
+	/** Close the connections. Further connections can be opened. Blocks shortly. */
 	public synchronized void stop() {
 		RedisClient open = this.client;
 		this.client = null;

@@ -6,35 +6,38 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * The state of a connection to a server that may be the master no more, and refuses
- * writes. The server does not end the connection, and so the driver does not look for the
+ * State of a connection whose server refuses writes, and may no longer be the master. The
+ * server does not close the connection, and so the driver does not look for the new
  * master. Thread-safe.
  */
 final class DemotedMaster {
 
 	private static final Log logger = LogFactory.getLog(DemotedMaster.class);
 
-	/** Longer than a fail-over in which the server becomes the master again. */
+	/**
+	 * Minimum patience: longer than a fail-over by which the server becomes the master
+	 * again.
+	 */
 	private static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
 	private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(8);
 
-	/** For a connection without refusals to be as good as new. */
+	/** Time without refusals after which the connection counts as new. */
 	private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-	/** The first refusal of this connection. */
+	/** Time of the first refusal of this connection. */
 	private long firstAt;
 
 	private long lastAt = System.nanoTime() - 2 * QUIET_NANOS;
 
-	/** The time of refusals after which the connection is opened again. */
+	/** Time of refusals after which the connection is reopened. */
 	private long patience = SHORTEST_NANOS;
 
 	/**
 	 * Note that a write was refused.
 	 * @param reason the error of the server
 	 * @param now the time
-	 * @return whether the connection is to be opened again
+	 * @return whether to reopen the connection
 	 */
 	synchronized boolean onRefused(String reason, long now) {
 		if (now - this.lastAt > QUIET_NANOS) {

@@ -15,13 +15,12 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.util.ClassUtils;
 
 /**
- * Knows the driver that the application has chosen. Neither Lettuce nor Jedis needs to be
- * there: the factories are classes of Spring, which the JVM does not link for a question
- * about their type.
+ * Driver of the application: Lettuce or Jedis. Neither has to be present: the connection
+ * factories are classes of Spring, which the JVM does not link for a check of their type.
  */
 public final class Drivers {
 
-	/** Cure where the application's connection factory is of no use. */
+	/** Remedy if Holdfast cannot use the application's connection factory. */
 	static final String CURE = "Define where Redis is by a bean of Holdfast's own:"
 			+ " @Bean LeaseEngine leaseEngine(LeaseEngineFactory engines)"
 			+ " { return engines.create(new LettuceConnectionFactory(host, port)); }"
@@ -34,8 +33,8 @@ public final class Drivers {
 	}
 
 	/**
-	 * Require the driver that leases need.
-	 * @throws RedisDriverException if it is missing
+	 * Require Lettuce, which leases need.
+	 * @throws RedisDriverException if Lettuce is missing
 	 */
 	public static void requireLettuce() {
 		if (!LETTUCE) {
@@ -64,8 +63,8 @@ public final class Drivers {
 	}
 
 	/**
-	 * Return whether Redis is a cluster. Asks the configuration; nothing is connected for
-	 * it.
+	 * Return whether Redis is a cluster, according to the configuration. Nothing is
+	 * connected.
 	 */
 	public static boolean isCluster(RedisConnectionFactory factory) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
@@ -74,9 +73,11 @@ public final class Drivers {
 	}
 
 	/**
-	 * Return the connections of sessions that watch keys, new ones for each session.
-	 * @throws RedisDriverException if the factory is neither Lettuce's nor Jedis's: each
-	 * command might take another connection, and {@code EXEC} know of no watched key
+	 * Return the source of connections for sessions that watch keys, with new connections
+	 * for each session.
+	 * @throws RedisDriverException if the factory is neither of Lettuce nor of Jedis:
+	 * each command might use another connection, and {@code EXEC} would know no watched
+	 * keys
 	 */
 	public static Supplier<SessionConnections> watching(RedisConnectionFactory factory, DaemonThreads threads) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
@@ -92,7 +93,7 @@ public final class Drivers {
 	}
 
 	/**
-	 * Return whether Redis answered, but with an error. Spring has a type for that with
+	 * Return whether Redis answered with an error. Spring has a type for such errors with
 	 * Jedis, but not with Lettuce.
 	 */
 	public static boolean isAnswer(Throwable error) {

@@ -42,39 +42,41 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Lettuce connections of Holdfast's own, to the Redis of the application. They are no
- * bean: the application neither sees nor pauses them, and no transaction binds them to a
- * thread. They connect when they are first used, and again after they were stopped.
+ * Holdfast's own Lettuce connections to the Redis of the application. This factory is no
+ * bean: the application neither sees nor pauses the connections, and no transaction binds
+ * them to a thread. The connections open at their first use, and at the next use after a
+ * stop.
  */
 public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
 
 	/**
-	 * Time for a server to answer the first words on a connection. Lettuce would wait for
-	 * as long as for a command, a minute by default, before it tries another.
+	 * Timeout of the first answer on a connection. Lettuce would wait as long as for a
+	 * command, a minute by default, before its next attempt.
 	 */
 	private static final Duration LONGEST_HANDSHAKE = Duration.ofSeconds(5);
 
 	/**
-	 * How long a server may say nothing on a connection while it is asked for something:
-	 * short enough for the renewal of a lease of 30 seconds to come in time.
+	 * Maximum silence of a server with unanswered commands: short enough to renew a lease
+	 * of 30 seconds in time.
 	 */
 	public static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
 
 	/**
 	 * Maximum number of commands per system call. With more, such as 16, all commands of
-	 * eight callers leave together, and Redis idles while the client works, and the other
-	 * way round. With fewer, 64 callers pay for more system calls.
+	 * eight callers leave together, and Redis idles while the client works, and vice
+	 * versa. With fewer, 64 callers pay for more system calls.
 	 */
 	private static final int MAX_FLUSHES = 6;
 
-	/** The event loop of the current thread, if it serves connections of Holdfast's. */
+	/** Event loop of the current thread, if the thread serves connections of Holdfast. */
 	private static final FastThreadLocal<EventLoop> EVENT_LOOP = new FastThreadLocal<>();
 
 	/**
-	 * Random, so that instances do not come all at once, and never long: Lettuce's
-	 * default grows to half a minute, in which Redis is back and every call fails.
+	 * Delay before a reconnect. Random, so that instances do not reconnect all at once,
+	 * and always short: Lettuce's default grows to half a minute, during which every call
+	 * fails although Redis is back.
 	 */
 	static final Delay RECONNECT_DELAY = Delay.fullJitter(0, 512, 2, TimeUnit.MILLISECONDS);
 
@@ -95,14 +97,15 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	/**
 	 * Create connections to the Redis of an application. Nothing is connected.
-	 * @param application the connection factory of the application, of which only the
+	 * @param application the connection factory of the application. Only its
 	 * configuration is used
-	 * @param longestSilence how long a server may say nothing on a connection while it is
-	 * asked for something, as {@link #LONGEST_SILENCE}
-	 * @param threads makes the threads of the driver, unless the application has some
-	 * @return the connections, to be destroyed by the caller
+	 * @param longestSilence the maximum silence of a server with unanswered commands,
+	 * such as {@link #LONGEST_SILENCE}
+	 * @param threads the factory of the driver's threads, unless the application has
+	 * configured resources for the driver
+	 * @return the connections, which the caller has to destroy
 	 * @throws IllegalStateException if Lettuce is missing, or the factory does not tell
-	 * where Redis is
+	 * the address of Redis
 	 */
 	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestSilence,
 			DaemonThreads threads) {
@@ -112,7 +115,10 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				resources(client, longestSilence, threads));
 	}
 
-	/** Return the event loop that the calling thread is, or {@code null}. */
+	/**
+	 * Return the event loop of the calling thread, or {@code null} if it is no event loop
+	 * of these connections.
+	 */
 	static @Nullable EventLoop eventLoop() {
 		return EVENT_LOOP.getIfExists();
 	}
@@ -127,7 +133,10 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		throw RedisDriverException.foreign("Holdfast cannot tell where Redis is from", factory, Drivers.CURE);
 	}
 
-	/** Return where Redis is, by a field: no method tells it in all cases. */
+	/**
+	 * Return the address of Redis and further configuration. Read from a field, because
+	 * no method returns it in all cases.
+	 */
 	private static RedisConfiguration configuration(LettuceConnectionFactory factory) {
 		Field field = ReflectionUtils.findField(LettuceConnectionFactory.class, "configuration",
 				RedisConfiguration.class);
@@ -139,7 +148,9 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		return (RedisConfiguration) Objects.requireNonNull(ReflectionUtils.getField(field, factory));
 	}
 
-	/** Return resources with the threads and metrics that the application has chosen. */
+	/**
+	 * Return resources with the threads and metrics of the application, if configured.
+	 */
 	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence,
 			DaemonThreads threads) {
 		ClientResources.Builder builder = client.getClientResources()
@@ -158,7 +169,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			@Override
 			public void afterChannelInitialized(Channel channel) {
 				application.afterChannelInitialized(channel);
-				// Encryption counts, too.
+				// First, so that encrypted messages count, too, as during the handshake.
 				channel.pipeline()
 					.addFirst(new SilenceHandler(longestSilence), new FlushConsolidationHandler(MAX_FLUSHES, true));
 				EVENT_LOOP.set(channel.eventLoop());
@@ -167,7 +178,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		}).build();
 	}
 
-	/** Return a builder of resources with the threads that Lettuce would have. */
+	/** Return a builder of resources with the same threads as by default. */
 	private static ClientResources.Builder own(DaemonThreads threads) {
 		return ClientResources.builder().threadFactoryProvider((pool) -> {
 			ThreadFactory inheriting = new DefaultThreadFactory(pool, true);
@@ -176,18 +187,19 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Return a builder that shares resources, which are not shut down with its clients.
+	 * Return a builder that shares the application's resources. They outlive the clients
+	 * of Holdfast.
 	 */
 	private static ClientResources.Builder sharing(ClientResources application) {
 		return application.mutate()
-			// Holdfast has spans of its own. A slow handler of the application would hold
-			// up all commands, as Lettuce calls it on the event loop.
+			// Holdfast has its own spans. A slow handler of the application would delay
+			// all commands, because Lettuce calls the handler on the event loop.
 			.tracing(Tracing.disabled())
 			.eventLoopGroupProvider(application.eventLoopGroupProvider())
 			.eventExecutorGroup(application.eventExecutorGroup())
 			.timer(application.timer())
 			.commandLatencyRecorder(application.commandLatencyRecorder())
-			// The application publishes the measurements of both.
+			// The application publishes the shared measurements.
 			.commandLatencyPublisherOptions(DefaultEventPublisherOptions.disabled());
 	}
 
@@ -214,21 +226,21 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	private static ClientOptions options(RedisConfiguration configuration, LettuceClientConfiguration client) {
 		ClientOptions options = client.getClientOptions().orElseGet(ClientOptions::create);
 		if (RedisConfiguration.isClusterConfiguration(configuration) && !(options instanceof ClusterClientOptions)) {
-			// Lettuce would make the same of it later.
+			// Lettuce would convert the options in the same way later.
 			options = ClusterClientOptions.builder(options).build();
 		}
 		SocketOptions socket = options.getSocketOptions();
 		ClientOptions.Builder changed = options.mutate()
-			// The engine has a deadline for each answer. Timers of the driver would take
-			// a twelfth of the memory of a call.
+			// The engine has a timeout for each answer. Timers of the driver would take a
+			// twelfth of the memory of a call.
 			.timeoutOptions(TimeoutOptions.create())
-			// Holdfast does not open broken connections again itself.
+			// Holdfast itself does not reopen broken connections.
 			.autoReconnect(true)
 			.socketOptions(
 					socket.mutate().connectTimeout(shorter(socket.getConnectTimeout(), LONGEST_CONNECT)).build());
 		if (changed instanceof ClusterClientOptions.Builder cluster
 				&& !isRefreshed(((ClusterClientOptions) options).getTopologyRefreshOptions())) {
-			// By default Lettuce before 7.0 never looks at a cluster again.
+			// By default, Lettuce before 7.0 never refreshes its view of a cluster.
 			cluster.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
 				.enablePeriodicRefresh(JedisToLettuceConverter.REFRESH)
 				.build());
@@ -257,15 +269,16 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Return where Redis is, for messages.
-	 * @return host and port, or their like; without user and password
+	 * Return the address of Redis for messages.
+	 * @return host and port, or an equivalent, without user and password
 	 */
 	public String address() {
 		return this.address;
 	}
 
 	/**
-	 * Return how long the application waits for the answer to a command, in nanoseconds.
+	 * Return the application's command timeout, in nanoseconds; {@link Long#MAX_VALUE}
+	 * for none.
 	 */
 	public long answerNanos() {
 		return this.answerNanos;
@@ -284,8 +297,8 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Open a connection for a subscription, which Lettuce opens again when it breaks.
-	 * Blocks.
+	 * Open a connection for a subscription. Lettuce reopens the connection when it
+	 * breaks. Blocks.
 	 */
 	@SuppressWarnings("unchecked")
 	public StatefulRedisPubSubConnection<byte[], byte[]> connectPubSub() {
@@ -293,7 +306,10 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.getConnection(StatefulRedisPubSubConnection.class);
 	}
 
-	/** Start again, guarded: other threads would find it half started. */
+	/**
+	 * Start, also after a stop. Synchronized, because other threads would find the
+	 * factory half started.
+	 */
 	private synchronized void startAgain() {
 		start();
 	}

@@ -25,12 +25,12 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.util.StringUtils;
 
 /**
- * Converts the configuration of Jedis connections to that of Lettuce connections to the
- * same Redis.
+ * Converter of the configuration of Jedis connections to Lettuce connections to the same
+ * Redis.
  */
 public final class JedisToLettuceConverter {
 
-	/** How often a cluster is looked at where nothing says otherwise. */
+	/** Default interval at which the view of a cluster is refreshed. */
 	static final Duration REFRESH = Duration.ofSeconds(10);
 
 	private JedisToLettuceConverter() {
@@ -38,12 +38,13 @@ public final class JedisToLettuceConverter {
 
 	/**
 	 * Convert the configuration: servers, user and password, database, client name,
-	 * timeouts and encryption. A customizer's changes to Jedis itself are not known.
+	 * timeouts and encryption. Changes that a customizer makes to Jedis itself are not
+	 * known.
 	 * @param jedis the Jedis connections
-	 * @param ssl keys and certificates, or {@code null} for those of the JVM
-	 * @return connections that were not started
-	 * @throws IllegalStateException if the Jedis connections are encrypted by a socket
-	 * factory of their own, and {@code ssl} is {@code null}
+	 * @param ssl the keys and certificates, or {@code null} for those of the JVM
+	 * @return connections that are not started
+	 * @throws IllegalStateException if the Jedis connections have their own socket
+	 * factory for encryption, and {@code ssl} is {@code null}
 	 */
 	public static LettuceConnectionFactory convert(JedisConnectionFactory jedis, @Nullable SslOptions ssl) {
 		JedisClientConfiguration client = jedis.getClientConfiguration();
@@ -78,8 +79,8 @@ public final class JedisToLettuceConverter {
 			options = ClusterClientOptions.builder()
 				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
 		}
-		// Jedis's time is for connecting: a command that was given up by Holdfast is
-		// dropped, but a release is to be sent as soon as a connection is there again.
+		// The timeout of Jedis applies to connecting. Abandoned commands are dropped by
+		// Holdfast, but a release has to be sent as soon as there is a connection again.
 		options.timeoutOptions(TimeoutOptions.enabled(RedisURI.DEFAULT_TIMEOUT_DURATION));
 		if (client.getConnectTimeout().toMillis() > 0) {
 			options.socketOptions(SocketOptions.builder().connectTimeout(client.getConnectTimeout()).build());
@@ -89,7 +90,10 @@ public final class JedisToLettuceConverter {
 		return options.sslOptions(encryption.build()).build();
 	}
 
-	/** Jedis compares the name of the server only if it is told to. */
+	/**
+	 * Return the verification of the server. Jedis verifies the server's name only if
+	 * configured to do so.
+	 */
 	private static SslVerifyMode verification(JedisClientConfiguration client) {
 		Optional<String> algorithm = client.getSslParameters().map(SSLParameters::getEndpointIdentificationAlgorithm);
 		boolean named = client.getHostnameVerifier().isPresent() || algorithm.filter(StringUtils::hasText).isPresent();

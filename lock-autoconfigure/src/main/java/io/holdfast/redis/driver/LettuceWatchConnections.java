@@ -19,23 +19,26 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionProvider;
 
 /**
- * Lettuce's connections for sessions that watch keys, one per session, and a few idle
- * ones for the next sessions. Thread-safe.
+ * Lettuce connections for sessions that watch keys: one connection per session, and some
+ * idle connections for the next sessions. Thread-safe.
  *
  * <p>
- * Connections of Spring's factory would lose updates. They watch on a connection of their
- * own, but read on the shared connection, which may lead to another server after a
- * fail-over, or to a replica. And Lettuce opens a broken connection again and repeats its
- * commands: MULTI and EXEC would succeed without watched keys, and writes after a lost
- * MULTI would run alone. Here a broken connection stays broken. Without a pool, Spring's
- * factory would also connect anew for each session.
+ * Connections of Spring's factory would lose updates. Their sessions watch on a separate
+ * connection, but read on the shared connection, which may lead to another server after a
+ * fail-over, or to a replica. In addition, Lettuce reopens a broken connection and
+ * repeats its commands: MULTI and EXEC would succeed without watched keys, and writes
+ * after a lost MULTI would run alone. A broken connection of this class stays broken.
+ * Without a pool, Spring's factory would also connect for each session.
  */
 public final class LettuceWatchConnections {
 
-	/** As many as a pool of connections keeps by default. */
+	/** Maximum number of idle connections: the default of connection pools. */
 	private static final int MAX_IDLE = 8;
 
-	/** Shorter than the idle time after which firewalls cut connections silently. */
+	/**
+	 * Maximum idle time: shorter than the time after which firewalls cut connections
+	 * silently.
+	 */
 	private static final long MAX_IDLE_NANOS = 10_000_000_000L;
 
 	private static final String CURE = "give OptimisticTransactions a connection factory of their own, for the master";
@@ -47,16 +50,16 @@ public final class LettuceWatchConnections {
 	private final Deque<Idle> idle = new ConcurrentLinkedDeque<>();
 
 	/**
-	 * Create them. Nothing is connected before the first session.
+	 * Create the connections. The first session connects.
 	 * @param factory the factory of the application, whose end closes the connections
-	 * @param threads the source of the threads that connect
+	 * @param threads the factory of the threads that connect
 	 */
 	LettuceWatchConnections(LettuceConnectionFactory factory, DaemonThreads threads) {
 		this.factory = factory;
 		this.threads = threads;
 	}
 
-	/** Return connections for one session, each opened by its first command. */
+	/** Return the connections of a session, each opened by its first command. */
 	SessionConnections session() {
 		return new Session();
 	}
@@ -68,7 +71,7 @@ public final class LettuceWatchConnections {
 			}
 			close(last.connection());
 		}
-		// Not on this thread: if it was interrupted, Lettuce would leave an open
+		// Not on this thread: if the thread were interrupted, Lettuce would leave an open
 		// connection without an owner.
 		return CompletableFuture.supplyAsync(() -> connect(this.factory, CURE),
 				(task) -> this.threads.start(task, "holdfast-redis-connect"));
@@ -84,8 +87,8 @@ public final class LettuceWatchConnections {
 	}
 
 	/**
-	 * Open a connection that is closed when it breaks, instead of being opened again.
-	 * @param cure the cure where the factory knows several servers, and no master
+	 * Open a connection that is closed when it breaks, instead of being reopened.
+	 * @param cure the remedy if the factory has several servers and no master
 	 */
 	public static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory, String cure) {
 		RedisClient client = (RedisClient) factory.getRequiredNativeClient();
@@ -108,7 +111,7 @@ public final class LettuceWatchConnections {
 		return connection;
 	}
 
-	/** Close a connection, once: Lettuce warns of a second time. */
+	/** Close a connection, unless it is closed: Lettuce warns of a second close. */
 	public static void close(StatefulConnection<?, ?> connection) {
 		if (!((RedisChannelHandler<?, ?>) connection).isClosed()) {
 			connection.closeAsync();
@@ -123,9 +126,7 @@ public final class LettuceWatchConnections {
 
 	}
 
-	/**
-	 * Opens the connection of a session, or takes it from the idle ones.
-	 */
+	/** Connections of a session. Opens connections, or takes idle connections. */
 	private final class Session extends SessionConnections implements LettuceConnectionProvider {
 
 		private Session() {

@@ -25,34 +25,37 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps an instance subscribed to its wake-up channel, also through failures of Redis,
- * and in a cluster to one more at each master that has such channels.
+ * Subscription of an instance to its channel for notifications, also across failures of
+ * Redis. In a cluster, the instance may also have a channel at each master.
  *
  * <p>
- * Not built on RedisMessageListenerContainer, which would block the start until it is
- * subscribed, fails it if Redis is down, logs a stack trace at each further attempt, and
- * does not see broken connections that a {@link ChannelWatch} sees.
+ * Not based on RedisMessageListenerContainer, which would block the start until the
+ * subscription is open, fail the start if Redis is down, log a stack trace at each
+ * further attempt, and miss the broken connections that a {@link ChannelWatch} detects.
  */
 public final class NotificationListener implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(NotificationListener.class);
 
-	/** The error of services that divide their channels among the nodes of a cluster. */
+	/** Error of services that divide their channels among the nodes of a cluster. */
 	private static final String OTHER_SLOT = "do not hash to the same slot";
 
-	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
+	/**
+	 * Grant: kind, fence, time, token and key. The key is last, because it may contain
+	 * spaces.
+	 */
 	private static final Pattern GRANT = Pattern.compile("([LS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
 
-	/** The next fence, and the tokens whose leases were released by force. */
+	/** Forced release: the next fence, and the tokens whose leases were released. */
 	private static final Pattern ENDED = Pattern.compile("E (\\d{1,18}) (\\S.*)");
 
-	/** The question of another instance, by the name of the answer. */
+	/** Request of another instance for a report, with the name of the report. */
 	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
 
-	/** The time between two pings of the own channel. */
+	/** Default time between two pings of the own channel. */
 	public static final long PING_MILLIS = 15_000;
 
-	/** How often to look for masters that have come, gone, or have other slots. */
+	/** Time between two updates of the masters and their slots. */
 	private static final long FOLLOW_MILLIS = 5_000;
 
 	final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
@@ -65,15 +68,15 @@ public final class NotificationListener implements AutoCloseable {
 
 	final long pingMillis;
 
-	/** All wake-up channels, in messages. */
+	/** Pattern of all channels for notifications, for messages. */
 	final String channels;
 
 	private final DaemonThreads threads;
 
-	/** The one thread that all state of the subscriptions belongs to. */
+	/** Thread of the subscriptions, which owns all their state. */
 	private final ScheduledThreadPoolExecutor thread;
 
-	/** Completed when the thread has ended. */
+	/** Completed at the end of the thread. */
 	private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
 	private final ChannelWatch watch;
@@ -84,17 +87,17 @@ public final class NotificationListener implements AutoCloseable {
 
 	private volatile @Nullable StoreNotifications notifications;
 
-	/** The next look at the masters of the cluster. */
+	/** Next update of the masters of the cluster. */
 	private @Nullable Future<?> following;
 
-	/** The warning since notifications were received last. */
+	/** Last warning, or {@code null} if notifications were received again since. */
 	private volatile @Nullable String trouble;
 
 	/**
-	 * Create a listener, which listens once it is started.
-	 * @param connector opens the connection for the subscription; blocks
-	 * @param shards the channels at the masters of a cluster
-	 * @param pingMillis the time between two pings, as {@link #PING_MILLIS}
+	 * Create a listener, which starts listening with {@link #start}.
+	 * @param connector the source of connections for the subscription, which blocks
+	 * @param shards the channels at the masters of a cluster, or {@code null} for none
+	 * @param pingMillis the time between two pings, such as {@link #PING_MILLIS}
 	 */
 	public NotificationListener(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector,
 			ScriptExecutor executor, RedisStoreOptions options, @Nullable ShardedChannels shards, long pingMillis) {
@@ -117,7 +120,7 @@ public final class NotificationListener implements AutoCloseable {
 		this.watch = new ChannelWatch(this, false, (shards != null) ? shards.pingKeys() : new byte[0][]);
 	}
 
-	/** Begin to listen, in the background, unless waiters poll. */
+	/** Start listening in the background, unless waiters poll. */
 	public void start(String instanceId, StoreNotifications notifications) {
 		this.channel = this.options.channelPrefix() + instanceId;
 		this.notifications = notifications;
@@ -126,32 +129,39 @@ public final class NotificationListener implements AutoCloseable {
 		}
 	}
 
-	/** Return whether grant notifications are received, as far as is known. */
+	/** Return whether notifications are received, according to the last pings. */
 	public boolean isListening() {
 		return this.listening;
 	}
 
-	/** Note that the subscription broke, before the thread gets to it. */
+	/**
+	 * Note that the subscription broke, before the thread of the subscriptions learns of
+	 * it.
+	 */
 	void onBroken() {
 		this.listening = false;
 	}
 
 	/**
-	 * Return why nothing is received.
-	 * @return the reason, or {@code null} if all is well, or not known to be otherwise
+	 * Return the reason why notifications are not received.
+	 * @return the reason, or {@code null} if notifications are received or the reason is
+	 * not known
 	 */
 	public @Nullable String trouble() {
 		return this.trouble;
 	}
 
-	/** Run an action in the thread, unless this is closed. */
+	/**
+	 * Run an action in the thread of the subscriptions, unless this listener is closed.
+	 */
 	void execute(Runnable action) {
 		later(action, 0);
 	}
 
 	/**
-	 * Run an action in the thread later, unless this is closed by then, or now:
-	 * {@code null}.
+	 * Run an action in the thread of the subscriptions after a delay, unless this
+	 * listener is closed before.
+	 * @return the scheduled action, or {@code null} if this listener is closed
 	 */
 	@Nullable Future<?> later(Runnable action, long millis) {
 		try {
@@ -162,7 +172,9 @@ public final class NotificationListener implements AutoCloseable {
 		}
 	}
 
-	/** Log an action's exception: a driver's thread, for one, must not end by it. */
+	/**
+	 * Run an action, and log its exception: the thread of a driver must not end by it.
+	 */
 	private static void guard(Runnable action) {
 		try {
 			action.run();
@@ -172,7 +184,7 @@ public final class NotificationListener implements AutoCloseable {
 		}
 	}
 
-	/** Run a call of a driver, which may block. */
+	/** Run a call of a driver, which may block, on a separate thread. */
 	void inBackground(Runnable action) {
 		this.threads.start(action, "holdfast-subscription");
 	}
@@ -190,24 +202,25 @@ public final class NotificationListener implements AutoCloseable {
 			this.trouble = null;
 			logger.info("Wake-ups are received from Redis again");
 		}
-		// Not before, as it would have to connect to learn of the masters.
+		// Only with a working subscription: otherwise, the driver would have to connect
+		// to learn of the masters.
 		if (bus && this.shards != null && this.following == null) {
 			follow(this.shards);
 		}
 		boolean receivesAgain = this.listening && !before;
-		// At a master: it is in doubt since its subscription broke.
+		// A subscription at a master broke, so notifications may have been missed.
 		boolean missedSome = !this.listening && before && bus;
 		if (receivesAgain || missedSome) {
-			// Waiters ask by themselves.
+			// Waiters have to ask again.
 			notifications().listening();
 		}
 	}
 
 	private void follow(ShardedChannels shards) {
-		// First, as looking may fail.
+		// Scheduled first, because the update may fail.
 		this.following = later(() -> follow(shards), FOLLOW_MILLIS);
 		shards.follow(this.channel, this);
-		// A master that has gone is not waited for.
+		// A master that is gone no longer causes doubt.
 		onChange();
 	}
 
@@ -228,8 +241,8 @@ public final class NotificationListener implements AutoCloseable {
 	}
 
 	/**
-	 * Tell of a grant, on any thread. Where grants are to be confirmed, the waiter asks
-	 * by itself, and the answer to that is confirmed as any other.
+	 * Pass on a grant. If grants need confirmation by replicas, the waiter asks again,
+	 * and the answer is confirmed like any other. Called on any thread.
 	 */
 	public void granted(Resource resource, String token, long fence, long ttlMillis) {
 		if (ttlMillis > 0 && this.options.replicas() != null) {
@@ -240,7 +253,7 @@ public final class NotificationListener implements AutoCloseable {
 		}
 	}
 
-	/** Take a message, on any thread. */
+	/** Process a message. Called on any thread. */
 	void onText(String text) {
 		guard(() -> tell(text, notifications()));
 	}
@@ -264,22 +277,25 @@ public final class NotificationListener implements AutoCloseable {
 			notifications.reportWanted(report.group(1));
 		}
 		else {
-			// Not with its text, which may contain a token.
+			// Without the text, which may contain a token.
 			logger.debug("A message on the wake-up channel was not understood");
 		}
 	}
 
 	/**
-	 * Listen no more, until started again. Blocks until the subscription has ended.
+	 * Stop listening, until the next start. Blocks until the subscriptions have ended.
 	 */
 	public void stop() {
 		CompletableFuture<List<Runnable>> open = CompletableFuture.supplyAsync(this::end, this::execute);
-		// Steps that have not begun when the thread is closed are left out.
+		// If the listener is closed concurrently, the action may not run.
 		BlockingWait.join(CompletableFuture.anyOf(open, this.ended));
 		open.getNow(List.of()).forEach(Runnable::run);
 	}
 
-	/** Return the ends of the subscriptions, still to be run. */
+	/**
+	 * End the subscriptions.
+	 * @return the actions that close the connections, which the caller has to run
+	 */
 	private List<Runnable> end() {
 		this.listening = false;
 		if (this.following != null) {

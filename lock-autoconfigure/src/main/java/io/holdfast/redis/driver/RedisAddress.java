@@ -11,9 +11,7 @@ import org.springframework.data.redis.connection.RedisConfiguration.WithDatabase
 import org.springframework.data.redis.connection.RedisConfiguration.WithHostAndPort;
 import org.springframework.data.redis.connection.RedisNode;
 
-/**
- * The address of a Redis, in words for messages. Holds no user and no password.
- */
+/** Address of a Redis for messages, without user and password. */
 final class RedisAddress {
 
 	private static final int SHOWN = 3;

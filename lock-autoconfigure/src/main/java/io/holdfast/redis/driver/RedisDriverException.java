@@ -1,8 +1,8 @@
 package io.holdfast.redis.driver;
 
 /**
- * The application's driver or connection factory is of no use for Holdfast. Thrown while
- * a bean is created, so that the application does not start.
+ * Thrown at the creation of a bean if Holdfast cannot use the driver or connection
+ * factory of the application. The application then does not start.
  */
 public final class RedisDriverException extends IllegalStateException {
 
@@ -30,7 +30,7 @@ public final class RedisDriverException extends IllegalStateException {
 		return this.problem;
 	}
 
-	/** Return the cure, as a sentence without its full stop. */
+	/** Return the remedy, as a sentence without its full stop. */
 	public String getCure() {
 		return this.cure;
 	}

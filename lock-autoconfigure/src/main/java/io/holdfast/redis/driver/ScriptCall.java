@@ -16,19 +16,19 @@ import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
 
 /**
- * A call of a script: Lettuce's command, and the future of its result. The command is
- * EVALSHA, and EVAL once Redis did not know the script.
+ * Call of a script: the command for Lettuce, and the future of the result. The command is
+ * EVALSHA, or EVAL after Redis did not know the script.
  *
  * <p>
- * Cancelling it gives the command up: once {@link #cancel} has returned, the command is
- * not sent any more, or does nothing. So a caller that gives up a command and sends
- * another can be sure of their order.
+ * After {@link #cancel} has returned, the command is not written any more, or only
+ * without its script. Therefore, a caller that gives up a command and sends another
+ * command can rely on their order.
  *
  * @param <T> the type of the result
  */
 public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
-	/** Does nothing in Redis. */
+	/** Command that does nothing in Redis. */
 	private static final byte[] NO_CALL = RedisKeys.bytes("*3\r\n$7\r\nEVALSHA\r\n$0\r\n\r\n$1\r\n0\r\n");
 
 	private final ScriptExecutor executor;
@@ -45,17 +45,17 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 
 	private final String subject;
 
-	/** Whether its command was written to a connection. */
+	/** Whether the command was written to a connection. */
 	private volatile boolean written;
 
 	/**
-	 * Create a call that is yet to be sent.
-	 * @param keys its KEYS
-	 * @param args its ARGV: texts, whole numbers, and flags
+	 * Create a call. It is not sent yet.
+	 * @param keys the KEYS
+	 * @param args the ARGV: texts, whole numbers and flags
 	 * @param subject the key in Redis, or the attempt, for messages
-	 * @param reader turns the reply into a result
+	 * @param reader the conversion of the reply to the result
 	 */
-	@SuppressWarnings("unchecked") // The driver makes no result of the reply.
+	@SuppressWarnings("unchecked") // The driver does not convert the reply.
 	ScriptCall(ScriptExecutor executor, Script script, byte[][] keys, Object[] args, String subject,
 			Function<ScriptReply, T> reader) {
 		super(new Command<>(CommandType.EVALSHA, (CommandOutput<byte[], byte[], T>) new ScriptReply(), null));
@@ -69,8 +69,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	}
 
 	/**
-	 * Return the first key, by which the driver finds the node of a cluster. There are no
-	 * tokens in it, which could get into logs.
+	 * Return the first key, by which the driver finds the node of a cluster. Without
+	 * tokens, because the driver may log arguments.
 	 */
 	@Override
 	public CommandArgs<byte[], byte[]> getArgs() {
@@ -79,8 +79,8 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	}
 
 	/**
-	 * Return whether its command was written, so that Redis may run it. It never is once
-	 * the call has ended.
+	 * Return whether the command was written, so that Redis may run it. Cannot become
+	 * {@code true} after the end of the call.
 	 */
 	public boolean isWritten() {
 		return this.written || this.reply.isRepeated();
@@ -91,11 +91,10 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	public void encode(ByteBuf buffer) {
 		this.executor.onWriting();
 		boolean before = this.written;
-		// First, or the end of the call might find it unwritten in between.
+		// Before the check of the end: a call that ends in between counts as written.
 		this.written = true;
 		if (isDone()) {
-			// Only to a node of a cluster: there Lettuce writes commands that were given
-			// up.
+			// Only in a cluster, where Lettuce writes cancelled commands.
 			buffer.writeBytes(NO_CALL);
 			return;
 		}
@@ -105,7 +104,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		this.script.writeCall(this.reply.isLate(), this.keys, this.args, buffer);
 	}
 
-	/** Take the answer of Redis. */
+	/** Process the answer of Redis. */
 	@Override
 	public void complete() {
 		if (isDone()) {
@@ -142,7 +141,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		return first;
 	}
 
-	/** End it for the driver, whose connection was closed. */
+	/** End this call on behalf of the driver, whose connection was closed. */
 	@Override
 	public void cancel() {
 		completeExceptionally(new CancellationException());

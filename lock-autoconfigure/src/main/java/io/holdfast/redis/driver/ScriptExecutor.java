@@ -30,32 +30,33 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * Runs scripts on one connection, in order, without blocking its callers. Thread-safe.
+ * Executor of scripts on one connection, in order, without blocking callers. Thread-safe.
  *
  * <p>
- * Opening the connection blocks, so it is done on a thread of its own. Until then calls
- * wait in a backlog. They are sent in their order when the connection is open, and fail
- * together when it cannot be opened; the next call tries again. Once it is open, Lettuce
- * connects again by itself, unless the connection is closed by its factory. In the
- * meantime calls wait in the backlog, too: Lettuce would keep them beyond their end.
+ * Opening the connection blocks, and therefore runs on a separate thread. Until then,
+ * calls wait in a backlog. When the connection is open, they are sent in order. If the
+ * connection cannot be opened, they fail together, and the next call tries again.
+ * Afterwards, Lettuce reconnects by itself, unless the factory closes the connection.
+ * During a loss of the connection, calls wait in the backlog, too, because Lettuce would
+ * keep them beyond their end.
  *
  * <p>
- * A reply is completed on the driver's event loop. In a cluster, a command from there may
- * overtake one that another thread gave to the driver just before; that is no trouble,
- * since a command that was given up is not written any more, or without its script, and
- * the loop does nothing for a token before the command that brought the token in was
+ * A reply is completed on the driver's event loop. In a cluster, a command of the event
+ * loop may overtake a command that another thread has just passed to the driver. This is
+ * harmless: a cancelled command is not written any more, or only without its script, and
+ * the event loop does nothing for a token before the command that introduced the token is
  * answered.
  *
  * <p>
- * Nothing is ever completed under the lock: users of a call may take locks of their own,
- * and call this again while they hold them.
+ * Nothing is completed under the lock, because users of a call may have their own locks,
+ * and may call this executor while they hold them.
  */
 public final class ScriptExecutor {
 
-	/** How long the end waits for a running attempt to connect. */
+	/** Maximum time for which the end waits for a running attempt to connect. */
 	private static final long ENDING_MILLIS = 500;
 
-	/** The most calls in the backlog among which none is looked for that has ended. */
+	/** Minimum size of the backlog for the removal of ended calls. */
 	private static final int FEW = 1024;
 
 	private final RedisConnectionFactory factory;
@@ -68,45 +69,52 @@ public final class ScriptExecutor {
 
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
-	/** Lettuce's shared connection while it is open. Calls use it without the lock. */
+	/** Shared connection of Lettuce while it is open. Calls use it without the lock. */
 	private volatile @Nullable StatefulConnection<byte[], byte[]> connection;
 
-	/** The event loop that has written last; null until a command was written. */
+	/**
+	 * Event loop of the last written command, or {@code null} before the first command.
+	 */
 	private volatile @Nullable EventLoop loop;
 
 	/**
-	 * The running attempt to connect, completed at its end; null if none is running. It
-	 * is changed under the lock.
+	 * Running attempt to connect, completed at its end, or {@code null} if none is
+	 * running. Changed under the lock.
 	 */
 	private volatile @Nullable CompletableFuture<@Nullable Void> attempt;
 
-	/** The attempt that the end has waited for. */
+	/** Attempt for which the end has waited. */
 	private volatile @Nullable CompletableFuture<@Nullable Void> awaited;
 
 	private volatile boolean closed;
 
 	private final boolean cluster;
 
-	/** Whether it has more connections behind it, of which this is not told. */
+	/**
+	 * Whether the connection consists of connections to a master and replicas. Their
+	 * reconnects are not reported.
+	 */
 	private volatile boolean composed;
 
 	private final DemotedMaster demoted = new DemotedMaster();
 
 	private final AtomicLong reconnects = new AtomicLong();
 
-	/** When the connection was lost, 0 while there is one: calls wait until then. */
+	/**
+	 * Time of the loss of the connection; 0 if it is not lost. During a loss, calls wait.
+	 */
 	private volatile long lostAt;
 
 	/**
-	 * Told of a loss before the driver repeats unanswered commands, and of the next
-	 * connection after that.
+	 * Listener for a loss, called before the driver repeats unanswered commands, and for
+	 * the next connection, called after that.
 	 */
 	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
 
 		@Override
 		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
 			ScriptExecutor.this.reconnects.incrementAndGet();
-			// Those of a cluster are of one node each.
+			// In a cluster, each loss concerns a single node.
 			if (!ScriptExecutor.this.cluster && connection == ScriptExecutor.this.connection) {
 				ScriptExecutor.this.lostAt = System.nanoTime() | 1;
 			}
@@ -123,10 +131,10 @@ public final class ScriptExecutor {
 	};
 
 	/**
-	 * Create the executor. Nothing is connected before it is used.
-	 * @param factory gives the connection, which all share
-	 * @param refresh has the driver look at the cluster anew, if it is one
-	 * @param threads makes the threads that connect
+	 * Create the executor. Connects at the first use.
+	 * @param factory the source of the shared connection
+	 * @param refresh the refresh of the driver's view of a cluster
+	 * @param threads the factory of the threads that connect
 	 */
 	public ScriptExecutor(RedisConnectionFactory factory, Runnable refresh, DaemonThreads threads) {
 		this.factory = factory;
@@ -141,7 +149,7 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Return how often the connection was opened again; see
+	 * Return the number of reconnects; see
 	 * {@link io.holdfast.engine.store.LeaseStore#reconnects}.
 	 */
 	public long reconnects() {
@@ -149,16 +157,17 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Return whether a command without an answer may run behind newer ones; see
+	 * Return whether an unanswered command may run after newer commands; see
 	 * {@link io.holdfast.engine.store.LeaseStore#mayRunLate}.
 	 */
 	public boolean mayRunLate(long since) {
-		// In a cluster it may be redirected behind newer ones at any time.
+		// In a cluster, a redirection may put a command behind newer commands at any
+		// time.
 		return this.cluster || this.composed || this.reconnects.get() != since;
 	}
 
 	/**
-	 * Return for how long the connection has been lost; see
+	 * Return the time for which the connection has been lost; see
 	 * {@link io.holdfast.engine.store.LeaseStore#unreachedNanos}.
 	 */
 	public long unreachedNanos() {
@@ -167,13 +176,13 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Send a script. The caller has a deadline for the answer: without one, the call may
-	 * stay open until this is closed.
+	 * Send a script. The caller must have a timeout for the answer: otherwise, the call
+	 * may stay open until this executor is closed.
 	 * @param <T> the type of the result
-	 * @param keys its KEYS
-	 * @param args its ARGV: texts, whole numbers, and flags
+	 * @param keys the KEYS
+	 * @param args the ARGV: texts, whole numbers and flags
 	 * @param subject the key in Redis, or the attempt, for messages
-	 * @param reader turns the reply into a result
+	 * @param reader the conversion of the reply to the result
 	 */
 	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String subject,
 			Function<ScriptReply, T> reader) {
@@ -182,7 +191,10 @@ public final class ScriptExecutor {
 		return call;
 	}
 
-	/** Find the server anew after a failure if that helps. */
+	/**
+	 * Refresh the view of a cluster, or reopen the connection, if the failure calls for
+	 * it.
+	 */
 	void onFailure(Throwable error) {
 		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
 			// The driver knows no node for the slot.
@@ -192,10 +204,10 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Open the connection again if its server has refused writes for a while. Redis ends
-	 * the connection for QUIT, and the driver then asks Sentinel or resolves the host
-	 * again. Of several servers it finds the master only for a new connection. In a
-	 * cluster, the driver learns of a fail-over by redirections.
+	 * Reopen the connection if its server has refused writes for some time. After QUIT,
+	 * Redis closes the connection, and the driver asks Sentinel or resolves the host name
+	 * again. With several servers, the driver looks for the master only for a new
+	 * connection. In a cluster, redirections tell the driver of a fail-over.
 	 */
 	private void reopenIfDemoted(Throwable error) {
 		String reason = this.cluster ? null : RedisFailures.whyNoMaster(error);
@@ -212,8 +224,8 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Send a call; it completes on any thread. A script that Redis does not know is sent
-	 * again with its text.
+	 * Send a call, which is completed on any thread. A script that Redis does not know is
+	 * sent again with its text.
 	 */
 	void execute(ScriptCall<?> call) {
 		StatefulConnection<byte[], byte[]> open = this.connection;
@@ -228,7 +240,7 @@ public final class ScriptExecutor {
 			if (!this.closed && (missing || this.lostAt != 0)) {
 				if (missing) {
 					this.connection = null;
-					// First, as it fails where threads run out.
+					// First, because this fails if no thread can be started.
 					connect();
 				}
 				keep(call);
@@ -246,7 +258,10 @@ public final class ScriptExecutor {
 		}
 	}
 
-	/** Add a call to the backlog. Whenever that has doubled, ended calls are left out. */
+	/**
+	 * Add a call to the backlog. Ended calls are removed whenever the backlog has
+	 * doubled.
+	 */
 	private void keep(ScriptCall<?> call) {
 		int size = this.backlog.size();
 		if (size >= FEW && Integer.bitCount(size) == 1) {
@@ -256,21 +271,21 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Return whether the factory was stopped or reset. A connection that is merely down
-	 * is not closed: Lettuce opens it again.
+	 * Return whether the factory has closed a connection. A lost connection is not
+	 * closed: Lettuce reopens it.
 	 */
 	private static boolean isClosed(StatefulConnection<?, ?> connection) {
 		return connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
 	}
 
 	/**
-	 * Send a call, unless it was given up. Fails the call where the driver refuses it.
-	 * Waits for nothing.
+	 * Send a call, unless it has ended. If the driver refuses the call, the call fails.
+	 * Does not block.
 	 *
 	 * <p>
-	 * On one connection, commands are written in the order in which they were sent.
-	 * Lettuce queues the commands of other threads for its event loop, but writes the
-	 * commands of the event loop itself at once. So the loop dispatches by a task, behind
+	 * On one connection, commands are written in the order of sending. Lettuce queues the
+	 * commands of other threads for its event loop, but writes the commands of the event
+	 * loop itself immediately. Therefore, the event loop sends calls by a task, behind
 	 * that queue.
 	 */
 	private void send(StatefulConnection<byte[], byte[]> open, ScriptCall<?> call) {
@@ -286,7 +301,7 @@ public final class ScriptExecutor {
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			// Errors, too: the driver would not end the call.
+			// Also errors: the driver would not end the call.
 			call.completeExceptionally(ex);
 		}
 	}
@@ -300,8 +315,8 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Held for an instant only: no reason for an event loop not to come here.
-	 * HoldfastBlockHoundIntegration knows it by its name.
+	 * Take the lock. Event loops may take it, because it is never held for long. {@code
+	 * HoldfastBlockHoundIntegration} contains the name of this method.
 	 */
 	private void enter() {
 		this.lock.lock();
@@ -311,7 +326,7 @@ public final class ScriptExecutor {
 		if (this.attempt == null) {
 			CompletableFuture<@Nullable Void> next = new CompletableFuture<>();
 			this.threads.start(() -> serveBacklog(next), "holdfast-redis-connect");
-			// Not before, as starting fails where threads run out.
+			// After the start, which fails if no thread can be started.
 			this.attempt = next;
 		}
 	}
@@ -323,14 +338,15 @@ public final class ScriptExecutor {
 			opened = open();
 		}
 		catch (RuntimeException | Error ex) {
-			// A thread that ends here would let calls wait for ever.
+			// Also errors: otherwise, calls would wait for ever.
 			trouble = ex;
 		}
 		StatefulConnection<byte[], byte[]> result = opened;
 		sendBacklog(opened, trouble, () -> {
 			this.attempt = null;
 			this.connection = this.closed ? null : result;
-			// It may be lost by now, and its listener has told nothing of that.
+			// The connection may already be lost again. The listener ignores a loss
+			// before this assignment.
 			if (result != null && !this.cluster && !this.composed && !result.isOpen()) {
 				this.lostAt = System.nanoTime() | 1;
 			}
@@ -339,9 +355,10 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Send the calls that wait. New calls wait behind these.
-	 * @param opened the connection, or {@code null} if they are to fail
-	 * @param end the action under the lock when none is left
+	 * Send the calls of the backlog. New calls wait behind them.
+	 * @param opened the connection, or {@code null} to fail the calls
+	 * @param trouble the failure without a connection
+	 * @param end the action under the lock when the backlog is empty
 	 */
 	private void sendBacklog(@Nullable StatefulConnection<byte[], byte[]> opened, Throwable trouble, Runnable end) {
 		boolean more;
@@ -375,7 +392,7 @@ public final class ScriptExecutor {
 	private StatefulConnection<byte[], byte[]> open() {
 		this.reconnects.incrementAndGet();
 		this.lostAt = 0;
-		// Its end leaves the shared connection open.
+		// The close of this object leaves the shared connection open.
 		try (RedisConnection shared = this.factory.getConnection()) {
 			AbstractRedisAsyncCommands<byte[], byte[]> commands = (AbstractRedisAsyncCommands<byte[], byte[]>) shared
 				.getNativeConnection();
@@ -387,11 +404,11 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Wait shortly for a running attempt to connect, before the factory is stopped: that
-	 * would wait for all of it, and Lettuce would leave a connection behind if its
-	 * factory were closed while it is being opened. An attempt that is silent is waited
-	 * for once, not with each step of the end.
-	 * @return whether none is running
+	 * Wait shortly for a running attempt to connect, before the factory is stopped. The
+	 * stop would wait for the whole attempt, and Lettuce would leave a connection open if
+	 * its factory were closed during the attempt. The end waits only once for a silent
+	 * attempt.
+	 * @return whether no attempt is running
 	 */
 	public boolean awaitConnectAttempt() {
 		CompletableFuture<@Nullable Void> running = this.attempt;
@@ -403,10 +420,9 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Fail unsent calls, and all calls from now on. Blocks shortly for a running attempt
-	 * to connect.
-	 * @param action closes the factory when no attempt is running: at once, or by the
-	 * thread that connects, as soon as it has ended
+	 * Fail unsent and further calls. Blocks shortly for a running attempt to connect.
+	 * @param action the action that closes the factory. Runs when no attempt is running:
+	 * immediately, or on the connecting thread at the end of the attempt
 	 */
 	public void close(Runnable action) {
 		enter();
@@ -428,7 +444,7 @@ public final class ScriptExecutor {
 		}
 	}
 
-	/** Return whether it was closed, so that all calls fail. */
+	/** Return whether this executor is closed, so that all calls fail. */
 	public boolean isClosed() {
 		return this.closed;
 	}

@@ -12,8 +12,8 @@ import io.lettuce.core.output.CommandOutput;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reply of a script: an array of numbers and texts with no further array in it, or a
- * number alone, which is read as an array of one.
+ * Reply of a script: an array of numbers and texts, without inner arrays, or a single
+ * number, which is read as an array of one element.
  */
 public final class ScriptReply extends CommandOutput<byte[], byte[], Object> {
 
@@ -31,47 +31,50 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], Object> {
 		super(ByteArrayCodec.INSTANCE, null);
 	}
 
-	/** Return whether the command may have run before the one that is answered. */
+	/**
+	 * Return whether the command was written more than once, so that it may have run
+	 * before the answered run.
+	 */
 	public boolean isRepeated() {
 		return this.repeated;
 	}
 
-	/** Return whether the command may have run behind newer ones. */
+	/** Return whether the command may have run after newer commands. */
 	public boolean isLate() {
 		return this.late;
 	}
 
-	/** Return whether it is an array, and no number alone. */
+	/** Return whether the reply is an array, and no single number. */
 	public boolean isArray() {
 		return this.array;
 	}
 
-	/** Return how many elements there are. */
+	/** Return the number of elements. */
 	public int size() {
 		return this.elements.size();
 	}
 
-	/** Return whether a place has no value. */
+	/** Return whether an element has no value. */
 	public boolean isNull(int at) {
 		return this.elements.get(at) == null;
 	}
 
-	/** Return a number, which may be a text of digits. */
+	/** Return an element as a number. The element may be a text of digits. */
 	public long number(int at) {
 		return (this.elements.get(at) instanceof Number number) ? number.longValue() : Long.parseLong(text(at));
 	}
 
-	/** Return a number of things. */
+	/** Return an element as a count. */
 	public int count(int at) {
 		return (int) number(at);
 	}
 
-	/** Return a flag. */
+	/** Return an element as a flag. */
 	public boolean flag(int at) {
 		return number(at) == 1;
 	}
 
-	/** Return a text. */
+	/** Return an element as a text. */
 	public String text(int at) {
 		if (this.elements.get(at) instanceof byte[] bytes) {
 			return new String(bytes, StandardCharsets.UTF_8);
@@ -79,13 +82,13 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], Object> {
 		throw new IllegalStateException("The reply of a script has no text where one was expected");
 	}
 
-	/** Return the texts from a place on. */
+	/** Return the elements from an index on, as texts. */
 	public List<String> texts(int from) {
 		return IntStream.range(from, size()).mapToObj(this::text).toList();
 	}
 
 	/**
-	 * Forget the values, before the command is written again: perhaps to another
+	 * Discard the elements before the command is written again, possibly to another
 	 * connection.
 	 */
 	void repeat() {
@@ -93,7 +96,7 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], Object> {
 		clear();
 	}
 
-	/** Forget the error of a Redis that did not know the script. */
+	/** Discard the error of a Redis that did not know the script. */
 	void unknownScript() {
 		this.late = true;
 		clear();
@@ -126,7 +129,7 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], Object> {
 		this.elements.add((text != null) ? this.codec.decodeValue(text) : null);
 	}
 
-	/** Take an error without its arguments: the driver's exception goes to logs. */
+	/** Set an error, without quoted arguments: the driver's exception may be logged. */
 	@Override
 	public void setError(ByteBuffer error) {
 		super.setError(error);

@@ -9,9 +9,10 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConnection;
 
 /**
- * The application's connections for one session, as another factory. Spring binds
- * connections to a thread by their factory: a session joins no other session and no
- * transaction, nor will the application's templates meet its connection.
+ * Connection factory for one session, with the connections of the application. Spring
+ * binds connections to a thread by their factory. With its own factory, a session joins
+ * no other session and no transaction, and the application's templates do not get its
+ * connection.
  */
 public class SessionConnections implements RedisConnectionFactory {
 
@@ -23,7 +24,10 @@ public class SessionConnections implements RedisConnectionFactory {
 		this.factory = factory;
 	}
 
-	/** Note that nothing is watched or queued any more, and no answer is due. */
+	/**
+	 * Note the end of the session: no key is watched, no command is queued, and no answer
+	 * is due.
+	 */
 	public void ended() {
 		this.ended = true;
 	}

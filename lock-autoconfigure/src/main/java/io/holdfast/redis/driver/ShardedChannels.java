@@ -20,24 +20,25 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
- * Channels of an instance at the masters of a cluster, one at each, in that master's
- * first slot. Messages there go to no other master. All but {@link #at} is called in the
- * thread of the subscriptions.
+ * Channels of an instance at the masters of a cluster: one channel at each master, in the
+ * first slot of the master. Messages to such a channel go to no other master. All methods
+ * except {@link #at} are called in the thread of the subscriptions.
  *
  * <p>
- * Whether an instance has such a channel need not be known to others: where a message has
- * no receiver, or is refused, it is published for all of the cluster.
+ * Other instances do not have to know whether an instance has such channels: a message
+ * without a receiver, or a refused message, is published in the whole cluster.
  */
 public final class ShardedChannels {
 
 	private static final Log logger = LogFactory.getLog(ShardedChannels.class);
 
 	/**
-	 * So often in a row the driver is to look where a channel has gone, then more rarely.
+	 * Number of consecutive refreshes for a missing channel, after which refreshes become
+	 * rarer.
 	 */
 	private static final int MISSES = 24;
 
-	/** Named by messages to the own channel; never stored. */
+	/** Key of pings to the own channel. Nothing is stored at this key. */
 	private static final String PING_KEY = "holdfast-ping";
 
 	private final ClusterMasters masters;
@@ -46,49 +47,53 @@ public final class ShardedChannels {
 
 	private final String keyPrefix;
 
-	/** By the master's name. Also used by the thread that closes this. */
+	/** Channels by the ids of their masters. Also used by the thread that closes them. */
 	private final Map<String, Shard> shards = new ConcurrentHashMap<>();
 
-	/** By slot, for the masters whose channel works. */
+	/** Scripts by slot, for masters with a working channel. */
 	private volatile @Nullable StoreScripts[] scripts = new StoreScripts[0];
 
 	private boolean refusalLogged;
 
-	/** How often in a row a channel was missing. */
+	/** Number of consecutive updates with a missing channel. */
 	private int misses;
 
-	/** Create the channels, which are used once the instance has started. */
+	/** Create the channels. They are used after the start of the instance. */
 	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options) {
 		this.masters = masters;
 		this.options = options;
 		this.keyPrefix = options.lockPrefix() + PING_KEY;
 	}
 
-	/** Return the KEYS of a ping by the bus: of another slot than its channel. */
+	/**
+	 * Return the KEYS of a ping through the whole cluster. The key is in another slot
+	 * than the channel.
+	 */
 	byte[][] pingKeys() {
 		return new byte[][] { RedisKeys.bytes(this.keyPrefix) };
 	}
 
 	/**
-	 * Return the scripts for the keys of a slot, by which grants are told to channels of
-	 * its master. Thread-safe.
-	 * @return the scripts, or {@code null} for the ones that tell all of the cluster
+	 * Return the scripts for the keys of a slot, which send notifications to the channels
+	 * of the slot's master. Thread-safe.
+	 * @return the scripts, or {@code null} for the scripts that send notifications to the
+	 * whole cluster
 	 */
 	public @Nullable StoreScripts at(int slot) {
 		@Nullable StoreScripts[] known = this.scripts;
 		return (slot < known.length) ? known[slot] : null;
 	}
 
-	/** Return whether something may be published that this instance does not receive. */
+	/** Return whether messages to a channel may be lost. */
 	boolean isInDoubt() {
 		return this.shards.values().stream().anyMatch((shard) -> shard.isInDoubt());
 	}
 
-	/** Have a channel at each of the masters of now, and no others. */
+	/** Update the channels: one channel at each current master. */
 	void follow(String channel, NotificationListener listener) {
 		Map<String, Shard> before = new HashMap<>(this.shards);
 		List<RedisClusterNode> now = this.masters.masters();
-		// A single one has no others to spare the messages.
+		// With a single master, channels per master save nothing.
 		for (RedisClusterNode master : (now.size() > 1) ? now : List.<RedisClusterNode>of()) {
 			Shard known = before.get(master.getNodeId());
 			int channelSlot = slotAt(channel, ClusterMasters.firstSlot(master));
@@ -115,12 +120,16 @@ public final class ShardedChannels {
 		boolean missing = this.shards.values().stream().anyMatch((shard) -> !shard.isListening() && !shard.refused);
 		this.misses = missing ? this.misses + 1 : 0;
 		if (missing && (this.misses <= MISSES || this.misses % MISSES == 0)) {
-			// Its slot or its master may have gone, which the driver is not told of.
+			// The slot may have moved, or the master may be gone, without the driver
+			// knowing.
 			this.masters.refresh();
 		}
 	}
 
-	/** Return the slot of keys with a prefix: by its tag, if it has one. */
+	/**
+	 * Return the slot of the keys with a prefix: the slot of its hash tag, or else the
+	 * chosen slot.
+	 */
 	private static int slotAt(String prefix, int chosen) {
 		return RedisKeys.hasHashTag(prefix) ? ClusterSlotHashUtil.calculateSlot(prefix) : chosen;
 	}
@@ -139,7 +148,8 @@ public final class ShardedChannels {
 	}
 
 	/**
-	 * Use none of them any more; return the ends of the subscriptions, still to be run.
+	 * End the subscriptions.
+	 * @return the actions that close the connections, which the caller has to run
 	 */
 	List<Runnable> end() {
 		this.scripts = new StoreScripts[0];
@@ -149,7 +159,7 @@ public final class ShardedChannels {
 		return open;
 	}
 
-	/** The channel at one master. */
+	/** Channel at one master. */
 	private final class Shard extends ChannelWatch {
 
 		private final int slot;
@@ -163,8 +173,8 @@ public final class ShardedChannels {
 		private boolean refused;
 
 		/**
-		 * Create it.
-		 * @param suffix the ending of the channels in its slot
+		 * Create the channel.
+		 * @param suffix the suffix of the channels in the slot
 		 */
 		Shard(RedisClusterNode master, int slot, int keySlot, String suffix, NotificationListener listener) {
 			super(listener, true, keyAt(keySlot));

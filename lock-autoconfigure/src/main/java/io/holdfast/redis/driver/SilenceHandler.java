@@ -12,35 +12,35 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a connection on which nothing comes any more although something was asked for:
- * one that a firewall has forgotten, or one to a server that stands still while another
- * has taken over. Neither is noticed by TCP, as each may still be acknowledged. Lettuce
- * then connects again, and repeats unanswered commands. Confined to the event loop of the
- * connection.
+ * Handler that closes a silent connection, on which nothing is received although commands
+ * are unanswered. A firewall may have forgotten the connection, or the server may be
+ * frozen while another server has taken over. TCP detects neither, because writes may
+ * still be acknowledged. After the close, Lettuce reconnects, and repeats unanswered
+ * commands. Confined to the event loop of the connection.
  */
 final class SilenceHandler extends ChannelDuplexHandler {
 
 	private static final Log logger = LogFactory.getLog(SilenceHandler.class);
 
-	/** So that answers to a paused JVM are read first. */
+	/** Additional time after a pause of the JVM, to read the received answers. */
 	private static final long READING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
 	private final long longestNanos;
 
-	/** Whether nothing has come since something was asked for. */
+	/** Whether nothing was received since the first unanswered command. */
 	private boolean waiting;
 
 	private long waitingSince;
 
-	/** Whether all of the time is over, and perhaps only not read. */
+	/** Whether the time is over. Received data may not have been read yet. */
 	private boolean doubted;
 
-	/** Set once for many commands, which would pay for one each. */
+	/** Timer for many commands, because a timer per command costs more. */
 	private @Nullable Future<?> timer;
 
 	/**
-	 * Create the handler of one connection.
-	 * @param longest how long nothing may come
+	 * Create the handler of a connection.
+	 * @param longest the maximum time without received data
 	 */
 	SilenceHandler(Duration longest) {
 		this.longestNanos = longest.toNanos();
