@@ -1,8 +1,9 @@
--- Looks whether grants stand, and writes something, so that a WAIT on the same connection tells how many replicas have
--- them: what follows a grant in the stream of changes is received after it.
+-- Checks whether grants exist, and writes, so that WAIT on the same connection returns the number of replicas that have
+-- the grants: in the stream of changes, this write follows the grants.
 --
--- KEYS: where each is kept. ARGV: for each of them its holder, as in renew.lua; how many milliseconds its lease lasts.
--- Returns for each of them 1 if it stands, else 0.
+-- KEYS: for each grant, the key with the holder. ARGV: for each grant, the holder, as in renew.lua, and the lease in
+-- milliseconds.
+-- Returns for each grant whether it exists (0 or 1).
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -12,14 +13,14 @@ for i, key in ipairs(KEYS) do
   local isLock = not string.find(holder, ':.*:')
   local value = isLock and redis.pcall('GET', key) or not isLock and redis.pcall('ZSCORE', key, holder)
   if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
-    -- Nothing is known about who owns the key.
+    -- The holder of the key is unknown.
     return value
   end
   stands[i] = 0
   if isLock and value == holder or not isLock and (tonumber(value) or 0) > now then
     stands[i] = 1
     if not written then
-      -- The same time again is written all the same. Only what another program has left without an end is given one.
+      -- The same expiry is a write, too. Only a key without expiry, by another program, gets one.
       local ttl = redis.call('PTTL', key)
       redis.call('PEXPIRE', key, ttl < 0 and lease or math.max(ttl, 1))
       written = true

@@ -1,7 +1,7 @@
--- Answers with a report.
+-- Adds the report of an instance to the answers.
 --
--- KEYS: the list of answers. ARGV: the report, how long it is there in milliseconds.
--- Returns {how many answers there are}.
+-- KEYS: the list of answers. ARGV: the report, the lifetime of the list in milliseconds.
+-- Returns {number of answers}.
 
 local count = redis.call('RPUSH', KEYS[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -1,6 +1,6 @@
--- Takes the answers to a question for reports if they are enough.
+-- Takes the answers to a request for reports, if there are enough.
 --
--- KEYS: the list of answers. ARGV: how many are enough.
+-- KEYS: the list of answers. ARGV: the required number of answers.
 -- Returns the answers, or nothing.
 
 if redis.call('LLEN', KEYS[1]) < tonumber(ARGV[1]) then

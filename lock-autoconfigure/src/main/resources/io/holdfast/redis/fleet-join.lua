@@ -1,20 +1,22 @@
--- Notes that an instance is there, and forgets those that have not said so for long. An instance that is not there yet
--- is kept out if its protocol does not fit that of one that is there: so those that are there fit each other.
+-- Registers an instance or refreshes its registration, and removes expired registrations. A new instance is refused if
+-- its protocol is incompatible with the protocol of a registered instance. Therefore, all registered instances are
+-- compatible.
 --
--- KEYS: the hash of instances. ARGV: the instance's id, how long it is there, how long an instance that says nothing is
--- kept, what is told of it; times in milliseconds.
--- Returns {1}, or {0, the id, the entry} of an instance that does not fit. An entry is: when it was seen, since when it is
--- there, what is told of it, by the server's clock.
+-- KEYS: the hash of instances. ARGV: the id of the instance; its age; the time without a refresh after which a
+-- registration expires; the rest of its entry. Times are in milliseconds.
+-- Returns {1}, or {0, id, entry} of an incompatible instance. An entry has the time of the last refresh and the time of
+-- the start, by the server's clock, and the rest of ARGV.
 
--- By a name, as in the other scripts: who refuses that refuses it before any lease is asked for.
+-- A variable, as in the other scripts: a server that refuses keys in variables refuses this script, before any request
+-- for a lease.
 local key = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local retention = tonumber(ARGV[3])
 local started = now - ARGV[2]
 
--- Tells with whom an instance shares keys, the version of its protocol, and the oldest one that fits it. The first
--- instances told no version.
+-- Returns the digest of an instance's prefixes, the version of its protocol, and the oldest compatible version. The
+-- first instances wrote no versions.
 local function protocol(told)
   local shared, version, oldest = string.match(told, '^\31(%x+)\31[^\31]*\31[^\31]*\31%d+\31?(%d*)\31?(%d*)')
   return shared, tonumber(version) or 0, tonumber(oldest) or 0
@@ -31,7 +33,7 @@ for i = 1, #entries, 2 do
     redis.call('HDEL', key, entries[i])
   end
   if entries[i] == ARGV[1] then
-    -- It does not change because this command was under way for longer than the first one.
+    -- The start stays, although this command may have been under way for longer than the first command.
     started = since or started
     present = not gone
   elseif not gone then
@@ -44,7 +46,7 @@ end
 if misfit and not present then
   return { 0, entries[misfit], entries[misfit + 1] }
 end
--- Removes nothing, but is a first write that Redis allows when its memory is full, and then the next as well.
+-- Removes nothing. With full memory, Redis allows a removal as the first write, and then all further writes.
 redis.call('HDEL', key, '')
 redis.call('HSET', key, ARGV[1], string.format('%.0f\31%.0f%s', now, started, ARGV[4]))
 redis.call('PEXPIRE', key, retention)

@@ -1,7 +1,7 @@
--- Tells all instances.
+-- Returns all registered instances.
 --
 -- KEYS: the hash of instances.
--- Returns {the server's time in milliseconds, the id of an instance, its entry, and so on}; see fleet-join.lua.
+-- Returns {server's time in milliseconds, and for each instance the id and the entry}. For entries see fleet-join.lua.
 
 local time = redis.call('TIME')
 local result = redis.call('HGETALL', KEYS[1])

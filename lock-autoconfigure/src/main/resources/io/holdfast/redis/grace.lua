@@ -1,11 +1,11 @@
--- Fail-over grace; put before the scripts that grant or renew leases, of instances that have one.
+-- Fail-over grace, before the scripts that grant or renew leases, for instances with a grace.
 --
--- The last of KEYS: where the server is remembered.
--- Sets grace, how much is left of that time in milliseconds, and serverSince, the microsecond of its beginning.
+-- KEYS: the last key remembers the server. It does not count in keyCount.
+-- Sets grace, the rest of the grace in milliseconds, and serverSince, the time of its beginning in microseconds.
 
 do
   keyCount = keyCount - 1
-  -- Another one with each start of a primary, and with each promotion of a replica to one.
+  -- New at each start of a primary, and at each promotion of a replica.
   local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
   if not server then
     return { err = 'ERR This server does not tell its master_replid, so holdfast.redis.fail-over-grace cannot be used' }
@@ -13,10 +13,10 @@ do
   local time = redis.call('TIME')
   local micros = time[1] * 1000000 + time[2]
   local known, since = string.match(redis.call('GET', KEYS[#KEYS]) or '', '^(%x+) (%d+)$')
-  -- Or the clock was set back: nothing would be granted before that time came again.
+  -- Also if the clock was set back: otherwise, nothing would be granted until that time.
   if known ~= server or tonumber(since) > micros then
     since = micros
-    -- Not written when memory is full, where nothing is granted, and releases must go on.
+    -- With full memory, the write fails. Then nothing is granted, but releases must go on.
     redis.pcall('SET', KEYS[#KEYS], server .. ' ' .. string.format('%.0f', since))
   end
   serverSince = tonumber(since)

@@ -1,17 +1,18 @@
--- Looks at a lock or a semaphore without changing anything.
+-- Inspects a lock or a semaphore. Changes nothing.
 --
--- KEYS: as those of lock-acquire.lua, or of permits-acquire.lua. ARGV: whether it is a lock (0 or 1), how many holders to
--- name at most, how many waiters.
--- Returns {the exclusive owner or nil ('' for readers or a writer of version 1), how long a lock is held in milliseconds
--- (-1: no end, 0: it is free), its last fence; the limit of an operator or nil, the last limit that was asked for, the
--- permits used; the number of holders, of waiters; how many holders are named, without an exclusive owner, the entry of
--- each and the milliseconds until its lease ends, the first one first; the entries of waiters}.
+-- KEYS: as in lock-acquire.lua or permits-acquire.lua. ARGV: whether the resource is a lock (0 or 1); the maximum
+-- numbers of holders and of waiters to return.
+-- Returns {exclusive owner, nil without an owner, '' for readers or a writer of version 1; time until the lock is free
+-- in milliseconds, -1 without expiry, 0 if free; last fence of the lock; operator's limit or nil; limit of the last
+-- request; permits in use; number of holders; number of waiters; number of returned holders, 0 with an exclusive owner;
+-- for each returned holder, in the order of the ends of their leases, the entry and the remaining milliseconds; the
+-- entries of waiters}.
 
 local isLock, maxHolders, maxWaiters = ARGV[1] == '1', ARGV[2], ARGV[3]
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 
--- What another program put beside the key, for operators, does not hide its holders.
+-- Reads a companion. Its value by another program does not hide the holders from operators.
 local function read(nothing, ...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
@@ -20,7 +21,7 @@ local function read(nothing, ...)
   return reply
 end
 
--- Nil for what stands there that is no number of permits.
+-- Returns a number of permits, or nil for another value.
 local function number(text)
   local permits = text and string.find(text, '^%d+$') and tonumber(text)
   return permits and permits <= 1000000000 and permits or nil
@@ -47,7 +48,7 @@ local result
 if isLock then
   local fence = tonumber(string.match(read('0', 'GET', KEYS[3]) or '', '^(%d+) ?%d*$')) or 0
   if not (fence >= 0 and fence < 9e18) then
-    -- Another program wrote there what is no fence.
+    -- The value of another program is no fence.
     fence = 0
   end
   result = { owner, owner and redis.call('PTTL', lockKey) or math.max(0, readUntil - now), string.format('%.0f', fence),

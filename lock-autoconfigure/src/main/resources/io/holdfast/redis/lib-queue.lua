@@ -1,24 +1,25 @@
--- The queue of a lock or a semaphore, put where a script says "lib-queue", behind "lib". First the differences of the two
--- kinds, then what they have in common: settle, ask, release and force, which a script calls, and save.
+-- Queue of a lock or a semaphore, in place of the line "lib-queue" of a script, after "lib". The first part has the
+-- differences between locks and semaphores. The second part has the common functions. A script calls settle, ask,
+-- release, force and save.
 --
--- Needs of both: isLock; name, the key as its user named it; queueKey; waiting, the length of the queue; now, the
--- server's time in microseconds; fence, the last one, or 0; listener, the instance that learns of its grants by the
--- reply, or nil.
--- Needs of locks: lockKey, fenceKey, seenKey; owner and readUntil, as lib-owner sets them.
--- Needs of permits: holdersKey, stateKey; holders, their number; state, the reply to HMGET of used, until, asked and
--- fence; said, by token what the state says of it, or false; limitValue, the value of the limit key.
+-- Needs for both: isLock; name, the user's key; queueKey; waiting, the length of the queue; now, the server's time in
+-- microseconds; fence, the last fence, or 0; listener, the instance that learns of its grants from the reply, or nil.
+-- Needs for locks: lockKey, fenceKey, seenKey; owner and readUntil of lib-owner.
+-- Needs for semaphores: holdersKey, stateKey; holders, the number of holders; state, the reply to HMGET of used, until,
+-- asked and fence; said, the notes of the state by token, false for no note; limitValue, the value of the limit key.
 -- Changes owner, readUntil, waiting, holders, fence, state and said.
 
 local millis = math.floor(now / 1000)
 local changed = false
 local fixedLimit
 
--- All digits, in a text: alone, Redis takes a number in all of its digits.
+-- Returns a number as text with all digits. An argument that is only a number needs no conversion, because Redis writes
+-- all its digits.
 local function integer(number)
   return string.format('%.0f', number)
 end
 
--- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
+-- Follows both the clock and the last fence, so that fences grow even if the last fence was lost or has expired.
 local function nextFence()
   return math.max(fence + (isLock and 64 or 1), now)
 end
@@ -27,8 +28,8 @@ local function advanceFence()
   fence, changed = nextFence(), true
 end
 
--- How long a waiter counts as alive without asking again, in milliseconds: four times the longest time after which it
--- asks.
+-- Returns the time for which a waiter counts as alive without asking, in milliseconds: four times the longest pause
+-- between two questions.
 local function patience(claim)
   return 2 * math.max(tonumber(claim), handoffTimeout)
 end
@@ -38,24 +39,26 @@ local function instanceOf(token)
   return instance and #instance == 32 and instance or nil
 end
 
--- The differences. What a token has or wants is r to read or '' for an exclusive lock, or a number of permits.
+-- The differences. What a token holds or wants is "r" for reading, '' for an exclusive lock, or a number of permits.
 --
--- parse(entry): token, instance, claim, mode (s of a subscribed instance, p of one that polls), what it wants, and of
--- permits the limit; nothing if another version or program wrote the entry.
--- find(token, what, claim): its entry in the queue and the score, or nothing.
--- keep(token, entry, claim): sees to it that the queue lives long enough for a waiter that has just asked.
--- forget(token): removes what is kept of a waiter besides its entry.
--- isGone(isCandidate, token, claim, arrival, instance, mode, what): whether the head of the queue has died.
--- hasToWait(what, limit): whether others hold too much.
--- remaining(token, what): the rest of its lease in milliseconds, nil without a lease.
--- hold(token, what, time), lengthen(token, what, time), endHold(token): endHold returns false without a hold.
--- others(limit): how long others hold at most; whether the owner is foreign (0 or 1); the owner's instance or '';
--- the number of readers, or the permits in use; and the limit.
--- save(): writes the notes of the others.
+-- parse(entry): token, instance, claim, mode (s if subscribed, p if polling), what the token wants, and the limit of a
+-- request for permits; nothing for an entry of another version or program.
+-- find(token, what, claim): the entry of a token in the queue, and its score; or nothing.
+-- keep(token, entry, claim): lets the queue live long enough for a waiter that has just asked.
+-- forget(token): removes the notes about a waiter.
+-- isGone(isCandidate, token, claim, arrival, instance, mode, what): whether the head of the queue is dead.
+-- hasToWait(what, limit): whether other tokens hold too much for a grant.
+-- remaining(token, what): the remaining time of a lease in milliseconds, or nil without a lease.
+-- hold(token, what, time), lengthen(token, what, time), endHold(token): begin, lengthen and end a lease. endHold
+-- returns false without a lease.
+-- others(limit): the time until the lease of the owner, of the last reader, or of the first holder of permits ends;
+-- whether the owner is foreign (0 or 1); the instance of the owner or ''; the number of readers, or of permits in use;
+-- and the limit.
+-- save(): writes the changes that the other functions have noted.
 local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, others, save
 
 if isLock then
-  -- Whether the lock key has to live until readUntil from now on.
+  -- Whether save() has to extend the lock key until readUntil.
   local lengthened = false
 
   function parse(entry)
@@ -65,7 +68,7 @@ if isLock then
     end
   end
 
-  -- Only where its claim is not known, all of the queue is read.
+  -- Without a known claim, the whole queue is read.
   function find(token, reads, claim)
     if waiting == 0 then
       return
@@ -80,19 +83,19 @@ if isLock then
     end
   end
 
-  -- A quarter longer for those who come soon after and do not look, see lock-release.lua. Twice as long, so that most
-  -- who look need not set it.
+  -- A quarter of the patience is in reserve for tokens that are queued soon afterwards without this check, see
+  -- lock-release.lua. The new expiry is twice the patience, so that most checks do not have to set it again.
   function keep(_, _, claim)
     if redis.call('PTTL', queueKey) < 1.25 * patience(claim) then
       redis.call('PEXPIRE', queueKey, integer(2 * patience(claim)))
     end
   end
 
-  -- What was seen of the head of the queue ends by itself.
+  -- The observation of the head expires by itself.
   function forget() end
 
-  -- Only while it waits for readers to end: without a subscription, or if it has not asked for long. The head of the
-  -- queue is seen when it becomes that, and when it asks.
+  -- Only a head that waits for readers can be gone: if its instance has no subscription, or if it has not asked for its
+  -- patience. The observation has the time when the head became the head, or its last question.
   function isGone(isCandidate, token, claim, _, instance, mode, reads)
     if not hasToWait(reads) then
       return false
@@ -123,7 +126,7 @@ if isLock then
   function lengthen(token, reads, time)
     if reads == '' then
       redis.call('SET', lockKey, token, 'PX', time)
-      -- It has taken the place of readers whose leases have ended.
+      -- The owner replaces readers whose leases have ended.
       owner, readUntil = token, 0
     else
       redis.call('ZADD', lockKey, integer(millis + time), token .. ':r')
@@ -161,7 +164,7 @@ if isLock then
         readUntil > 0 and redis.call('ZCOUNT', lockKey, '(' .. millis, '+inf') or 0
   end
 
-  -- The next usual case removes readers whose leases have ended, see lock-acquire.lua.
+  -- Readers whose leases have ended are removed by the next usual case of lock-acquire.lua.
   function save()
     if lengthened then
       redis.call('PEXPIREAT', lockKey, integer(readUntil))
@@ -171,17 +174,17 @@ if isLock then
     end
   end
 else
-  -- The limit of an operator, unless what stands there is none.
+  -- The operator's limit, unless the value is invalid.
   if string.find(limitValue or '', '^%d+$') and tonumber(limitValue) <= 1000000000 then
     fixedLimit = tonumber(limitValue)
   end
 
   local used, lastEnd, keyIsNew, noted = tonumber(state[1]), tonumber(state[2]), false, {}
-  -- The one or two holders whose leases end first, with these times, or nil if they have to be looked up.
+  -- The one or two holders whose leases end first, with the ends of their leases; nil if unknown.
   local first
 
-  -- The state tells of each waiter, by its token, when it asked last and its entry in the queue without the token; of
-  -- each holder of more than one permit, how many.
+  -- The state has a note for each waiter, by its token: the time of the last question, and the entry in the queue
+  -- without the token. The note for a holder of more than one permit is the number of permits.
   local function saidOf(token)
     if said[token] == nil then
       said[token] = redis.call('HGET', stateKey, token)
@@ -199,7 +202,7 @@ else
     said[token] = false
   end
 
-  -- All keys live until the last lease or wait has ended that is known of.
+  -- All keys live until the end of the last known lease or wait.
   local function keepUntil(time)
     lastEnd, changed = math.max(lastEnd, time), true
   end
@@ -210,8 +213,8 @@ else
     keepUntil(millis + patience(claim))
   end
 
-  -- What the state says is gone: it is learned anew from the holders and the queue; if both are empty, as after a while
-  -- without use, there is nothing to learn.
+  -- A missing state is restored from the holders and the queue. If both are empty, as after some time without use,
+  -- there is nothing to restore.
   if not used or not lastEnd then
     used, lastEnd, said = 0, lastEnd or 0, {}
     local entries = redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
@@ -230,7 +233,7 @@ else
     end
   end
 
-  -- Leases that are over.
+  -- Remove ended leases.
   first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 1, 'WITHSCORES') or nil
   if first and tonumber(first[2]) <= millis then
     local ended = redis.call('ZRANGEBYSCORE', holdersKey, '-inf', integer(millis))
@@ -261,7 +264,8 @@ else
     end
   end
 
-  -- As it has not asked for long. A waiter that came so recently need not have asked again.
+  -- A head is gone if it has not asked for its patience. A waiter that has arrived within this time does not have to
+  -- ask again.
   function isGone(isCandidate, token, claim, arrival)
     local limit = 1000 * patience(claim)
     local age = now - arrival
@@ -289,7 +293,7 @@ else
       note(token, permits)
     end
     lengthen(token, permits, time)
-    -- One that ends later is not the first.
+    -- A lease that ends later is not the first to end.
     first = first and tonumber(first[2]) <= millis + time and first or nil
     keyIsNew = keyIsNew or holders == 0
     holders, used = holders + 1, used + permits
@@ -297,7 +301,7 @@ else
   end
 
   function endHold(token)
-    -- What is said of a waiter is still there if the queue was deleted or evicted.
+    -- The note of a waiter remains if the queue was deleted or evicted.
     local permits = string.match(saidOf(token) or '', '^%d+$') or '1'
     local entry = token .. ':' .. permits
     if redis.call('ZREM', holdersKey, entry) == 0 then
@@ -318,7 +322,7 @@ else
     return grace > 0 and grace or first[2] and first[2] - millis or 1000, 0, '', used, fixedLimit or tonumber(limit)
   end
 
-  -- Lets all keys of what is held or waited for live equally long. Without either, only a fence is left that is ahead of
+  -- Gives all keys the same expiry while there are holders or waiters. Otherwise, keeps only a fence that is ahead of
   -- the clock.
   function save()
     if holders == 0 and waiting == 0 then
@@ -340,12 +344,13 @@ else
   end
 end
 
--- Whether a token asks for more permits than there are.
+-- Returns whether a token wants more permits than the limit.
 local function isTooMuch(what, limit)
   return not isLock and tonumber(what) > (fixedLimit or tonumber(limit))
 end
 
--- Puts a token into the queue: in the place of an entry of its own, or of one that has left the queue, or behind all.
+-- Puts a token into the queue: in the place of its own entry, in the place of an entry that has left the queue, or
+-- behind all.
 local function enqueue(token, what, limit, claim, mode, own, score)
   local entry = isLock and token .. ':' .. claim .. ':' .. what .. mode
       or table.concat({ token, what, claim, limit, mode }, ':')
@@ -353,7 +358,8 @@ local function enqueue(token, what, limit, claim, mode, own, score)
     local tail = not score and redis.call('ZRANGE', queueKey, -1, -1, 'WITHSCORES')[2]
     redis.call('ZADD', queueKey, score or integer(math.max(now, (tail or 0) + 1)), entry)
     if own then
-      -- It waits in another way now. Not before: an empty set would be gone, and its expiry with it.
+      -- The token waits in another mode now. Its old entry is removed last: an empty set would be deleted together with
+      -- its expiry.
       redis.call('ZREM', queueKey, own)
     else
       waiting = waiting + 1
@@ -368,10 +374,10 @@ local function leaveQueue(token, entry)
   forget(token)
 end
 
--- The grants that the listener learns of by the reply: token, fence and time of each.
+-- Grants that the listener learns of from the reply: token, fence and time of each.
 local told = {}
 
--- Tells an instance of a grant, or by 0 for its time that it is to ask again.
+-- Notifies an instance of a grant. A time of 0 makes the token ask again.
 local function tell(instance, token, time)
   if instance == listener then
     for _, value in ipairs({ token, integer(fence), time }) do
@@ -382,12 +388,13 @@ local function tell(instance, token, time)
   end
 end
 
--- Grants what is free to the heads of the queue, for as long as they fit: none passes a head that does not. The candidate
--- has its full lease and is not told; all others have their claims. Tells whether the candidate was served.
+-- Grants the resource to the heads of the queue, as long as they fit. No waiter passes a head that does not fit. The
+-- candidate gets its full lease, without a notification. All other tokens get their claims, and notifications. Returns
+-- whether the candidate was served.
 local function settle(candidate, lease)
   local served, head = false, {}
   while waiting > 0 and grace == 0 and not (isLock and owner) do
-    -- Two at a time: most often one is served, and the next has to wait.
+    -- Two at a time: usually, one token is served, and the next token has to wait.
     head = head[3] and { head[3], head[4] } or redis.call('ZRANGE', queueKey, 0, 1, 'WITHSCORES')
     local token, instance, claim, mode, what, limit = parse(head[1])
     local isCandidate = token ~= nil and token == candidate
@@ -400,7 +407,7 @@ local function settle(candidate, lease)
       hold(token, what, lease)
       served = true
     elseif alive and (instance == listener or not isAbsent(instance, mode)) then
-      -- A grant is never taken back, as a message cannot be: replicas hear it, too.
+      -- A grant is never revoked, because its message cannot be revoked: subscribers of replicas receive it, too.
       if isTooMuch(what, limit) then
         advanceFence()
         claim = 0
@@ -413,11 +420,12 @@ local function settle(candidate, lease)
   return served
 end
 
--- Has a token ask: grants what it wants if that is free and, if it is fair, without waiters before it. Else it is put into
--- the queue, unless its mode is ''. The limit and fair (0 or 1) are of permits.
--- Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more permits than there are; else {0,
--- how long others hold at most (-1 for no end), last fence, whether the owner is foreign (0 or 1), what is left of the
--- grace, the owner's instance or '', the number of readers; or the permits in use, and the limit}.
+-- Processes a question of a token. Grants what the token wants if that is free and, for a fair request, no waiter comes
+-- first. Otherwise, queues the token, unless its mode is ''. The limit and fair (0 or 1) are for permits only.
+-- Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more permits than the limit;
+-- otherwise {0, time until the lease of the owner, of the last reader, or of the first holder of permits ends (-1
+-- without expiry), last fence, whether the owner is foreign (0 or 1), rest of the grace, instance of the owner or '',
+-- number of readers, or of permits in use and the limit}. Times are in milliseconds.
 local function ask(token, what, lease, claim, mode, limit, fair)
   lease = tonumber(lease)
   if not isLock and state[3] ~= limit then
@@ -426,8 +434,8 @@ local function ask(token, what, lease, claim, mode, limit, fair)
   local entry, score = find(token, what, claim)
   local ttl = remaining(token, what)
   if entry or ttl then
-    -- Removes nothing, but is a first write that Redis allows when its memory is full: so one that waits or holds has its
-    -- turn then, too.
+    -- Removes nothing. With full memory, Redis allows a removal as the first write, and then all further writes. So
+    -- tokens that wait or hold get their turn.
     redis.call('ZREM', queueKey, '')
   end
   local tooMuch = isTooMuch(what, limit)
@@ -440,7 +448,7 @@ local function ask(token, what, lease, claim, mode, limit, fair)
       ttl = lease
     end
     if fence == 0 then
-      -- The fence of this grant is gone: give it a new one rather than none.
+      -- The fence of this grant is lost. A new fence is better than none.
       advanceFence()
     end
   end
@@ -465,16 +473,17 @@ local function ask(token, what, lease, claim, mode, limit, fair)
   if served then
     return { 1, integer(fence), lease }
   end
-  -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all
-  -- of servers before this one, of which it may know too little, were lower than the time when that began.
+  -- The last fence, by which a waiter recognizes outdated notifications. Without a known fence, now - 1 is not below
+  -- any earlier fence. serverSince is above all fences of previous servers, which this server may not know.
   local lastFence = integer(math.max(fence > 0 and fence or now - 1, serverSince))
   local longest, foreign, instance, held, all = others(limit)
   return { 0, longest, lastFence, foreign, grace, instance, held, all }
 end
 
--- Ends a token, whether it holds or waits. Then next asks, if there is one: its arguments as ask() takes them. Returns
--- {released (0 or 1; 2 if not, during a grace), how many values tell of next: 0 if it did not ask; these, as ask()
--- returns them; and of each grant to the listener the token, the fence, for how long}.
+-- Ends a token that holds or waits. Then processes the question of a next token, if any: next has the arguments of
+-- ask().
+-- Returns {released (1 or 0; 2 for not released during a grace), number of values for next: 0 if next was not
+-- processed, these values, as of ask(), and for each grant to the listener the token, the fence and the time}.
 local function release(token, what, claim, next)
   local entry, score = find(token, what, claim)
   if entry then
@@ -482,11 +491,11 @@ local function release(token, what, claim, next)
   end
   local released = endHold(token)
   local answer = {}
-  -- Only a token that was still in use brings in the next one. A late copy of this command must not revive it.
+  -- Only a token in use brings in next. A late copy of this command must not revive next.
   local own = next and find(next[1], next[2], next[4])
   if next and (released or entry or own or remaining(next[1], next[2])) then
-    -- The place of a token that waited exclusively: next passes no other by that, as their instance has one place for all
-    -- that want the lock exclusively.
+    -- next gets the place of a token that waited exclusively. It passes no other waiter of its instance by that,
+    -- because an instance has a single place for all its exclusive requests.
     if isLock and entry and not own and next[2] == '' and not string.find(entry, ':r[sp]$')
         and not remaining(next[1], '') then
       enqueue(next[1], '', nil, next[4], next[5], nil, score)
@@ -505,7 +514,8 @@ local function release(token, what, claim, next)
   return result
 end
 
--- Ends tokens that hold, by force, and tells their instances. Returns for each whether it held anything (0 or 1).
+-- Ends the leases of tokens by force, and notifies their instances. Returns for each token whether it held anything (0
+-- or 1).
 local function force(tokens)
   local ended, ofInstance = {}, {}
   for i, token in ipairs(tokens) do
@@ -516,7 +526,8 @@ local function force(tokens)
       table.insert(ofInstance[instance], token)
     end
   end
-  -- Before others hear of their grants. All that these tokens were granted with a lower fence than the next has ended.
+  -- Before the notifications of new grants. All grants to these tokens with a lower fence than the next fence have
+  -- ended.
   for instance, those in pairs(ofInstance) do
     send(instance, 'E ' .. integer(nextFence()) .. ' ' .. table.concat(those, ' '))
   end

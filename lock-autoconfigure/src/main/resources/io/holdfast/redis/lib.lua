@@ -1,8 +1,8 @@
--- The functions by which an instance is told something, put where a script says "lib". They need nothing but the
--- constants before each script, and change nothing.
+-- Functions for notifications of instances, in place of the line "lib" of a script. They use only the constants before
+-- each script, and change nothing.
 
--- Sends a message to an instance. In a cluster that shards channels by SPUBLISH, which the other masters do not hear
--- of; if the instance does not listen there, or that is refused, by PUBLISH.
+-- Sends a message to an instance. In a cluster with a channel per master, by SPUBLISH, which other masters do not
+-- receive. If the instance has no subscription there, or Redis refuses SPUBLISH, by PUBLISH.
 local function send(instance, message)
   local receivers = shard and redis.pcall('SPUBLISH', channelPrefix .. instance .. shard, message)
   if type(receivers) ~= 'number' or receivers == 0 then
@@ -11,13 +11,13 @@ local function send(instance, message)
   end
 end
 
--- Whether the subscription of a waiter's instance is certainly not at this server. To be asked before a message is
--- sent: replicas hear messages, too, and a grant that is taken back must reach no subscriber there.
+-- Returns whether the instance of a waiter certainly has no subscription at this server. To be called before a message
+-- is sent: a message cannot be revoked, because subscribers of replicas receive it, too.
 local function isAbsent(instance, mode)
   if mode == 'p' or cluster then
     return false
   end
-  -- Without patterns, by which a tool may listen to everything. An error counts as present.
+  -- Patterns do not count, because a tool may subscribe to everything. An error counts as a subscription.
   local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. instance)
   return subscribers[2] == 0
 end

@@ -1,7 +1,7 @@
--- Sets or removes the limit of a semaphore that comes before the limits of requests.
+-- Sets or removes the operator's limit of a semaphore, which replaces the limits of requests.
 --
--- KEYS: as those of permits-acquire.lua. ARGV: the key as its user named it, limit or ''.
--- Returns {whether one was set before (0 or 1)}.
+-- KEYS: as in permits-acquire.lua. ARGV: the user's key; the limit, or '' to remove it.
+-- Returns {whether there was an operator's limit before (0 or 1)}.
 
 -- lib-permits
 
@@ -10,7 +10,7 @@ local fence = tonumber(state[4]) or 0
 local limitValue = redis.call('GET', limitKey)
 local listener, said = nil, {}
 
--- Removes nothing, but is a first write that Redis allows when its memory is full, and then the rest as well.
+-- Removes nothing. With full memory, Redis allows a removal as the first write, and then all further writes.
 redis.call('ZREM', queueKey, '')
 
 -- lib

@@ -1,12 +1,14 @@
--- Asks for a lock, exclusively or to read.
+-- Requests a lock, exclusively or for reading. Only the server's time decides.
 --
--- KEYS: the lock, its queue, its fence, what was seen of its first waiter. Only the server's time decides anything.
--- ARGV: token, r to read or '' for an exclusive lock, lease, claim, and its mode if it is to wait in the queue, else
--- ''; times in milliseconds.
--- Returns the fence alone if the lock was free; {1, fence, ttl} if the token has the lock; else what ask() of
--- lib-queue returns.
+-- KEYS: the lock, its queue, its last fence, and the observation of its first waiter; with a fail-over grace also the
+-- key of grace.lua.
+-- ARGV: the token; r for reading or '' for an exclusive lock; the lease and the claim in milliseconds; the mode for
+-- waiting in the queue (s if subscribed, p if polling), or '' for no waiting.
+-- Returns the fence if the lock was free; {1, fence, ttl} if the token has the lock; otherwise {0, time until the lease
+-- of the owner or the last reader ends (-1 without expiry), last fence, whether the owner is foreign (0 or 1), rest of
+-- the grace, instance of the owner or '', number of readers}. Times are in milliseconds. See ask() in lib-queue.lua.
 --
--- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
+-- All reads precede all writes: a key of a wrong type ends the script before any change.
 
 local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local waiting = redis.call('ZCARD', queueKey)
@@ -14,8 +16,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local last = redis.call('GET', fenceKey)
 
--- The usual case, before functions are made that it does not need: there is no waiter, no fence of version 1 is there,
--- and the lock is free. A write fails where memory is full: what need not write is found out below.
+-- The usual case, before the functions that it does not need: no waiter, no fence of version 1, and the lock is free.
+-- If a write fails, as with full memory, the rest of the script decides.
 local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64 or 1e16
 if waiting == 0 and grace == 0 and least < 1e16 then
   local taken
@@ -44,7 +46,7 @@ if waiting == 0 and grace == 0 and least < 1e16 then
 end
 
 local owner = redis.pcall('GET', lockKey)
--- The last fence. Version 1 may have written a second number behind it.
+-- The last fence. Version 1 may have written a second number after it.
 local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
 local isLock, name, listener = true, string.sub(lockKey, prefixLength + 1), nil
 

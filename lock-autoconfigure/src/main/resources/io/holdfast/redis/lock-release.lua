@@ -1,24 +1,26 @@
--- Ends a token, whether it holds a lock or waits for it, and may bring in another one of its instance; or releases the
+-- Ends a token that holds a lock or waits for it, and may bring in a next token of the same instance. Or releases a
 -- lock by force.
 --
--- KEYS: as those of lock-acquire.lua.
--- ARGV: token; its claim and r or '', as it asked, or '' and '' if that is not known; whether its own instance ends it
--- (0 or 1). If another is to follow, next, r or '', its lease, claim and mode. Times in milliseconds. By force: '', and
--- the tokens that hold the lock.
--- Returns 1 alone if it held the lock and nothing is to be told; else what release() of lib-queue returns, or force().
+-- KEYS: as in lock-acquire.lua.
+-- ARGV: the token; its claim and r or '' as in its request, or '' and '' if unknown; whether its own instance ends it
+-- (0 or 1). With a next token also: the next token, r or '', its lease, claim and mode. By force: '' and the tokens
+-- that hold the lock. Times are in milliseconds.
+-- Returns 1 if the token held the lock, and there is nothing else to report. Otherwise {released (1 or 0; 2 for not
+-- released during a grace), number of values for the next token, these values as in lock-acquire.lua, and for each
+-- grant to the same instance the token, the fence and the time}. By force, for each token whether it held the lock (0
+-- or 1). See release() and force() in lib-queue.lua.
 
 local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local token, forced = ARGV[1], ARGV[1] == ''
 local nextToken = not forced and ARGV[5] or nil
 
--- Who waits, as members and scores, the first 64. To count them first takes less where there are none, as most often if
--- no token is to follow.
+-- The first 64 waiters, as entries and scores. Without a next token, there is usually no waiter, and the count takes
+-- less time.
 local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('ZRANGE', queueKey, 0, 63, 'WITHSCORES') or {}
 local owner = redis.pcall('GET', lockKey)
 local isOwner = owner == token and not forced
 
--- The first usual case, as those below before functions are made that it does not need: there is no waiter, and no
--- token is to follow.
+-- The first usual case: no waiter and no next token. Like the cases below, before the functions that it does not need.
 if not queue[1] and not nextToken and isOwner then
   redis.call('DEL', lockKey)
   return 1
@@ -35,9 +37,9 @@ end
 
 -- lib
 
--- Writes the time as the next fence and reads the last one by one command; by a second one, what is above the last one,
--- if the time was not. Returns the fence as text; nothing, and has changed nothing, where memory is full, writes are
--- refused or another type is stored there: what is right then is found out below.
+-- Writes the time as the next fence, and reads the last fence, by one command. If the last fence is ahead of the time,
+-- a second command writes a higher fence. Returns the fence as text; or nothing, without a change, if memory is full,
+-- writes are refused, or the key has another type. Then the rest of the script decides.
 local function replaceFence()
   local fence = string.format('%.0f', now)
   local last = redis.pcall('SET', fenceKey, fence, 'PX', retention, 'GET')
@@ -53,7 +55,8 @@ local function replaceFence()
   return fence
 end
 
--- The usual cases of passing an exclusive lock on. Without waiters, next follows, exclusively.
+-- The usual cases of handing an exclusive lock over. Without waiters, the next token gets the lock, if it wants the
+-- lock exclusively.
 if isOwner and grace == 0 and not queue[1] and ARGV[6] == '' then
   local fence = replaceFence()
   if fence then
@@ -61,21 +64,22 @@ if isOwner and grace == 0 and not queue[1] and ARGV[6] == '' then
     return { 1, 3, 1, tonumber(fence), tonumber(ARGV[7]) }
   end
 end
--- Else the first of them does, who wants it exclusively and whose instance is there; and next, if there is one, goes
--- behind all.
+-- Otherwise, the first waiter gets the lock, if it waits exclusively and its instance is present. The next token, if
+-- any, is queued behind all.
 if isOwner and grace == 0 and queue[1] and #queue < 128 then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
   local usual = head and #instance == 32 and #claim < 16
   local score = tonumber(queue[#queue])
   local rest = nextToken and ':' .. ARGV[8] .. ':' .. ARGV[6] .. ARGV[9]
   if usual and rest then
-    -- The queue's expiry need not be looked at for next, if that was done for its like in the same quarter of the least
-    -- life.
+    -- The expiry of the queue does not have to be checked for the next token if the last waiter has the same claim and
+    -- mode, and arrived in the same quarter of the patience.
     local quarter = 500 * ARGV[8]
     usual = tonumber(ARGV[8]) >= handoffTimeout and string.sub(queue[#queue - 1], -#rest) == rest
         and math.floor(score / quarter) == math.floor(now / quarter)
   end
-  -- Not if one of both is in the queue already: the one leaves its place to next, and the other has no second one.
+  -- Not if either token is in the queue: the ended token leaves its place to the next token, and the next token must
+  -- not have a second place.
   for i = 1, #queue, 2 do
     local waiter = usual and string.match(queue[i], '^%x+:%d+')
     usual = waiter and waiter ~= token and waiter ~= nextToken
@@ -101,7 +105,7 @@ if isOwner and grace == 0 and queue[1] and #queue < 128 then
 end
 
 local waiting = redis.call('ZCARD', queueKey)
--- The last fence. Version 1 may have written a second number behind it.
+-- The last fence. Version 1 may have written a second number after it.
 local fence = tonumber(string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?%d*$')) or 0
 local isLock, name = true, string.sub(lockKey, prefixLength + 1)
 local listener = ARGV[4] == '1' and string.match(token, '^%x+') or nil

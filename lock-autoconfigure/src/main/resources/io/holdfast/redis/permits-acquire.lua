@@ -1,11 +1,14 @@
--- Takes permits for a token if they are free and, if it is fair, there is no waiter before it.
+-- Requests permits of a semaphore. Only the server's time decides.
 --
--- KEYS: holders, queue, state, limit of a semaphore. Only the server's time decides anything.
--- ARGV: the key as its user named it; token, permits, lease, claim, and its mode if it is to wait in the queue, else '';
--- limit, fair (0 or 1). Times in milliseconds.
--- Returns the fence alone if the permits were free; else what ask() of lib-queue returns.
+-- KEYS: the holders, the queue, the state, and the operator's limit; with a fail-over grace also the key of grace.lua.
+-- ARGV: the user's key; the token; the number of permits; the lease and the claim in milliseconds; the mode for waiting
+-- in the queue (s if subscribed, p if polling), or '' for no waiting; the limit of the request; whether the request is
+-- fair, so that earlier waiters come first (0 or 1).
+-- Returns the fence if the permits were free; {1, fence, ttl} if the token has the permits; {-1, limit} if the request
+-- is for more permits than the limit; otherwise {0, time until the lease of the first holder ends, last fence, 0, rest
+-- of the grace, '', permits in use, limit}. Times are in milliseconds. See ask() in lib-queue.lua.
 --
--- The reads come before every write: a key of a wrong type ends the script before it has changed anything.
+-- All reads precede all writes: a key of a wrong type ends the script before any change.
 
 -- lib-permits
 
@@ -14,14 +17,14 @@ local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', t
 local fence = tonumber(state[4]) or 0
 local limitValue = redis.call('GET', limitKey)
 
--- The usual case, before functions are made that it does not need: nothing waits, and the permits are free. Leases that
--- are over still count as long as there are enough: they are left to the first who finds too few.
+-- The usual case, before the functions that it does not need: no waiter, and enough permits. Ended leases still count
+-- here. The first request that finds too few permits removes them.
 if waiting == 0 and grace == 0 and not state[5] and (state[1] and state[2] or holders == 0)
     and (not limitValue or string.find(limitValue, '^%d%d?%d?%d?%d?%d?%d?%d?%d?$')) then
   local permits, ends, lastEnd = ARGV[3], math.floor(now / 1000) + ARGV[4], tonumber(state[2]) or 0
   local taken = (holders > 0 and state[1] or 0) + permits
-  -- Nothing is said of a token that holds one permit: it has that already then. A token never asks for another number.
-  -- The write fails where memory is full, or writes are refused: what need not write is found out below.
+  -- A holder of a single permit has no note. Its ZADD changes nothing, because a token always requests the same number
+  -- of permits. If the write fails, as with full memory, the rest of the script decides.
   if taken <= (tonumber(limitValue) or tonumber(ARGV[7]))
       and redis.pcall('ZADD', holdersKey, 'NX', ends, token .. ':' .. permits) == 1 then
     fence = math.max(fence + 1, now)

@@ -1,7 +1,8 @@
--- Publishes a message to a channel of this part of a cluster: the way that a hand-off takes there.
+-- Publishes a message of an instance to itself, through a channel of one master of a cluster, in the same way as a
+-- hand-off.
 --
--- KEYS: one of a slot of the same master, as those of a hand-off; it is not used.
--- ARGV: channel, message.
--- Returns {how many subscribers it has at this server}.
+-- KEYS: a key in another slot of the same master, as with a hand-off. Not used.
+-- ARGV: the channel, the message.
+-- Returns {number of subscribers at this server}.
 
 return { redis.call('SPUBLISH', ARGV[1], ARGV[2]) }

@@ -1,8 +1,9 @@
--- Publishes a message: the way that a hand-off takes.
+-- Publishes a message of an instance to itself, in the same way as a hand-off.
 --
--- KEYS: in a cluster one of a slot that need not be the channel's, as those of a hand-off; it is not used.
--- ARGV: channel, message.
--- Returns {how many subscribers a hand-off would find at this server}: without patterns, unless only PUBLISH may count.
+-- KEYS: in a cluster, a key in another slot than the channel, as with a hand-off. Not used.
+-- ARGV: the channel, the message.
+-- Returns {number of subscribers that a hand-off would find at this server}. Patterns do not count, unless the user may
+-- not run PUBSUB.
 
 local receivers = redis.call('PUBLISH', ARGV[1], ARGV[2])
 local subscribers = redis.pcall('PUBSUB', 'NUMSUB', ARGV[1])

@@ -1,28 +1,30 @@
--- Lengthens the leases of many locks, or of permits of many semaphores, and never shortens one; or has them end at a given
--- time.
+-- Renews leases, all of locks or all of permits. Never shortens a lease, unless its time is negative.
 --
--- KEYS: the locks; or for each of the permits holders, queue, state. ARGV: for each of them its holder: the token of a
--- lock, with ":r" behind that of a reader, with ":" and their number behind that of permits; for each of them, or once
--- for all, how many milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either.
--- Returns how many there are, and at which places those are that their tokens do not hold.
+-- KEYS: the lock of each lease; or the holders, queue and state of each lease of permits. With a fail-over grace also
+-- the key of grace.lua.
+-- ARGV: the holder of each lease: the token, with ":r" for a reader, or with ":" and the number of permits. Then, for
+-- each lease or once for all, the minimum time from now in milliseconds. A negative time sets the end, also to an
+-- earlier time.
+-- Returns {number of leases, positions (from 1) of the leases that their tokens do not hold}.
 
--- Three keys each are more than two arguments each.
+-- A lease of permits has three keys, and at most two arguments.
 local ofPermits = keyCount > #ARGV
 local count = ofPermits and keyCount / 3 or keyCount
 
--- Since Redis 7, to lengthen and to find out whether that shortens is one command.
+-- Since Redis 7, one command lengthens without ever shortening.
 local longer = redis.REDIS_VERSION_NUM and 'GT'
 
--- All owners by one command; not if what is of another type must be told from what is gone. Where it fails, as between
--- slots of a cluster, one by one.
+-- All owners by one command. Not during a grace, when another type differs from a missing key. If the command fails, as
+-- between slots of a cluster, the owners are read one by one.
 local owners = not ofPermits and grace == 0 and redis.pcall('MGET', unpack(KEYS, 1, keyCount)) or {}
 
--- Whether nothing is known about who holds a key. What another type replaced is lost, and no reason to lose the others.
+-- Returns whether the holder of a key is unknown. A lease that a value of another type has replaced is lost, and must
+-- not prevent the renewal of other leases.
 local function isUnknown(reply)
   return type(reply) == 'table' and reply.err and not string.find(reply.err, 'WRONGTYPE', 1, true)
 end
 
--- Renews a reader, or permits. Returns whether that is held; an error where it is not known.
+-- Renews a lease of a reader, or of permits. Returns whether the token holds the lease, or an error if that is unknown.
 local now
 local function renewMember(key, holder, lease, queue, state)
   local ends, lastEnd = redis.pcall('ZSCORE', key, holder), state and redis.pcall('HGET', state, 'until')
@@ -36,8 +38,8 @@ local function renewMember(key, holder, lease, queue, state)
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   local inGrace, wanted = grace > 0 and lease > 0, now + math.abs(lease)
-  -- In a grace, its server is gone, and took it along: no other token has got anything yet. Not where another program, or
-  -- version 1, keeps something.
+  -- During a grace, a missing lease was lost with its server. It is restored, because no other token has been granted
+  -- anything yet. Not if the key has values of another program or of version 1.
   local again = inGrace and not ends
       and (state or string.find(redis.call('ZRANGE', key, -1, -1)[1] or holder, '^%x+:%d+:r$'))
   if not again and not (ends and (inGrace or tonumber(ends) > now)) then
@@ -45,7 +47,7 @@ local function renewMember(key, holder, lease, queue, state)
   end
   if again or lease < 0 or tonumber(ends) < wanted then
     local last = string.format('%.0f', math.max(wanted, tonumber(lastEnd or '') or now + redis.call('PTTL', key)))
-    -- This write comes first, as Redis allows it when its memory is full.
+    -- First, because Redis allows this write with full memory.
     redis.call('PEXPIREAT', key, last)
     redis.call('ZADD', key, string.format('%.0f', wanted), holder)
     if again then
@@ -77,7 +79,7 @@ end
 
 local answer = { count }
 for i = 1, count do
-  -- As it was sent: making a text of a number takes time.
+  -- The time is kept as text, because the conversion of a number to text takes time.
   local holder, kept, text = ARGV[i], true, ARGV[count + i] or ARGV[count + 1]
   local lease = tonumber(text)
   if ofPermits then
@@ -92,13 +94,13 @@ for i = 1, count do
     if value == holder then
       if lease < 0 then
         redis.call('PEXPIRE', key, string.sub(text, 2))
-      -- To that, a key without an end is one that lasts longer.
+      -- For that command, a key without expiry lasts longer.
       elseif (not longer or redis.call('PEXPIRE', key, text, longer) == 0) and redis.call('PTTL', key) < lease then
         redis.call('PEXPIRE', key, text)
       end
     elseif grace > 0 and lease > 0 and not value then
-      -- The same as in renewMember(). Removing nothing is a write that Redis allows when its memory is full, and then the
-      -- next as well.
+      -- Restored, as in renewMember(). The DEL removes nothing. With full memory, Redis allows a removal as the first
+      -- write, and then all further writes.
       redis.call('DEL', key)
       redis.call('SET', key, holder, 'PX', text)
     else

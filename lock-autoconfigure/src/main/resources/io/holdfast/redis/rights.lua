@@ -1,10 +1,10 @@
--- Finds out which commands of the other scripts this user may not run, by running each in a way that changes nothing: on a
--- key that is not there, or in a form that Redis refuses after it has looked at the rights.
+-- Finds the commands of other scripts that the user may not run. Each command is tried without a change: with a key
+-- that does not exist, or in a form that Redis refuses after the check of rights.
 --
--- KEYS: a key that is not used.
--- ARGV: a channel without listeners; empty to leave PUBLISH out. Whether there is to be a fail-over grace (0 or 1). Whether
--- the fleet is watched, which needs other commands (0 or 1).
--- Returns the names of the commands that are missing.
+-- KEYS: a key that does not exist.
+-- ARGV: a channel without subscribers, or '' to leave out PUBLISH; whether there is a fail-over grace (0 or 1); whether
+-- to try the commands of the views of the fleet instead (0 or 1).
+-- Returns the names of the missing commands.
 
 local key = KEYS[1]
 local missing = {}
@@ -25,7 +25,7 @@ end
 if ARGV[3] == '1' then
   try('scan', '0', 'COUNT', 1)
   try('hgetall llen', key)
-  -- It has no form that changes nothing; older servers cannot be asked.
+  -- RPUSH has no form without a change. Older servers cannot tell the right.
   if redis.acl_check_cmd then
     local known, allowed = pcall(redis.acl_check_cmd, 'rpush', key, '')
     if not known or not allowed then
@@ -49,7 +49,7 @@ if ARGV[1] ~= '' then
   try('pubsub', 'numsub', ARGV[1])
 end
 if ARGV[2] == '1' then
-  -- Some do not let scripts ask, or tell less.
+  -- Some services do not allow INFO in scripts, or return less.
   local info = redis.pcall('info', 'replication')
   if type(info) ~= 'string' or not info:find('master_replid:', 1, true) then
     missing[#missing + 1] = 'info'

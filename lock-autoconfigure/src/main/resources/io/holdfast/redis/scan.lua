@@ -1,20 +1,20 @@
--- Looks for keys of locks or semaphores, in a bounded part of all keys of a server.
+-- Searches for keys of locks or semaphores, in a bounded part of all keys of a server.
 --
--- KEYS: in a cluster, a key that its node would have. ARGV: where to begin, a pattern, how many finds are enough, how many
--- keys to look at at most.
--- Returns {where to go on, or 0 at the end, the keys found}.
+-- KEYS: in a cluster, a key of the node. ARGV: the cursor of SCAN, the pattern, the desired number of finds, the
+-- maximum number of keys to scan.
+-- Returns {next cursor of SCAN, 0 at the end; the found keys}.
 
 local wanted, left = tonumber(ARGV[3]), tonumber(ARGV[4])
 local result = { ARGV[1] }
 
--- Keys beside others, which have a hash tag, that say nothing of who holds or waits. A fence outlives its lock for long.
+-- Companions, which have a hash tag, and do not show holders or waiters. A fence outlives its lock for long.
 local function saysNothing(key)
   return string.find(key, '^[^{]*{[^}]+}')
       and (string.find(key, ':fence$') or string.find(key, ':state$') or string.find(key, ':seen$'))
 end
 
 repeat
-  -- A step is not cut off: it may bring a few more than are wanted.
+  -- All finds of a step are returned, possibly a few more than desired.
   local count = math.max(10, wanted + 1 - #result)
   local step = redis.call('SCAN', result[1], 'MATCH', ARGV[2], 'COUNT', count)
   result[1] = step[1]

@@ -1,6 +1,7 @@
--- Asks for a write as a grant does, and changes nothing: fails where Redis takes no writes, or none that need memory.
+-- Tries a write like a grant, and changes nothing. Fails if Redis accepts no writes, or no writes that need memory.
 --
--- KEYS: a key that is not used.
+-- KEYS: a key that does not exist.
+-- Returns nothing.
 
 redis.call('set', KEYS[1], '', 'XX')
 return {}
