@@ -20,9 +20,9 @@ import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
 
 /**
- * Transactions without locks: they watch keys, read, and write only if no other client
- * has changed a watched key since then. Otherwise they read again, a limited number of
- * times and after growing, random pauses.
+ * Transactions without locks. They watch keys, read, and write only if no other client
+ * has changed a watched key since. Otherwise, they read again, a limited number of times,
+ * after growing, random pauses.
  *
  * <pre class="code">
  * boolean sold = transactions.execute(List.of("stock:1"), (tx) -&gt; {
@@ -35,22 +35,22 @@ import org.springframework.util.backoff.ExponentialBackOff;
  * </pre>
  *
  * <p>
- * Good where changes seldom meet. Where many write to the same key, most attempts fail:
- * take a lock there.
+ * Suitable if conflicting changes are rare. If many clients write to the same key, most
+ * attempts fail: use a lock instead.
  *
  * <p>
- * Each attempt has a Redis connection of its own. It takes no part in a surrounding
+ * Each attempt has its own Redis connection. It takes no part in a surrounding
  * transaction, of Spring or of this class: its writes are done when {@code execute}
  * returns, and stay if the surrounding transaction is rolled back.
  *
  * <p>
- * Thread-safe. Not final, so that applications can put aspects around it.
+ * Thread-safe. Not final, so that applications can use aspects.
  *
  * @since 0.1.0
  */
 public class OptimisticTransactions implements BeanClassLoaderAware {
 
-	/** Longest pause, as a multiple of the first. */
+	/** Maximum pause, as a multiple of the first pause. */
 	private static final int LONGEST_PAUSE = 20;
 
 	private final RedisConnectionFactory factory;
@@ -62,22 +62,21 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	private final Options options;
 
 	/**
-	 * Create transactions with the default bounds. Nothing is connected before the first
-	 * call.
+	 * Create transactions with the default options. The first call connects.
 	 * @param connectionFactory the factory of Lettuce or Jedis. Not of a cluster, where
 	 * Spring Data does not support WATCH
-	 * @throws IllegalStateException if it is a factory of another library
+	 * @throws IllegalStateException if the factory is of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory) {
 		this(connectionFactory, Options.defaults());
 	}
 
 	/**
-	 * Create transactions. Nothing is connected before the first call.
+	 * Create transactions. The first call connects.
 	 * @param connectionFactory the factory of Lettuce or Jedis. Not of a cluster, where
 	 * Spring Data does not support WATCH
-	 * @param options the bounds
-	 * @throws IllegalStateException if it is a factory of another library
+	 * @param options the options
+	 * @throws IllegalStateException if the factory is of another library
 	 */
 	public OptimisticTransactions(RedisConnectionFactory connectionFactory, Options options) {
 		this.factory = connectionFactory;
@@ -95,7 +94,8 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 
 	/**
 	 * Set the context class loader of the threads that connect.
-	 * @param classLoader that of the application; by default that of Holdfast's classes
+	 * @param classLoader the class loader of the application; by default, the class
+	 * loader of Holdfast's classes
 	 */
 	@Override
 	public void setBeanClassLoader(ClassLoader classLoader) {
@@ -103,8 +103,8 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Return transactions with other bounds, for some calls.
-	 * @param options the bounds
+	 * Return transactions with other options, for some calls.
+	 * @param options the options
 	 * @return transactions on the same Redis
 	 */
 	public OptimisticTransactions with(Options options) {
@@ -112,25 +112,27 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Read and write as if alone. Blocks; between attempts it sleeps. No attempt begins
-	 * after the longest time, but a running attempt is not ended. The timeout for each
-	 * command is that of the connection factory.
+	 * Run a transaction. Blocks, and sleeps between attempts. No attempt begins after the
+	 * maximum time, but a running attempt is not ended. The timeout of each command is
+	 * the timeout of the connection factory.
 	 * @param <T> the type of the result
-	 * @param keys the keys to watch: all keys of the decision, also missing ones. At
-	 * least one, none of them {@code null} or empty
-	 * @param attempt the code, which reads and notes its writes. It is <b>run again</b>
-	 * if another client changed one of the keys before the writes, so it should have no
-	 * other effects. If it throws, nothing is written, and the exception is passed on
-	 * @return the result of the last attempt: its writes were made, or it noted none.
-	 * Without writes Redis is not asked whether the values have changed since the reads
+	 * @param keys the keys to watch: all keys on which the writes depend, also missing
+	 * keys. At least one key, none of them {@code null} or empty
+	 * @param attempt the code, which reads and adds writes. It is <b>called again</b> if
+	 * another client has changed one of the keys before the writes, so it should have no
+	 * other effects. If the code throws an exception, nothing is written, and the
+	 * exception is passed on
+	 * @return the result of the last attempt, whose writes were executed, or which had no
+	 * writes. Without writes, Redis is not asked whether the values have changed since
+	 * the reads
 	 * @throws OptimisticTransactionException if a key was changed in each attempt, or if
-	 * the thread is interrupted between attempts (the interrupt flag is kept). Nothing
+	 * the thread is interrupted between attempts (the interrupt flag stays set). Nothing
 	 * was written
-	 * @throws LeaseStoreException if Redis refused WATCH, MULTI, EXEC or one of the
-	 * writes, or did not answer. The message tells the state: nothing was written; all
-	 * but a failed command was, as Redis does not roll back (a command for another type,
-	 * for example); or the answer to EXEC was lost
-	 * @throws IllegalArgumentException if there is no key, or one is {@code null} or
+	 * @throws LeaseStoreException if Redis refused WATCH, MULTI, EXEC or a write, or did
+	 * not answer. The message contains the state: nothing was written; everything except
+	 * a failed command was written, because Redis does not roll back (as with a value of
+	 * another type); or the answer to EXEC was lost
+	 * @throws IllegalArgumentException if there is no key, or a key is {@code null} or
 	 * empty
 	 * @throws UnsupportedOperationException if Redis is a cluster
 	 */
@@ -181,20 +183,19 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	}
 
 	/**
-	 * Bounds of the attempts. Immutable.
+	 * Options of the attempts. Immutable.
 	 *
-	 * @param maxAttempts the limit of attempts, 1 or more
-	 * @param maxTime the time from the beginning of the first attempt, 1 ms or more. A
-	 * running attempt is not ended
-	 * @param backOff the shortest pause between attempts, 1 ms or more. Pauses are
-	 * random; the longest possible one doubles from attempt to attempt, up to 20 times
-	 * this one
+	 * @param maxAttempts the maximum number of attempts, 1 or more
+	 * @param maxTime the maximum time from the beginning of the first attempt, 1 ms or
+	 * more. A running attempt is not ended
+	 * @param backOff the minimum pause between attempts, 1 ms or more. Pauses are random.
+	 * Their maximum doubles with each attempt, up to 20 times the minimum
 	 */
 	public record Options(int maxAttempts, Duration maxTime, Duration backOff) {
 
 		/**
-		 * Create bounds.
-		 * @throws IllegalArgumentException if one is too small
+		 * Create options.
+		 * @throws IllegalArgumentException if a value is too small
 		 */
 		public Options {
 			if (maxAttempts < 1) {
@@ -211,7 +212,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 
 		/**
-		 * Return the default bounds.
+		 * Return the default options.
 		 * @return 20 attempts in 5 s, pauses from 5 ms
 		 */
 		public static Options defaults() {
@@ -219,27 +220,28 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		}
 
 		/**
-		 * Return bounds with another limit of attempts.
-		 * @param maxAttempts the limit, 1 or more
-		 * @return the changed bounds
+		 * Return options with another maximum number of attempts.
+		 * @param maxAttempts the maximum number, 1 or more
+		 * @return the changed options
 		 */
 		public Options maxAttempts(int maxAttempts) {
 			return new Options(maxAttempts, this.maxTime, this.backOff);
 		}
 
 		/**
-		 * Return bounds with another longest time.
-		 * @param maxTime the time from the beginning of the first attempt, 1 ms or more
-		 * @return the changed bounds
+		 * Return options with another maximum time.
+		 * @param maxTime the maximum time from the beginning of the first attempt, 1 ms
+		 * or more
+		 * @return the changed options
 		 */
 		public Options maxTime(Duration maxTime) {
 			return new Options(this.maxAttempts, maxTime, this.backOff);
 		}
 
 		/**
-		 * Return bounds with other pauses.
-		 * @param backOff the shortest pause between attempts, 1 ms or more
-		 * @return the changed bounds
+		 * Return options with other pauses.
+		 * @param backOff the minimum pause between attempts, 1 ms or more
+		 * @return the changed options
 		 */
 		public Options backOff(Duration backOff) {
 			return new Options(this.maxAttempts, this.maxTime, backOff);
@@ -249,7 +251,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 			long first = this.backOff.toMillis();
 			ExponentialBackOff pauses = new ExponentialBackOff(first, 2);
 			pauses.setMaxInterval(LONGEST_PAUSE * first);
-			// From the first pause up to twice the exponential one.
+			// Random pauses from the first pause up to twice the exponential pause.
 			pauses.setJitter(first);
 			return pauses;
 		}

@@ -18,11 +18,11 @@ import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * One attempt of a transaction, as a session of a {@code RedisTemplate}: WATCH, the
- * attempt, MULTI, the noted writes, EXEC. Spring binds the connection of the session to
- * the thread; at the end nothing is watched or queued. For one thread.
+ * Attempt of a transaction, as a session of a {@code RedisTemplate}: WATCH, the attempt's
+ * code, MULTI, the added writes, EXEC. Spring binds the connection of the session to the
+ * thread. At the end, no key is watched, and no command is queued. For one thread.
  *
- * @param <T> the result of the attempt
+ * @param <T> the type of the result
  */
 final class WatchSession<T extends @Nullable Object> implements OptimisticTransaction, SessionCallback<T> {
 
@@ -36,7 +36,10 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 
 	private final List<Consumer<RedisOperations<String, String>>> writers = new ArrayList<>();
 
-	/** Result of a failure of Redis at this point; null while the user's code runs. */
+	/**
+	 * Effect of a failure of Redis at this point, for messages; {@code null} while the
+	 * user's code runs.
+	 */
 	private @Nullable String course = "was not begun";
 
 	private boolean over;
@@ -56,14 +59,14 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		this.attempt = attempt;
 	}
 
-	/** Return whether the writes were run, or none was noted. */
+	/** Return whether the writes were executed, or there were none. */
 	boolean isComplete() {
 		return this.complete;
 	}
 
 	/**
 	 * Run the attempt.
-	 * @return the result, of use if the session is complete
+	 * @return the result, which is valid only if the session is complete
 	 */
 	T run() {
 		try {
@@ -90,7 +93,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		}
 		this.course = "was not run, and nothing written";
 		this.template.multi();
-		// The answer of an empty EXEC looks to Spring like that of a changed key.
+		// Spring could not tell an empty EXEC from an EXEC after a changed key.
 		this.template.hasKey(this.keys.get(0));
 		call(() -> {
 			this.writers.forEach((writer) -> writer.accept(this.template));
@@ -100,14 +103,17 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		return result;
 	}
 
-	/** Call the user's code, and end the watching or queueing if it throws. */
+	/**
+	 * Call the user's code. If it throws an exception, end the watch or the queue of
+	 * commands.
+	 */
 	private <R extends @Nullable Object> R call(Supplier<R> code, Runnable end) {
 		this.course = null;
 		try {
 			return code.get();
 		}
 		catch (RuntimeException | Error ex) {
-			// A silent Redis would cost a second timeout.
+			// If Redis is silent, another command would also time out.
 			if (!(ex instanceof QueryTimeoutException)) {
 				end(end, RedisFailures.whyNoMaster(ex) == null);
 			}
@@ -119,8 +125,10 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 	}
 
 	/**
-	 * End the watching or queueing. If that fails, the connection is not used again.
-	 * @param again whether it is used again otherwise: one to a former master is not
+	 * End the watch or the queue of commands. If this fails, the connection is not used
+	 * again.
+	 * @param again whether the connection may be used again; not if it leads to a former
+	 * master
 	 */
 	private void end(Runnable command, boolean again) {
 		try {
@@ -130,7 +138,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			}
 		}
 		catch (RuntimeException ex) {
-			// The result or the exception of the attempt stands.
+			// The result or the exception of the attempt has precedence.
 		}
 	}
 

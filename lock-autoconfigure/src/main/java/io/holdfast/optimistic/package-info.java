@@ -1,6 +1,5 @@
 /**
- * Optimistic transactions on an application's own keys, by Redis' WATCH. They have
- * nothing to do with leases.
+ * Optimistic transactions on an application's own keys, by WATCH. Independent of leases.
  */
 @NullMarked
 package io.holdfast.optimistic;
