@@ -14,15 +14,15 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.test.context.PropertyMapping;
 
 /**
- * Annotation for a test class that has Holdfast in the application context of the test:
- * the services, and locks and permits for annotated methods. For slices such as
- * {@code @WebMvcTest}, which leave Holdfast out otherwise, and for
+ * Annotation for test classes that adds Holdfast to the application context of the test:
+ * the services, and locks and permits of annotated methods. For slices such as
+ * {@code @WebMvcTest}, which otherwise leave Holdfast out, and for
  * {@code @SpringBootTest}.
  *
  * <p>
- * Leases are kept in the memory of this JVM by default, so no Redis is needed. The
- * context then has a bean {@link HoldfastClock}, by which time passes at once, unless it
- * defines {@link MemoryLeases} or an engine of its own.
+ * By default, leases are kept in the memory of this JVM, and no Redis is needed. The
+ * context then has a bean {@link HoldfastClock} to let time pass immediately, unless the
+ * context defines {@link MemoryLeases} or its own engine.
  *
  * @since 0.1.0
  */
@@ -34,9 +34,9 @@ import org.springframework.boot.test.context.PropertyMapping;
 public @interface AutoConfigureHoldfast {
 
 	/**
-	 * The place where leases are kept. It comes before the property
-	 * {@code holdfast.backend}. {@link Backend#REDIS} needs the connection of the slice,
-	 * as in {@code @DataRedisTest}, or {@code @AutoConfigureDataRedis}.
+	 * The place where leases are kept. Takes precedence over the property {@code
+	 * holdfast.backend}. {@link Backend#REDIS} needs the connection of the slice, as in
+	 * {@code @DataRedisTest}, or {@code @AutoConfigureDataRedis}.
 	 * @return the backend
 	 */
 	@PropertyMapping("holdfast.backend")

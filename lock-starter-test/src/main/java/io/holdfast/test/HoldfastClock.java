@@ -19,9 +19,9 @@ import io.holdfast.engine.ThreadScheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clock of locks and permits in memory, which a test can turn: leases, wait times and
- * {@code minHold} end without waiting. It goes on by itself as well, and is no clock of
- * the application's own code. A bean of tests with {@link AutoConfigureHoldfast}.
+ * Clock of locks and permits in memory, which tests can advance: leases, wait times and
+ * {@code minHold} end without waiting. The clock also runs by itself. It is not the clock
+ * of the application's own code. A bean of tests with {@link AutoConfigureHoldfast}.
  * Thread-safe.
  *
  * @since 0.1.0
@@ -41,7 +41,7 @@ public final class HoldfastClock {
 
 	private final long startedAt = System.nanoTime();
 
-	/** How far it was turned. */
+	/** Time by which the clock was advanced. */
 	private volatile long turnedNanos;
 
 	private long numbers;
@@ -50,19 +50,19 @@ public final class HoldfastClock {
 
 	private boolean closed;
 
-	/** Completes when the engine has done what it has begun. */
+	/** Source of a future that is completed when the engine has processed its events. */
 	private volatile Supplier<CompletableFuture<?>> work = () -> CompletableFuture.completedFuture(null);
 
 	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
 
 	/**
-	 * Held by the thread that turns it: others would turn it past what that has yet to
-	 * run.
+	 * Held by the thread that advances the clock. Another thread would advance the clock
+	 * past actions that have not run yet.
 	 */
 	private final ReentrantLock turning = new ReentrantLock();
 
 	/**
-	 * Create a clock that shows what the others of the JVM do, until it is turned.
+	 * Create a clock with the time of the JVM, until it is advanced.
 	 * @param classLoader the class loader of the application
 	 */
 	HoldfastClock(@Nullable ClassLoader classLoader) {
@@ -72,12 +72,12 @@ public final class HoldfastClock {
 	}
 
 	/**
-	 * Let time pass as it would by itself. What is held and renewed stays held; leases
-	 * that are not renewed, {@code maxHold}, {@code minHold} and wait times end when they
-	 * are due. Blocks until all that is done; listeners, and threads that are woken by
-	 * it, may run later.
-	 * @param time how much of it, not negative; with earlier turns 36,500 days at most
-	 * @throws IllegalArgumentException if the time is negative, or too long
+	 * Let time pass as if it passed by itself. Renewed leases stay held. Leases without
+	 * renewal, {@code maxHold}, {@code minHold} and wait times end when they are due.
+	 * Blocks until the engine has processed all this. Listeners and woken threads may run
+	 * later.
+	 * @param time the time, not negative; together with earlier calls at most 36,500 days
+	 * @throws IllegalArgumentException if the time is negative or too long
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void advance(Duration time) {
@@ -91,11 +91,11 @@ public final class HoldfastClock {
 	}
 
 	/**
-	 * Let time pass at once, as if the whole JVM was paused: nothing is renewed. Leases
-	 * that end in that time are lost to their holders. Blocks until that is known;
-	 * listeners may be told later.
-	 * @param time how much of it, not negative; with earlier turns 36,500 days at most
-	 * @throws IllegalArgumentException if the time is negative, or too long
+	 * Let time pass as if the whole JVM was paused: nothing is renewed. Leases that end
+	 * in this time are lost. Blocks until the engine has processed the losses. Listeners
+	 * may run later.
+	 * @param time the time, not negative; together with earlier calls at most 36,500 days
+	 * @throws IllegalArgumentException if the time is negative or too long
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void freeze(Duration time) {
@@ -134,7 +134,8 @@ public final class HoldfastClock {
 	}
 
 	/**
-	 * Turn the clock to the first action that is due until a time, or else to that time.
+	 * Advance the clock to the first action that is due until a time, or to that time if
+	 * there is none.
 	 * @return whether there is such an action
 	 */
 	private synchronized boolean turnToFirstUntil(long target) {
@@ -147,7 +148,7 @@ public final class HoldfastClock {
 		return found;
 	}
 
-	/** Have the first action run by the thread of all timers, if it is due. */
+	/** Run the first action on the thread of all timers, if the action is due. */
 	private void runFirst() {
 		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 		this.threads.schedule(() -> {
@@ -159,12 +160,12 @@ public final class HoldfastClock {
 			}
 		}, 0);
 		await(done);
-		// Another thread may have been busy, and so do what the action asks for.
+		// Another thread may still process the events of the action.
 		await(this.work.get());
 	}
 
 	private void await(CompletableFuture<?> done) {
-		// At the end of the context, its timers never run.
+		// After the end of the context, timers do not run any more.
 		CompletableFuture.anyOf(done, this.end).orTimeout(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).join();
 	}
 
@@ -189,25 +190,26 @@ public final class HoldfastClock {
 	}
 
 	/**
-	 * Stand still while an engine does what is due: to waiting threads it would seem not
-	 * to answer.
-	 * @param done gives what completes when it has
+	 * Set the source of the engine's work, during which the clock is not advanced
+	 * further: otherwise, waiters would take the engine for unresponsive.
+	 * @param done the source of a future that is completed when the engine has processed
+	 * its events
 	 */
 	void waitFor(Supplier<CompletableFuture<?>> done) {
 		this.work = done;
 	}
 
-	/** Return time as the engine is to see it. */
+	/** Return the scheduler of the engine, with the time of this clock. */
 	Scheduler scheduler() {
 		return this.scheduler;
 	}
 
-	/** Return what runs listeners and continuations of users. */
+	/** Return the executor of listeners and of users' continuations. */
 	Executor callbacks() {
 		return this.threads.callbacks();
 	}
 
-	/** End its threads. */
+	/** End the threads of this clock. */
 	synchronized void close() {
 		this.closed = true;
 		this.threads.close();
@@ -227,7 +229,7 @@ public final class HoldfastClock {
 		@Override
 		public Future<?> schedule(Runnable action, long delayNanos) {
 			synchronized (HoldfastClock.this) {
-				// A time that is never reached, rather than one before now.
+				// An overflow would be a time in the past.
 				long delay = Math.min(Math.max(0, delayNanos), Long.MAX_VALUE / 2);
 				PendingAction added = new PendingAction(now() + delay, HoldfastClock.this.numbers++, action);
 				HoldfastClock.this.pending.add(added);

@@ -17,8 +17,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 
 /**
- * {@link AutoConfiguration Auto-configuration} of an engine in memory with a clock to
- * turn, in place of the one without.
+ * {@link AutoConfiguration Auto-configuration} of an engine in memory with a
+ * {@link HoldfastClock}, in place of the engine without such a clock.
  */
 @AutoConfiguration(before = HoldfastAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)

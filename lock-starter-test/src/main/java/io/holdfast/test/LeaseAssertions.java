@@ -9,15 +9,15 @@ import io.holdfast.PermitLease;
 import io.holdfast.memory.MemoryLeases;
 
 /**
- * Assertions on leases: on {@linkplain #assertNothingIsHeld all of them}, and on those
- * under which code runs, by annotated methods or services. The latter are to be called in
- * that code, such as in the answer of a mock that it uses: <pre class="code">
+ * Assertions about leases: about {@linkplain #assertNothingIsHeld all leases}, and about
+ * the leases of the running code, acquired by annotated methods or services. The latter
+ * have to be called in that code, for example in the answer of a mock: <pre class="code">
  * given(this.stock.take("SKU0001", 3)).willAnswer((call) -&gt; {
  *     assertRunsWithLock("stock:SKU0001");
  *     return true;
- * });</pre> They look at the {@link LeaseContext} of the current thread, and not at
- * leases that code has acquired by itself. A reactive chain has its own context, to be
- * {@linkplain LeaseContext#open() opened} around them. Thread-safe.
+ * });</pre> They check the {@link LeaseContext} of the current thread, but not leases
+ * that the code itself has acquired. A reactive chain has its own context, which has to
+ * be {@linkplain LeaseContext#open() opened} around the assertion. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -27,9 +27,9 @@ public final class LeaseAssertions {
 	}
 
 	/**
-	 * Assert that this code runs with a lock, which is still held.
-	 * @param key the key of the lock; one of several that are locked together is enough
-	 * @throws AssertionError if it does not, naming what it runs with
+	 * Assert that this code runs with a lock that is still held.
+	 * @param key the key of the lock, or one of several keys that are locked together
+	 * @throws AssertionError if not, with the leases of this code
 	 */
 	public static void assertRunsWithLock(String key) {
 		boolean found = held().stream()
@@ -40,10 +40,10 @@ public final class LeaseAssertions {
 	}
 
 	/**
-	 * Assert that this code runs with permits of a semaphore, which are still held.
+	 * Assert that this code runs with permits of a semaphore that are still held.
 	 * @param key the key of the semaphore
-	 * @param permits how many permits, all together if they were taken by several calls
-	 * @throws AssertionError if it runs with fewer or more, naming what it runs with
+	 * @param permits the total number of permits, also of several calls
+	 * @throws AssertionError if the number differs, with the leases of this code
 	 */
 	public static void assertRunsWithPermits(String key, int permits) {
 		int found = held().stream()
@@ -57,8 +57,9 @@ public final class LeaseAssertions {
 	}
 
 	/**
-	 * Assert that this code runs with no lease that is held, as what is slow should.
-	 * @throws AssertionError if it does, naming what it runs with
+	 * Assert that this code runs without a held lease, as slow code should.
+	 * @throws AssertionError if this code runs with a held lease, with the leases of this
+	 * code
 	 */
 	public static void assertRunsWithoutLease() {
 		if (!held().isEmpty()) {
@@ -67,10 +68,11 @@ public final class LeaseAssertions {
 	}
 
 	/**
-	 * Assert that no lock or permit is held or waited for, as at the end of a test. What
-	 * is kept by {@code minHold} counts as held.
-	 * @param leases where all leases are kept: a bean of tests in memory
-	 * @throws AssertionError if there is any, naming keys, instances and times
+	 * Assert that no lock or permit is held or waited for, as at the end of a test. A
+	 * lease that {@code minHold} keeps counts as held.
+	 * @param leases all leases: a bean of tests in memory
+	 * @throws AssertionError if there is a holder or waiter, with keys, instances and
+	 * times
 	 */
 	public static void assertNothingIsHeld(MemoryLeases leases) {
 		if (!leases.isIdle()) {

@@ -1,6 +1,4 @@
-/**
- * Support for tests of applications that use Holdfast.
- */
+/** Support for tests of applications that use Holdfast. */
 @NullMarked
 package io.holdfast.test;
 
