@@ -8,9 +8,9 @@ import org.springframework.data.redis.core.script.RedisScript;
 import org.springframework.stereotype.Component;
 
 /**
- * Stands for a carrier outside of the shop that quotes what it asks for a delivery. It
- * takes its time, and keeps in Redis which calls it is serving right now, from all
- * instances, and the highest number of them that it has seen.
+ * Simulation of a carrier outside of the shop, which quotes prices of deliveries. A call
+ * takes some time. Redis has the current calls of all instances, and their highest
+ * number.
  */
 @Component
 class Carrier {
@@ -21,7 +21,7 @@ class Carrier {
 
 	private static final Duration KEPT = Duration.ofHours(1);
 
-	/** In one step, so that no number of calls goes unseen. */
+	/** A script, so that every number of calls is noticed. */
 	private static final RedisScript<Long> BEGIN = RedisScript.of("""
 			redis.call('SADD', KEYS[1], ARGV[1])
 			redis.call('EXPIRE', KEYS[1], ARGV[2])
@@ -43,9 +43,9 @@ class Carrier {
 
 	/**
 	 * Quote the price of a delivery.
-	 * @param order the order to deliver, of which there is no other call at the time
+	 * @param order the order to deliver, in one call at a time
 	 * @return the price in cents
-	 * @throws InterruptedException if interrupted before it answers
+	 * @throws InterruptedException if interrupted before the answer
 	 */
 	int quote(String order) throws InterruptedException {
 		this.redis.execute(BEGIN, List.of(CALLS, HIGHEST), order, Long.toString(KEPT.toSeconds()));
@@ -59,7 +59,7 @@ class Carrier {
 	}
 
 	/**
-	 * Return how many calls there were at the same time at most since {@link #forget()}.
+	 * Return the highest number of simultaneous calls since {@link #forget()}.
 	 * @return the number of calls, by all instances
 	 */
 	int highest() {
@@ -67,9 +67,7 @@ class Carrier {
 		return (highest != null) ? Integer.parseInt(highest) : 0;
 	}
 
-	/**
-	 * Forget the highest number, and calls of instances that died.
-	 */
+	/** Forget the highest number, and the calls of dead instances. */
 	void forget() {
 		this.redis.delete(List.of(CALLS, HIGHEST));
 	}

@@ -5,13 +5,13 @@ import io.holdfast.annotation.Semaphore;
 import org.springframework.stereotype.Component;
 
 /**
- * Calls the {@link Carrier}, which allows the shop so many calls at a time, whatever the
- * number of its instances.
+ * Client of the {@link Carrier}, which limits the number of simultaneous calls of all
+ * instances together.
  */
 @Component
 class CarrierClient {
 
-	/** The semaphore of those calls, also for operators. */
+	/** Semaphore of the calls, also for operators. */
 	static final String SEMAPHORE = "carrier";
 
 	private final Carrier carrier;
@@ -21,10 +21,10 @@ class CarrierClient {
 	}
 
 	/**
-	 * Ask for a quote while holding one of the permits that all instances share.
+	 * Request a quote with a permit of the semaphore of all instances.
 	 * @param order the order to deliver
 	 * @return the quote
-	 * @throws InterruptedException if interrupted while the carrier is asked
+	 * @throws InterruptedException if interrupted during the call
 	 */
 	@Semaphore(name = SEMAPHORE, limitString = "${shop.quote-limit}", waitTime = "30s")
 	public Quote quoteInTurn(String order) throws InterruptedException {
@@ -32,10 +32,10 @@ class CarrierClient {
 	}
 
 	/**
-	 * Ask for a quote without a permit.
+	 * Request a quote without a permit.
 	 * @param order the order to deliver
 	 * @return the quote
-	 * @throws InterruptedException if interrupted while the carrier is asked
+	 * @throws InterruptedException if interrupted during the call
 	 */
 	public Quote quote(String order) throws InterruptedException {
 		long begun = System.nanoTime();
@@ -43,10 +43,10 @@ class CarrierClient {
 	}
 
 	/**
-	 * A quote.
+	 * Quote of the carrier.
 	 *
-	 * @param cents what the carrier asks for
-	 * @param begun when the carrier was called, after any wait for a permit, by
+	 * @param cents the price in cents
+	 * @param begun the beginning of the call, after any wait for a permit, by
 	 * {@link System#nanoTime}
 	 */
 	record Quote(int cents, long begun) {

@@ -14,8 +14,8 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.SpringProperties;
 
 /**
- * Serves an H2 database in memory to all instances on this machine, unless another
- * instance does already. It ends with the instance that serves it.
+ * Server of an H2 database in memory for all instances on this machine, unless another
+ * instance has started one. Ends with its instance.
  */
 class EmbeddedDatabase implements ApplicationContextInitializer<GenericApplicationContext> {
 

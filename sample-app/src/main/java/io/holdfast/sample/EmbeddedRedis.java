@@ -30,14 +30,14 @@ import org.springframework.util.FileSystemUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * Starts a Redis of its own, or the program that {@code shop.redis-binary} names, before
- * the application context connects, if none answers at the configured address and that is
- * this machine. Further instances find and use it. It ends with the instance that started
- * it, however that one ends.
+ * Embedded Redis, or the program of {@code shop.redis-binary}. It is started before the
+ * application context connects, if the configured address is on this machine, and no
+ * Redis answers there. Further instances use it. It ends with the instance that started
+ * it, even if that instance is killed.
  *
  * <p>
- * Of two instances that start at the same time, the one whose Redis gets the port has it;
- * the other's ends at once, unused.
+ * If two instances start at the same time, one Redis gets the port. The other Redis ends
+ * immediately.
  */
 class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationContext> {
 
@@ -46,8 +46,9 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 	private static final Duration START_TIME = Duration.ofSeconds(15);
 
 	/**
-	 * Becomes the server, after leaving a process behind that waits for the end of
-	 * standard input: that is when this JVM closes it or ends, also by SIGKILL.
+	 * Script that becomes the server. It leaves a process that waits for the end of
+	 * standard input, and then kills the server: standard input ends when this JVM closes
+	 * it or ends, also by SIGKILL.
 	 */
 	private static final String SCRIPT = """
 			exec 3<&0 </dev/null
@@ -98,8 +99,8 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 			return start(address, server);
 		}
 		finally {
-			// It needs its file no more, so nothing stays on the disk however this JVM
-			// ends.
+			// A running server does not need its file. Nothing remains on the disk,
+			// however this JVM ends.
 			FileSystemUtils.deleteRecursively(server.getParentFile());
 		}
 	}
@@ -114,8 +115,8 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 
 	private static List<String> command(File server, int port) {
 		List<String> command = new ArrayList<>();
-		// Out of the terminal's reach, where that is to be had: else Ctrl+C would stop
-		// Redis before this instance has closed its connections.
+		// Detached from the terminal if possible: otherwise, Ctrl+C would stop Redis
+		// before this instance has closed its connections.
 		Path setsid = Path.of("/usr/bin/setsid");
 		if (Files.isExecutable(setsid)) {
 			command.add(setsid.toString());
@@ -129,8 +130,8 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 		long begun = System.nanoTime();
 		boolean ended = false;
 		while (!answers(address)) {
-			// If it ended because another instance's Redis got the port, that one
-			// answered after we asked and before we looked: so ask once more.
+			// If the process ended because the Redis of another instance got the port,
+			// that Redis may have answered since the last check.
 			if (ended || System.nanoTime() - begun > START_TIME.toNanos()) {
 				process.destroy();
 				throw new IOException(ended
@@ -155,7 +156,7 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 		return ip != null && ip.isLoopbackAddress();
 	}
 
-	/** Return whether a Redis is there, even one that wants a password first. */
+	/** Return whether a Redis answers, even if it requires a password. */
 	private static boolean answers(InetSocketAddress address) {
 		String answer = ask(address, "PING");
 		return answer.startsWith("+") || answer.startsWith("-");

@@ -31,10 +31,11 @@ import org.springframework.stereotype.Component;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * All running instances, which make calls at once. The instance that is asked announces a
- * round of calls on a channel; Redis answers how many instances heard it, and the calls
- * are dealt out to them in equal shares. Each instance takes one share from a list, makes
- * its calls all at once, and puts what came of them into a list of results.
+ * All running instances, which make calls at the same time. An instance announces a round
+ * of calls on a channel. Redis returns the number of instances that received the
+ * announcement, and the calls are divided among them in equal shares. Each instance takes
+ * a share from a list, makes its calls at the same time, and adds its results to another
+ * list.
  */
 @Component
 class Fleet {
@@ -44,8 +45,8 @@ class Fleet {
 	private static final String CHANNEL = "shop:rounds";
 
 	/**
-	 * More than the longest wait for a lock or permit, so that slow is not taken for
-	 * dead.
+	 * Maximum wait for an instance: longer than any wait for a lock or permit, so that a
+	 * slow instance is not taken for dead.
 	 */
 	private static final Duration PATIENCE = Duration.ofSeconds(45);
 
@@ -71,26 +72,24 @@ class Fleet {
 	}
 
 	/**
-	 * Have this instance take part in rounds of a kind; to be called before it has
-	 * started.
-	 * @param kind what the rounds are called
-	 * @param call what to do for each call of such a round
+	 * Take part in rounds of a kind. To be called before the start of this instance.
+	 * @param kind the kind of rounds
+	 * @param call the action for each call of such a round
 	 */
 	void takePart(String kind, Call call) {
 		this.calls.put(kind, call);
 	}
 
 	/**
-	 * Do something that must not be done twice at the same time, whichever instance does
-	 * it.
-	 * @param lock the key to lock until then
-	 * @param refusal what to answer if that is locked already
-	 * @param work what to do
-	 * @param <T> the type of its result
-	 * @return its result
+	 * Run work that must not run twice at the same time, at any instances.
+	 * @param lock the key of the lock for the work
+	 * @param refusal the answer if the lock is held
+	 * @param work the work
+	 * @param <T> the type of the result
+	 * @return the result of the work
 	 * @throws ResponseStatusException with the refusal
 	 * @throws io.holdfast.LeaseLostException if the lock was lost before the end, so that
-	 * the result cannot be trusted
+	 * the result is not reliable
 	 */
 	<T> T alone(String lock, String refusal, Supplier<T> work) {
 		try (LockLease lease = this.locks.tryAcquire(lock)
@@ -102,13 +101,14 @@ class Fleet {
 	}
 
 	/**
-	 * Have all running instances make calls at once. Blocks until all are made.
-	 * @param kind of which kind
-	 * @param subject what the calls are about
-	 * @param guarded whether they use the lock or semaphore
-	 * @param count how many calls, over all instances
-	 * @return what came of them
-	 * @throws ResponseStatusException if not all instances reported
+	 * Let all running instances make calls at the same time. Blocks until the end of all
+	 * calls.
+	 * @param kind the kind of the round
+	 * @param subject the subject of the calls
+	 * @param guarded whether the calls use the lock or semaphore
+	 * @param count the number of calls of all instances together
+	 * @return the outcome
+	 * @throws ResponseStatusException if an instance did not report
 	 */
 	Outcome round(String kind, String subject, boolean guarded, int count) {
 		Announcement round = new Announcement(UUID.randomUUID().toString(), kind, subject, guarded);
@@ -136,7 +136,7 @@ class Fleet {
 	}
 
 	/**
-	 * Take a share of a round that some instance announced, perhaps this one.
+	 * Take a share of an announced round.
 	 * @param announcement the announced round, as JSON
 	 * @throws InterruptedException if this instance stops before the end
 	 */
@@ -188,7 +188,10 @@ class Fleet {
 		this.redis.expire(list, PATIENCE.multipliedBy(2));
 	}
 
-	/** Waits in steps, because no command may last longer than the driver's timeout. */
+	/**
+	 * Wait for an element of a list. Waits in steps, because no command may last longer
+	 * than the driver's timeout.
+	 */
 	private @Nullable String pop(String list) {
 		long begun = System.nanoTime();
 		String element = null;
@@ -214,27 +217,29 @@ class Fleet {
 	}
 
 	/**
-	 * The action of an instance for one call of a round; many threads at once.
+	 * Action of an instance for a call of a round. Called by many threads at the same
+	 * time.
 	 */
 	@FunctionalInterface
 	interface Call {
 
 		/**
 		 * Make the call.
-		 * @param subject what it is about
+		 * @param subject the subject of the call
 		 * @param guarded whether to use the lock or semaphore
-		 * @return what came of it
-		 * @throws Exception if it failed
+		 * @return the result
+		 * @throws Exception if the call failed
 		 */
 		Reply make(String subject, boolean guarded) throws Exception;
 
 	}
 
 	/**
-	 * The result of a call that did not fail.
+	 * Result of a call that did not fail.
 	 *
-	 * @param success whether it got what it was made for
-	 * @param served when its wait was over, by {@link System#nanoTime}
+	 * @param success whether the call was successful, such as a purchase of the last
+	 * piece
+	 * @param served the end of the wait, by {@link System#nanoTime}
 	 */
 	record Reply(boolean success, long served) {
 	}
@@ -242,7 +247,7 @@ class Fleet {
 	private record Made(boolean success, long waitMillis) {
 	}
 
-	/** A round of calls, as it is told to all instances. */
+	/** Round of calls, as announced to all instances. */
 	private record Announcement(String id, String kind, String subject, boolean guarded) {
 
 		String shares() {

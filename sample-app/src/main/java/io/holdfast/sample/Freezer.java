@@ -17,9 +17,9 @@ import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * Plays a holder whose JVM freezes, as by a long garbage collection: it has a lock, does
- * not renew it, and writes as if nothing had happened once its lease is over and another
- * writer has written. The database refuses it, as the lock is fenced.
+ * Simulation of a holder whose JVM freezes, as during a long garbage collection. The
+ * holder has a lock without renewal, and writes after its lease has ended and another
+ * writer has written. The database refuses this write, because the lock is fenced.
  */
 @Service
 class Freezer {
@@ -52,14 +52,13 @@ class Freezer {
 	}
 
 	/**
-	 * Freeze while holding the ledger's lock, until another writer has written there.
-	 * Blocks until all others have written.
-	 * @param leaseTime how long the others are kept out at most
-	 * @param writers how many others want to write in that time, over all instances
-	 * @param lose whether Redis loses the lock at once, as in a fail-over
-	 * @return what happened
-	 * @throws ResponseStatusException if a holder is frozen already, at whichever
-	 * instance
+	 * Freeze a holder of the ledger's lock until another writer has written. Blocks until
+	 * all other writers have written.
+	 * @param leaseTime the lease time, which is the longest wait of the other writers
+	 * @param writers the number of other writers, over all instances
+	 * @param lose whether Redis loses the lock at the beginning, as in a fail-over
+	 * @return the result
+	 * @throws ResponseStatusException if a holder is already frozen, at any instance
 	 */
 	FreezeResult freeze(Duration leaseTime, int writers, boolean lose) {
 		// A frozen JVM cannot renew its leases.

@@ -8,13 +8,13 @@ import org.springframework.stereotype.Component;
 import org.springframework.transaction.annotation.Transactional;
 
 /**
- * A book in the database, for one writer at a time. Each entry is the fencing token of
+ * Ledger in the database, for one writer at a time. Each entry is the fencing token of
  * its writer.
  */
 @Component
 class Ledger {
 
-	/** The lock that its writers hold. */
+	/** Lock of the writers. */
 	static final String LOCK = "ledger";
 
 	private final JdbcClient database;
@@ -23,9 +23,7 @@ class Ledger {
 		this.database = database;
 	}
 
-	/**
-	 * Write an entry while holding the lock, over all instances.
-	 */
+	/** Write an entry with the lock of all instances. */
 	@DistributedLock(name = LOCK, waitTime = "30s", fenced = true)
 	@Transactional
 	public void writeInTurn() {
@@ -41,8 +39,8 @@ class Ledger {
 	}
 
 	/**
-	 * Read the highest fencing token that an entry was written with.
-	 * @return the token, 0 if there is none
+	 * Return the highest fencing token of all entries.
+	 * @return the token, 0 without entries
 	 */
 	public long lastFence() {
 		return this.database.sql("SELECT COALESCE(MAX(fence), 0) FROM ledger").query(Long.class).single();

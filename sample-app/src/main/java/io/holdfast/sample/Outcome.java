@@ -6,14 +6,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The outcome of a round of calls that the {@link Fleet} made.
+ * Outcome of a round of calls by the {@link Fleet}.
  *
- * @param succeeded how many calls got what they were made for
- * @param failed how many failed, such as by not getting the lock or permit within its
- * wait time; the instances log why
- * @param millis how long the round took
- * @param waits how long the calls that did not fail waited until they were served
- * @param instances how many calls each instance made, by its port
+ * @param succeeded the number of successful calls
+ * @param failed the number of failed calls, for example without the lock or permit within
+ * the wait time. The instances log the reasons
+ * @param millis the duration of the round in milliseconds
+ * @param waits the waits of all calls that did not fail
+ * @param instances the number of calls of each instance, by its port
  */
 record Outcome(int succeeded, int failed, long millis, Waits waits, Map<String, Integer> instances) {
 
@@ -25,11 +25,11 @@ record Outcome(int succeeded, int failed, long millis, Waits waits, Map<String, 
 	}
 
 	/**
-	 * The times that calls waited.
+	 * Wait times of calls.
 	 *
-	 * @param count how many waits
-	 * @param p50Millis half of them were not longer than this
-	 * @param maxMillis the longest
+	 * @param count the number of waits
+	 * @param p50Millis the median in milliseconds
+	 * @param maxMillis the maximum in milliseconds
 	 */
 	record Waits(int count, long p50Millis, long maxMillis) {
 
@@ -42,13 +42,13 @@ record Outcome(int succeeded, int failed, long millis, Waits waits, Map<String, 
 	}
 
 	/**
-	 * The report of one instance on its share of a round.
+	 * Report of an instance on its share of a round.
 	 *
 	 * @param instance the port of the instance
-	 * @param calls how many calls it made
-	 * @param succeeded how many of them got what they were made for
-	 * @param failed how many of them failed
-	 * @param waitMillis how long each of the others waited
+	 * @param calls the number of its calls
+	 * @param succeeded the number of successful calls
+	 * @param failed the number of failed calls
+	 * @param waitMillis the wait of each call that did not fail, in milliseconds
 	 */
 	record Part(String instance, int calls, int succeeded, int failed, long[] waitMillis) {
 	}

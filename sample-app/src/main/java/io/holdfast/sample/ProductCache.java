@@ -10,9 +10,7 @@ import tools.jackson.databind.json.JsonMapper;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.stereotype.Component;
 
-/**
- * Keeps products in Redis for a while, for all instances.
- */
+/** Cache of products in Redis, for all instances. Products expire after some minutes. */
 @Component
 class ProductCache {
 
@@ -31,8 +29,8 @@ class ProductCache {
 	}
 
 	/**
-	 * Look into the cache.
-	 * @param sku which product
+	 * Return a product from the cache.
+	 * @param sku the SKU of the product
 	 * @return the product, or {@code null} if it is not in the cache
 	 */
 	public @Nullable Product find(String sku) {
@@ -41,11 +39,11 @@ class ProductCache {
 	}
 
 	/**
-	 * Load a product into the cache, one caller at a time over all instances. A caller
-	 * that had to wait for the lock finds what another one has loaded.
-	 * @param sku which product
+	 * Load a product into the cache, by one caller at a time over all instances. A caller
+	 * that waited for the lock finds the product that another caller has loaded.
+	 * @param sku the SKU of the product
 	 * @return the product
-	 * @throws InterruptedException if interrupted while loading
+	 * @throws InterruptedException if interrupted during the load
 	 */
 	@DistributedLock(key = "'product:' + #sku", waitTime = "30s")
 	public Product loadOnce(String sku) throws InterruptedException {
@@ -54,10 +52,11 @@ class ProductCache {
 	}
 
 	/**
-	 * Load a product into the cache, even if others are loading it already.
-	 * @param sku which product
+	 * Load a product into the cache, even if other callers load the product at the same
+	 * time.
+	 * @param sku the SKU of the product
 	 * @return the product
-	 * @throws InterruptedException if interrupted while loading
+	 * @throws InterruptedException if interrupted during the load
 	 */
 	public Product load(String sku) throws InterruptedException {
 		Product product = this.database.load(sku);
@@ -67,7 +66,7 @@ class ProductCache {
 
 	/**
 	 * Remove a product from the cache.
-	 * @param sku which product
+	 * @param sku the SKU of the product
 	 */
 	public void drop(String sku) {
 		this.redis.delete(key(sku));

@@ -6,8 +6,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.stereotype.Component;
 
 /**
- * Stands for a slow database of products: it makes them up, takes its time, and counts in
- * Redis how often it was asked by all instances.
+ * Simulation of a slow database of products. It generates the products, takes some time,
+ * and counts the loads of all instances in Redis.
  */
 @Component
 class ProductDatabase {
@@ -25,9 +25,9 @@ class ProductDatabase {
 
 	/**
 	 * Load a product.
-	 * @param sku which one
+	 * @param sku the SKU of the product
 	 * @return the product
-	 * @throws InterruptedException if interrupted before the end
+	 * @throws InterruptedException if interrupted during the load
 	 */
 	Product load(String sku) throws InterruptedException {
 		this.redis.opsForValue().increment(countKey(sku));
@@ -36,8 +36,8 @@ class ProductDatabase {
 	}
 
 	/**
-	 * Return how often a product was loaded since the count was last reset.
-	 * @param sku which one
+	 * Return the number of loads of a product since the last reset.
+	 * @param sku the SKU of the product
 	 * @return the number of loads, by all instances
 	 */
 	int loads(String sku) {
@@ -54,11 +54,11 @@ class ProductDatabase {
 	}
 
 	/**
-	 * A product of the shop.
+	 * Product of the shop.
 	 *
-	 * @param sku which one it is
-	 * @param name what it is called
-	 * @param cents what it costs
+	 * @param sku the SKU
+	 * @param name the name
+	 * @param cents the price in cents
 	 */
 	record Product(String sku, String name, int cents) {
 	}

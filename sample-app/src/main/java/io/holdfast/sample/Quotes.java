@@ -13,8 +13,8 @@ import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * Has all running instances ask the carrier for quotes at once, and lets an operator
- * change how many calls it gets at a time.
+ * Rounds of quotes, in which all running instances call the carrier at the same time.
+ * Operators can change the limit of simultaneous calls.
  */
 @Service
 class Quotes {
@@ -41,11 +41,10 @@ class Quotes {
 	}
 
 	/**
-	 * Ask for the same number of quotes twice, without and with the semaphore.
-	 * @param orders for how many orders
-	 * @return what happened
-	 * @throws ResponseStatusException if quotes are being asked for already, by whichever
-	 * instance
+	 * Request the same number of quotes twice, without and with the semaphore.
+	 * @param orders the number of orders
+	 * @return the result
+	 * @throws ResponseStatusException if a round of quotes is running, at any instance
 	 */
 	QuotesResult ask(int orders) {
 		return this.fleet.alone("quotes", "Quotes are being asked for already: wait for that to end", () -> {
@@ -68,21 +67,20 @@ class Quotes {
 	}
 
 	/**
-	 * Tell the limit and how much of it is used.
-	 * @return the limit now
+	 * Return the limit and its use.
+	 * @return the current limit
 	 */
 	Limit limit() {
 		SemaphoreStatus status = this.semaphores.status(CarrierClient.SEMAPHORE);
-		// Unless an operator has set one, the semaphore has a limit only while it is
-		// used.
+		// Without an operator's limit, the semaphore has a limit only while it is in use.
 		int limit = (status.limit() != null) ? status.limit() : this.configuredLimit;
 		return new Limit(limit, status.limitSet(), status.used(), Math.max(0, limit - status.used()), status.waiting());
 	}
 
 	/**
-	 * Set the limit as an operator, for all instances, until it is cleared.
-	 * @param limit how many calls there may be at a time, 0 for none
-	 * @return the limit now
+	 * Set the operator's limit, for all instances, until it is cleared.
+	 * @param limit the maximum number of simultaneous calls, 0 for none
+	 * @return the current limit
 	 */
 	Limit setLimit(int limit) {
 		this.semaphores.admin().setLimit(CarrierClient.SEMAPHORE, limit);
@@ -90,8 +88,8 @@ class Quotes {
 	}
 
 	/**
-	 * Let the limit be what is configured again.
-	 * @return the limit now
+	 * Clear the operator's limit, so that the configured limit applies again.
+	 * @return the current limit
 	 */
 	Limit clearLimit() {
 		this.semaphores.admin().clearLimit(CarrierClient.SEMAPHORE);

@@ -1,33 +1,35 @@
 package io.holdfast.sample;
 
 /**
- * The same number of calls of the carrier, without and with the semaphore.
+ * Results of the same number of calls to the carrier, without and with the semaphore.
  *
- * @param orders how many calls there were, each time
- * @param limit how many were allowed at a time when the round with the semaphore began
- * @param withoutSemaphore how it went without the semaphore
- * @param withSemaphore how it went with the semaphore
+ * @param orders the number of calls in each round
+ * @param limit the limit of simultaneous calls at the beginning of the round with the
+ * semaphore
+ * @param withoutSemaphore the round without the semaphore
+ * @param withSemaphore the round with the semaphore
  */
 record QuotesResult(int orders, int limit, Round withoutSemaphore, Round withSemaphore) {
 
 	/**
-	 * The result of one round.
+	 * Result of a round.
 	 *
-	 * @param highest how many calls the carrier saw at the same time at most
-	 * @param calls how the calls fared, which waited until the carrier was called
+	 * @param highest the highest number of simultaneous calls at the carrier
+	 * @param calls the outcome of the calls. Their waits end at the call to the carrier
 	 */
 	record Round(int highest, Outcome calls) {
 	}
 
 	/**
-	 * The number of calls that the carrier gets at a time.
+	 * Limit of simultaneous calls to the carrier.
 	 *
-	 * @param limit how many are allowed
-	 * @param setByOperator whether an operator said so, or it is what is configured
-	 * @param used how many there are right now; more than the limit if that was lowered
-	 * @param free how many more there may be
-	 * @param waiting how many calls stand in the semaphore's queue; those that wait
-	 * inside an instance for their turn to stand there are not among them
+	 * @param limit the limit
+	 * @param setByOperator whether the limit is the operator's limit, not the configured
+	 * limit
+	 * @param used the number of current calls, more than the limit after a lowering
+	 * @param free the number of further calls within the limit
+	 * @param waiting the length of the semaphore's queue. Calls that wait inside an
+	 * instance for a place in this queue do not count
 	 */
 	record Limit(int limit, boolean setByOperator, int used, int free, int waiting) {
 	}

@@ -12,8 +12,8 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Service;
 
 /**
- * Writes a report at fixed times. The schedule is that of every instance; one of them
- * writes the report, the others skip it.
+ * Reports at fixed times. All instances have the same schedule. One instance writes the
+ * report, and the other instances skip it.
  */
 @Service
 class Reports {
@@ -32,8 +32,8 @@ class Reports {
 	}
 
 	/**
-	 * Write the report that is due. It is done at once, perhaps before the other
-	 * instances wake up: they are kept out until they are sure to have tried.
+	 * Write the due report. It may be finished before other instances start theirs:
+	 * {@code minHold} keeps them out until they have certainly tried.
 	 */
 	@Scheduled(cron = "${shop.report-cron}")
 	@ScheduledLock(name = "report", minHold = "1s")
@@ -45,7 +45,7 @@ class Reports {
 	}
 
 	/**
-	 * Read the last reports.
+	 * Return the last reports.
 	 * @return the reports, the latest first
 	 */
 	List<Report> last() {
@@ -54,10 +54,10 @@ class Reports {
 	}
 
 	/**
-	 * A report.
+	 * Report.
 	 *
-	 * @param at when it was written
-	 * @param by the port of the instance that wrote it
+	 * @param at the time of the report
+	 * @param by the port of the instance that wrote the report
 	 */
 	record Report(Instant at, String by) {
 

@@ -1,20 +1,21 @@
 package io.holdfast.sample;
 
 /**
- * The same rush for a product that is not in the cache, without and with the lock.
+ * Results of the same rush for a product that is not in the cache, without and with the
+ * lock.
  *
- * @param sku which product was wanted
- * @param readers how many wanted it, each time
- * @param withoutLock how it went without the lock
- * @param withLock how it went with the lock
+ * @param sku the SKU of the product
+ * @param readers the number of readers in each round
+ * @param withoutLock the round without the lock
+ * @param withLock the round with the lock
  */
 record RushResult(String sku, int readers, Round withoutLock, Round withLock) {
 
 	/**
-	 * The result of one round.
+	 * Result of a round.
 	 *
-	 * @param loads how often the database was asked for the product
-	 * @param reads how the readers fared, who waited until they had the product
+	 * @param loads the number of loads from the database
+	 * @param reads the outcome of the readers. Their waits end with the product
 	 */
 	record Round(int loads, Outcome reads) {
 	}

@@ -7,8 +7,8 @@ import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * Has readers at all running instances want the same product at once, when it has just
- * expired from the cache.
+ * Rushes, in which readers at all running instances want the same product at the same
+ * time, when it has just expired from the cache.
  */
 @Service
 class Rushes {
@@ -29,12 +29,12 @@ class Rushes {
 	}
 
 	/**
-	 * Have the same rush twice, without and with the lock.
-	 * @param sku which product is wanted
-	 * @param readers how many readers want it
-	 * @return what happened
-	 * @throws ResponseStatusException if there is a rush for this SKU already, at
-	 * whichever instance
+	 * Run the same rush twice, without and with the lock.
+	 * @param sku the SKU of the product
+	 * @param readers the number of readers
+	 * @return the result
+	 * @throws ResponseStatusException if there is a rush for this SKU already, at any
+	 * instance
 	 */
 	RushResult run(String sku, int readers) {
 		return this.fleet.alone("rush:" + sku,
@@ -49,7 +49,7 @@ class Rushes {
 		return new Round(this.database.loads(sku), reads);
 	}
 
-	/** Only who does not find the product takes the lock. */
+	/** Read a product. Only a reader without a product in the cache takes the lock. */
 	Reply read(String sku, boolean locked) throws InterruptedException {
 		if (this.cache.find(sku) == null) {
 			if (locked) {

@@ -7,27 +7,27 @@ import io.holdfast.sample.Outcome.Waits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The same sale, held without and with the lock, or one of them.
+ * Results of the same sale without and with the lock, or of one of these rounds.
  *
- * @param sku what was sold
- * @param stock how many pieces there were, each time
- * @param buyers how many wanted one, each time
- * @param withoutLock how it went without the lock, {@code null} if it was not held so
- * @param withLock how it went with the lock, {@code null} if it was not held so
+ * @param sku the sold SKU
+ * @param stock the number of pieces in each round
+ * @param buyers the number of buyers in each round
+ * @param withoutLock the round without the lock, or {@code null} without such a round
+ * @param withLock the round with the lock, or {@code null} without such a round
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 record SaleResult(String sku, int stock, int buyers, @Nullable Round withoutLock, @Nullable Round withLock) {
 
 	/**
-	 * The result of one round.
+	 * Result of a round.
 	 *
-	 * @param sold how many buyers got a piece
-	 * @param oversold how many of those pieces did not exist
-	 * @param failed how many purchases failed, such as by not getting the lock within its
-	 * wait time; the instances log why
-	 * @param millis how long the round took
-	 * @param lockWaits how long the buyers waited for the lock; only with the lock
-	 * @param instances how many buyers each instance served, by its port
+	 * @param sold the number of buyers that got a piece
+	 * @param oversold the number of sold pieces that did not exist
+	 * @param failed the number of failed purchases, for example without the lock within
+	 * the wait time. The instances log the reasons
+	 * @param millis the duration of the round in milliseconds
+	 * @param lockWaits the waits for the lock; {@code null} without the lock
+	 * @param instances the number of buyers of each instance, by its port
 	 */
 	@JsonInclude(JsonInclude.Include.NON_NULL)
 	record Round(int sold, int oversold, int failed, long millis, @Nullable Waits lockWaits,

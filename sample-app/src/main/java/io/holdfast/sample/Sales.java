@@ -8,9 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
-/**
- * Holds sales, whose buyers are dealt out to all running instances.
- */
+/** Sales, whose buyers are divided among all running instances. */
 @Service
 class Sales {
 
@@ -27,14 +25,14 @@ class Sales {
 	}
 
 	/**
-	 * Hold the same sale twice, without and with the lock; or one of them.
-	 * @param sku what to sell
-	 * @param stock how many pieces there are
-	 * @param buyers how many buyers want one
-	 * @param locked whether with the lock only or without only, {@code null} for both
-	 * @return what happened
-	 * @throws ResponseStatusException if this SKU is being sold already, by whichever
-	 * instance
+	 * Hold the same sale twice, without and with the lock; or one of these rounds.
+	 * @param sku the SKU to sell
+	 * @param stock the number of pieces
+	 * @param buyers the number of buyers
+	 * @param locked whether to hold only the round with the lock or only the round
+	 * without, {@code null} for both
+	 * @return the result
+	 * @throws ResponseStatusException if this SKU is being sold already, at any instance
 	 */
 	SaleResult hold(String sku, int stock, int buyers, @Nullable Boolean locked) {
 		return this.fleet.alone("sale:" + sku,
@@ -45,9 +43,9 @@ class Sales {
 	}
 
 	/**
-	 * Tell how much of a SKU is left, also while it is sold.
-	 * @param sku which one
-	 * @return its stock
+	 * Return the stock of a SKU, also during a sale.
+	 * @param sku the SKU
+	 * @return the stock
 	 */
 	Stock stock(String sku) {
 		return new Stock(sku, this.shop.stock(sku));
@@ -64,10 +62,10 @@ class Sales {
 	}
 
 	/**
-	 * A stock.
+	 * Stock of a SKU.
 	 *
-	 * @param sku of what
-	 * @param left how many pieces are left, {@code null} if it was not on sale of late
+	 * @param sku the SKU
+	 * @param left the number of pieces left, or {@code null} if the SKU is not on sale
 	 */
 	record Stock(String sku, @Nullable Integer left) {
 	}

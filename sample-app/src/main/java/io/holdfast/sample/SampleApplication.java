@@ -5,9 +5,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
-/**
- * Starts one instance of the shop.
- */
+/** Instance of the shop. */
 @SpringBootApplication(proxyBeanMethods = false)
 @ConfigurationPropertiesScan
 @EnableScheduling
@@ -15,7 +13,7 @@ public class SampleApplication {
 
 	/**
 	 * Start an instance.
-	 * @param args properties, such as {@code --server.port=0}
+	 * @param args the properties, such as {@code --server.port=0}
 	 */
 	public static void main(String[] args) {
 		application().run(args);

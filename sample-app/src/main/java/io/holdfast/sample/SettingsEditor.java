@@ -21,10 +21,10 @@ import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * Lets one person at a time edit the shop's settings, over all instances. Opening them
- * takes a lock that is held over several requests, until they are saved or given up; the
- * others are told who holds them. The lease of an editor who vanishes is renewed for the
- * editing time only.
+ * Editing of the shop's settings by one person at a time, over all instances. Opening the
+ * settings takes a lock, which is held over several requests until the settings are saved
+ * or closed. Other persons see the name of the editor. The lease of an editor who
+ * disappears is renewed only for the editing time.
  */
 @Service
 class SettingsEditor {
@@ -55,8 +55,8 @@ class SettingsEditor {
 	}
 
 	/**
-	 * Read the settings.
-	 * @return the settings and who edits them
+	 * Return the settings.
+	 * @return the settings and their editor
 	 */
 	Settings read() {
 		String text = this.redis.opsForValue().get(SETTINGS_KEY);
@@ -66,17 +66,18 @@ class SettingsEditor {
 	}
 
 	/**
-	 * Open the settings for editing; again, if this editor has opened them here already.
-	 * @param editor who wants to edit
+	 * Open the settings for editing. Has no effect if this editor has already opened them
+	 * at this instance.
+	 * @param editor the name of the editor
 	 * @return the editing
-	 * @throws ResponseStatusException if another user edits them
+	 * @throws ResponseStatusException if another person edits the settings
 	 */
 	synchronized Editing open(String editor) {
 		if (this.open != null && this.open.isHeldBy(editor)) {
 			return this.open.editing();
 		}
-		// Not re-entrant: the thread that serves this editor may be the one that served
-		// another before, and would get that one's lock once more.
+		// Not re-entrant: the thread of this request may have served another editor
+		// before, and would get the lock of that editor again.
 		LockLease lease = this.locks
 			.tryAcquire(LockRequest.of(LOCK)
 				.waitTime(Duration.ZERO)
@@ -91,11 +92,11 @@ class SettingsEditor {
 	}
 
 	/**
-	 * Save the settings and close them.
-	 * @param editor who has opened them
+	 * Save and close the settings.
+	 * @param editor the name of the editor
 	 * @param values the settings
-	 * @throws ResponseStatusException if this editor has not opened them at this
-	 * instance, or not closed them in time
+	 * @throws ResponseStatusException if this editor has not opened the settings at this
+	 * instance, or has not closed them in time
 	 */
 	synchronized void save(String editor, Map<String, Object> values) {
 		Open mine = openedBy(editor);
@@ -105,9 +106,9 @@ class SettingsEditor {
 
 	/**
 	 * Close the settings without saving.
-	 * @param editor who has opened them
-	 * @throws ResponseStatusException if this editor has not opened them at this
-	 * instance, or not closed them in time
+	 * @param editor the name of the editor
+	 * @throws ResponseStatusException if this editor has not opened the settings at this
+	 * instance, or has not closed them in time
 	 */
 	synchronized void giveUp(String editor) {
 		close(openedBy(editor));
@@ -127,13 +128,13 @@ class SettingsEditor {
 
 	private void close(Open mine) {
 		this.open = null;
-		// The next one may come to another instance at once.
+		// Waits for the release: the next editor may use another instance.
 		mine.lease().release();
 	}
 
 	/**
-	 * Only the instance of the editor knows the name, and is asked. It may be dead or
-	 * frozen.
+	 * Return the current editing, or {@code null}. The name of the editor comes from the
+	 * editor's instance, which may not answer.
 	 */
 	private @Nullable Editing editing() {
 		LockStatus status = this.locks.status(LOCK);
@@ -162,25 +163,26 @@ class SettingsEditor {
 	}
 
 	/**
-	 * The settings.
+	 * Settings of the shop.
 	 *
-	 * @param values what is set
-	 * @param editing who edits them, or {@code null}
+	 * @param values the values
+	 * @param editing the current editing, or {@code null}
 	 */
 	record Settings(Map<String, Object> values, @Nullable Editing editing) {
 	}
 
 	/**
-	 * An editing of the settings.
+	 * Editing of the settings.
 	 *
-	 * @param editor who edits; not known if that editor's instance does not answer
-	 * @param since when it was opened
-	 * @param until when it ends at the latest if it is not closed before
+	 * @param editor the name of the editor, not known if the editor's instance does not
+	 * answer
+	 * @param since the time of the opening
+	 * @param until the latest end without closing
 	 */
 	record Editing(String editor, Instant since, Instant until) {
 	}
 
-	/** An editing that was opened here. */
+	/** Editing that was opened at this instance. */
 	private record Open(Editing editing, LockLease lease) {
 
 		boolean isHeldBy(String editor) {

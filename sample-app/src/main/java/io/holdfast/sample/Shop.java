@@ -11,9 +11,9 @@ import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 
 /**
- * Sells pieces from a stock in a database. A purchase reads the stock, thinks, and writes
- * it back less one; on purpose, because two purchases that read the same number sell the
- * same piece. The lock keeps them apart.
+ * Sale of pieces from a stock in a database. A purchase reads the stock, thinks, and
+ * writes the stock less one. Without a lock, this is wrong on purpose: two purchases that
+ * read the same stock sell the same piece.
  */
 @Service
 class Shop {
@@ -28,8 +28,8 @@ class Shop {
 	}
 
 	/**
-	 * Buy one piece while holding the lock of this SKU, over all instances.
-	 * @param sku what to buy
+	 * Buy a piece with the lock of this SKU, over all instances.
+	 * @param sku the SKU to buy
 	 * @return the purchase
 	 * @throws InterruptedException if interrupted while thinking
 	 */
@@ -40,8 +40,8 @@ class Shop {
 	}
 
 	/**
-	 * Buy one piece without a lock.
-	 * @param sku what to buy
+	 * Buy a piece without a lock.
+	 * @param sku the SKU to buy
 	 * @return the purchase
 	 * @throws InterruptedException if interrupted while thinking
 	 */
@@ -58,9 +58,9 @@ class Shop {
 	}
 
 	/**
-	 * Read how many pieces are left.
-	 * @param sku of what
-	 * @return how many, or {@code null} if it is not on sale
+	 * Return the number of pieces left.
+	 * @param sku the SKU
+	 * @return the number, or {@code null} if the SKU is not on sale
 	 */
 	@Nullable Integer stock(String sku) {
 		return this.database.sql("SELECT pieces FROM stock WHERE sku = ?")
@@ -75,10 +75,11 @@ class Shop {
 	}
 
 	/**
-	 * The result of a purchase.
+	 * Result of a purchase.
 	 *
-	 * @param sold whether a piece was sold, or none was left
-	 * @param begun when it began, after any wait for the lock, by {@link System#nanoTime}
+	 * @param sold whether a piece was sold; otherwise, none was left
+	 * @param begun the beginning of the purchase, after any wait for the lock, by
+	 * {@link System#nanoTime}
 	 */
 	record Purchase(boolean sold, long begun) {
 	}

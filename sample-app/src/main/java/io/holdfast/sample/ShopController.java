@@ -19,9 +19,7 @@ import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 
-/**
- * The shop over HTTP.
- */
+/** HTTP interface of the shop. */
 @RestController
 class ShopController {
 

@@ -6,16 +6,17 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The properties of the shop.
+ * Properties of the shop.
  *
- * @param thinkTime how long a buyer thinks between reading the stock and writing it back
- * @param editingTime how long the settings may be edited in one go; then the lock is no
- * longer renewed
- * @param editingLease how long the lock of the settings lasts when it is not renewed:
- * others wait so long at most if the instance of an editor dies
- * @param loadTime how long the database takes to load a product
- * @param quoteTime how long the carrier takes for a quote
- * @param quoteLimit how many calls the carrier gets at a time from all instances
+ * @param thinkTime the time between a buyer's read and write of the stock
+ * @param editingTime the maximum time of editing the settings, after which their lock is
+ * no longer renewed
+ * @param editingLease the lease time of the settings' lock without renewal: the longest
+ * wait of other editors if the instance of an editor dies
+ * @param loadTime the duration of a product's load from the database
+ * @param quoteTime the duration of a call to the carrier
+ * @param quoteLimit the maximum number of simultaneous calls to the carrier by all
+ * instances
  */
 @ConfigurationProperties("shop")
 record ShopProperties(@DefaultValue("1ms") Duration thinkTime, @DefaultValue("2m") Duration editingTime,

@@ -1,7 +1,7 @@
 /**
- * A small shop, run by several instances: a sale that must not sell more than its stock,
- * a cache that one instance fills for all, a carrier that gets only so many calls at a
- * time, and settings that only one person edits at a time.
+ * Small shop, run by several instances: a sale that must not sell more than its stock, a
+ * cache that one instance fills for all, a carrier with a limited number of simultaneous
+ * calls, and settings that only one person edits at a time.
  */
 @NullMarked
 package io.holdfast.sample;
