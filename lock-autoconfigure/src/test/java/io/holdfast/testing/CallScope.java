@@ -6,10 +6,11 @@ import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.config.Scope;
 
 /**
- * A scope that not every thread is in, as that of web requests: there is none at the
- * start. Gives a bean of its own to each look-up.
+ * Scope that is not active on every thread, like the scope of web requests, and never at
+ * the start. Each look-up creates a bean.
  *
- * @param check throws an {@link IllegalStateException} if the current thread is not in it
+ * @param check throws an {@link IllegalStateException} if the scope is not active on the
+ * current thread
  */
 public record CallScope(Runnable check) implements Scope {
 
@@ -26,7 +27,7 @@ public record CallScope(Runnable check) implements Scope {
 
 	@Override
 	public void registerDestructionCallback(String name, Runnable callback) {
-		// Its beans need none.
+		// No bean of this scope needs a destruction callback.
 	}
 
 }

@@ -8,12 +8,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A small child JVM that runs a main class of the tests' class path, as another instance
- * of an application would run: it can be killed or frozen without harm to the test.
+ * Small child JVM that runs a main class of the tests' class path, like another instance
+ * of an application. It can be killed or frozen without harm to the test.
  */
 public final class ChildJvm extends ChildProcess {
 
-	/** Options for each JVM of this machine, of which it prints that it has them. */
+	/**
+	 * Variables with options for every JVM of this machine. A JVM prints a line for each
+	 * of them.
+	 */
 	private static final Set<String> OPTIONS = Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 
 	private ChildJvm(List<String> command) {
@@ -25,16 +28,19 @@ public final class ChildJvm extends ChildProcess {
 		return child;
 	}
 
-	/** Start a main class. Returns at once: have it print a line when it is ready. */
+	/**
+	 * Start a main class. Returns immediately: the class should print a line when it is
+	 * ready.
+	 */
 	public static ChildJvm start(Class<?> main, String... args) {
 		return start(List.of(), main, args);
 	}
 
 	/**
-	 * Start a main class with further options of the JVM. Returns at once.
-	 * @param options options of the command line, before the class
+	 * Start a main class with further options of the JVM. Returns immediately.
+	 * @param options the options of the command line, before the class
 	 * @param main a class with a {@code main} method
-	 * @param args its arguments
+	 * @param args the arguments
 	 * @return the running child
 	 */
 	public static ChildJvm start(List<String> options, Class<?> main, String... args) {
@@ -42,10 +48,10 @@ public final class ChildJvm extends ChildProcess {
 	}
 
 	/**
-	 * Start a main class for which some libraries are not there. Returns at once.
-	 * @param libraries what the names of their files begin with
+	 * Start a main class without some libraries. Returns immediately.
+	 * @param libraries the prefixes of the libraries' file names
 	 * @param main a class with a {@code main} method
-	 * @param args its arguments
+	 * @param args the arguments
 	 * @return the running child
 	 */
 	public static ChildJvm startWithout(List<String> libraries, Class<?> main, String... args) {
@@ -56,13 +62,14 @@ public final class ChildJvm extends ChildProcess {
 	}
 
 	/**
-	 * Start a main class with another class path than the tests have. Returns at once.
+	 * Start a main class with another class path than the class path of the tests.
+	 * Returns immediately.
 	 */
 	public static ChildJvm startWith(String classPath, Class<?> main, String... args) {
 		return start(List.of(), classPath, main, args);
 	}
 
-	/** With as many processors as this JVM uses. */
+	/** With the same number of processors as this JVM. */
 	private static ChildJvm start(List<String> options, String classPath, Class<?> main, String... args) {
 		String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
 		Stream<String> small = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",

@@ -17,18 +17,20 @@ import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 
 /**
- * A process that a test started: reads what it prints, can kill and freeze it, and takes
- * it along when this JVM ends. Thread-safe.
+ * Process of a test. Its output is read. It can be killed and frozen, and ends with this
+ * JVM. Thread-safe.
  */
 public class ChildProcess implements AutoCloseable {
 
 	/**
-	 * For how long to wait for a line: a JVM took more than a minute to start where many
-	 * did.
+	 * Default maximum wait for a line: with many JVMs starting, a start took more than a
+	 * minute.
 	 */
 	public static final Duration PATIENCE = Duration.ofMinutes(3);
 
-	/** While this whole JVM stands still, only one of these goes by, in milliseconds. */
+	/**
+	 * Part of a wait, in milliseconds. A pause of this whole JVM counts as a single part.
+	 */
 	private static final long PART = 50;
 
 	private static final Set<Process> RUNNING = ConcurrentHashMap.newKeySet();
@@ -42,7 +44,7 @@ public class ChildProcess implements AutoCloseable {
 
 	private final Thread reader;
 
-	/** All lines printed so far; also the monitor of everything below. */
+	/** Lines printed so far. Also the monitor of all further fields. */
 	private final List<String> lines = new ArrayList<>();
 
 	private final List<String> notAwaited = new ArrayList<>();
@@ -81,18 +83,18 @@ public class ChildProcess implements AutoCloseable {
 		}
 	}
 
-	/** The id that the operating system gave to the process. */
+	/** Return the id of the process in the operating system. */
 	public final long pid() {
 		return this.process.pid();
 	}
 
-	/** Whether the process runs, frozen or not. */
+	/** Return whether the process runs, frozen or not. */
 	public final boolean isAlive() {
 		return this.process.isAlive();
 	}
 
 	/**
-	 * What the process printed so far, to its standard and error output.
+	 * Return the lines printed so far, to standard output and standard error.
 	 * @return a copy of the lines
 	 */
 	public final List<String> lines() {
@@ -102,9 +104,9 @@ public class ChildProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Wait for a line that starts so; see {@link #awaitLine(Predicate, Duration)}.
-	 * @param prefix how the line starts
-	 * @param timeout how long to wait
+	 * Wait for a line with a prefix; see {@link #awaitLine(Predicate, Duration)}.
+	 * @param prefix the prefix
+	 * @param timeout the maximum wait
 	 * @return the line
 	 */
 	public final String awaitLine(String prefix, Duration timeout) {
@@ -112,13 +114,14 @@ public class ChildProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Wait for a line. Each line is returned once: lines that no earlier call returned
-	 * are looked at, in the order in which they were printed, also those printed before
-	 * this call. Blocks.
-	 * @param wanted which line
-	 * @param timeout how long to wait
+	 * Wait for a line. Each line is returned once: the condition is applied to all lines
+	 * that no earlier call has returned, in order, also to lines printed before this
+	 * call. Blocks.
+	 * @param wanted the condition
+	 * @param timeout the maximum wait
 	 * @return the line
-	 * @throws AssertionError if the process did not print it in time, or ended without
+	 * @throws AssertionError if the process did not print such a line in time, or ended
+	 * without it
 	 */
 	public final String awaitLine(Predicate<String> wanted, Duration timeout) {
 		long left = timeout.toNanos();
@@ -162,40 +165,41 @@ public class ChildProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Kill the process as {@code kill -9} does, frozen or not. Returns when it is dead.
+	 * Kill the process like {@code kill -9}, frozen or not. Returns when the process is
+	 * dead.
 	 */
 	public final void kill() {
 		this.process.destroyForcibly();
-		// A busy machine was seen to take more than ten seconds for it.
+		// On a busy machine, this took more than ten seconds.
 		awaitExit(PATIENCE);
 	}
 
 	/**
-	 * Stop the process where it is, as a long pause of its garbage collector would.
-	 * Returns when none of its threads runs any more.
+	 * Freeze the process, like a long pause of its garbage collector. Returns when none
+	 * of its threads runs.
 	 */
 	public final void freeze() {
 		signal("STOP");
-		// Under load, a process goes on for a while after it was told to stop.
+		// Under load, a process continues for some time after the signal.
 		Awaitility.await("stop of process " + pid())
 			.atMost(PATIENCE)
 			.pollDelay(Duration.ZERO)
 			.pollInterval(Duration.ofMillis(5))
-			// A thread that ended while it was looked at.
+			// A thread may end during this check.
 			.ignoreExceptionsInstanceOf(IOException.class)
 			.until(this::isStopped);
 	}
 
-	/** Let a frozen process go on. */
+	/** Continue a frozen process. */
 	public final void thaw() {
 		signal("CONT");
 	}
 
 	/**
-	 * Wait until the process has ended and all that it printed was read. Blocks.
-	 * @param timeout how long to wait
-	 * @return its exit code
-	 * @throws AssertionError if it did not end in time
+	 * Wait until the process has ended and all its output was read. Blocks.
+	 * @param timeout the maximum wait
+	 * @return the exit code
+	 * @throws AssertionError if the process did not end in time
 	 */
 	public final int awaitExit(Duration timeout) {
 		try {
@@ -203,7 +207,7 @@ public class ChildProcess implements AutoCloseable {
 				throw new AssertionError("Still running after " + timeout.toMillis() + " ms" + description());
 			}
 			RUNNING.remove(this.process);
-			// Bounded, as a child of the process may keep the pipe open.
+			// With a timeout, because a child of the process may keep the pipe open.
 			this.reader.join(2000);
 		}
 		catch (InterruptedException ex) {
@@ -222,7 +226,7 @@ public class ChildProcess implements AutoCloseable {
 	private boolean isStopped() throws IOException {
 		File[] threads = new File("/proc/" + pid() + "/task").listFiles();
 		if (threads == null) {
-			// Not Linux.
+			// Other systems than Linux.
 			Process ps = new ProcessBuilder("ps", "-o", "state=", "-p", Long.toString(pid())).start();
 			try (BufferedReader output = ps.inputReader()) {
 				String state = output.readLine();
@@ -231,7 +235,8 @@ public class ChildProcess implements AutoCloseable {
 		}
 		for (File thread : threads) {
 			String stat = Files.readString(thread.toPath().resolve("stat"), StandardCharsets.ISO_8859_1);
-			// The state follows the name, which is in parentheses and may contain some.
+			// The state follows the name, which is in parentheses and may contain
+			// parentheses.
 			if (stat.charAt(stat.lastIndexOf(')') + 2) != 'T') {
 				return false;
 			}
@@ -239,7 +244,7 @@ public class ChildProcess implements AutoCloseable {
 		return true;
 	}
 
-	/** By the shell, as every POSIX system's has a kill of its own. */
+	/** By the shell, because every POSIX shell has a kill command. */
 	private void signal(String name) {
 		try {
 			int exit = new ProcessBuilder("sh", "-c", "kill -" + name + " " + pid()).start().waitFor();

@@ -26,9 +26,9 @@ import org.springframework.asm.Opcodes;
 import org.springframework.asm.Type;
 
 /**
- * Java agent that gives a process a wrong clock: every class outside of the JDK asks
- * {@link ShiftedClock} for the time of day. The agent's jar has nothing in it but its
- * manifest; the classes are those of the class path.
+ * Java agent that gives a process a wrong clock: every class outside of the JDK gets the
+ * time of day from {@link ShiftedClock}. The agent's jar has only a manifest. The classes
+ * come from the class path.
  */
 public final class ClockAgent implements ClassFileTransformer {
 
@@ -36,13 +36,16 @@ public final class ClockAgent implements ClassFileTransformer {
 
 	private static final String DATE = "java/util/Date";
 
-	/** What is called in their stead has the same name, in {@link ShiftedClock}. */
+	/** Replaced methods. The replacements in {@link ShiftedClock} have the same names. */
 	private static final Set<String> REPLACED = Set.of("java/lang/System.currentTimeMillis()J",
 			"java/time/Instant.now()Ljava/time/Instant;", "java/time/Clock.systemUTC()Ljava/time/Clock;",
 			"java/time/Clock.systemDefaultZone()Ljava/time/Clock;",
 			"java/time/Clock.system(Ljava/time/ZoneId;)Ljava/time/Clock;");
 
-	/** A class that does not name any of these is left as it is, and soon loaded. */
+	/**
+	 * Names in classes that may have to be changed. A class without these names is loaded
+	 * faster.
+	 */
 	private static final Set<String> HINTS = Set.of("currentTimeMillis", "java/time/Instant", "java/time/Clock", DATE);
 
 	private static final String AGENT = Type.getInternalName(ClockAgent.class);
@@ -52,8 +55,8 @@ public final class ClockAgent implements ClassFileTransformer {
 
 	/**
 	 * Called by the JVM, before the main class.
-	 * @param shiftMillis by how many milliseconds the clock is to be wrong at first
-	 * @param instrumentation where classes go through
+	 * @param shiftMillis the initial difference from the right time, in milliseconds
+	 * @param instrumentation the instrumentation of the JVM
 	 */
 	public static void premain(String shiftMillis, Instrumentation instrumentation) {
 		ShiftedClock.shiftBy(Duration.ofMillis(Long.parseLong(shiftMillis)));
@@ -61,9 +64,9 @@ public final class ClockAgent implements ClassFileTransformer {
 	}
 
 	/**
-	 * What has a child JVM start with a wrong clock.
-	 * @param shift by how much it is to be wrong at first
-	 * @return an option of its command line
+	 * Return the option by which a child JVM starts with a wrong clock.
+	 * @param shift the initial difference from the right time
+	 * @return an option of the command line
 	 */
 	public static String option(Duration shift) {
 		return "-javaagent:" + Jar.PATH + "=" + shift.toMillis();
@@ -80,14 +83,14 @@ public final class ClockAgent implements ClassFileTransformer {
 			return HINTS.stream().anyMatch(text::contains) ? rewrite(code) : null;
 		}
 		catch (RuntimeException | Error ex) {
-			// The JVM would go on with the class as it was.
+			// The JVM would ignore the error, and use the unchanged class.
 			ex.printStackTrace();
 			Runtime.getRuntime().halt(1);
 			throw ex;
 		}
 	}
 
-	/** What is needed to change classes, and what knows the right time. */
+	/** Return whether a class is needed to change classes, or to know the right time. */
 	private static boolean isPartOfThis(String name) {
 		return name.startsWith("org/springframework/asm/") || name.equals(SHIFTED) || name.equals(AGENT)
 				|| name.startsWith(AGENT + "$");
@@ -95,7 +98,7 @@ public final class ClockAgent implements ClassFileTransformer {
 
 	private static byte[] rewrite(byte[] code) {
 		ClassReader reader = new ClassReader(code);
-		// The stack grows where a date is created.
+		// The stack is higher at the creation of a date.
 		ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
 		reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
 
@@ -144,7 +147,7 @@ public final class ClockAgent implements ClassFileTransformer {
 
 	}
 
-	/** Written when it is first needed, and deleted when this JVM ends. */
+	/** Jar of the agent, written at its first use, and deleted when this JVM ends. */
 	private static final class Jar {
 
 		static final Path PATH = write();

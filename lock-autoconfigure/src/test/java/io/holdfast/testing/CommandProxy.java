@@ -13,18 +13,18 @@ import java.util.Locale;
 import java.util.function.UnaryOperator;
 
 /**
- * A proxy before a server that gives it other commands than those that were sent, so that
- * it answers as a service would. One character is one byte.
+ * Proxy that replaces commands, so that the server answers like a service with other
+ * rights or commands. A character is a byte.
  */
 public final class CommandProxy extends TcpProxy {
 
 	private final UnaryOperator<List<String>> rule;
 
 	/**
-	 * Start it.
-	 * @param host where the server is
-	 * @param port where the server is
-	 * @param rule gives the words of the command to send in place of a command
+	 * Start the proxy.
+	 * @param host the host of the server
+	 * @param port the port of the server
+	 * @param rule the replacement of a command, as words
 	 */
 	public CommandProxy(String host, int port, UnaryOperator<List<String>> rule) {
 		super(host, port);
@@ -33,17 +33,16 @@ public final class CommandProxy extends TcpProxy {
 	}
 
 	/**
-	 * Return a command that is answered by an error.
-	 * @param error what the server says
+	 * Return a command that the server answers with an error.
+	 * @param error the text of the error
 	 */
 	public static List<String> error(String error) {
 		return List.of("EVAL", "return redis.error_reply(ARGV[1])", "0", error);
 	}
 
 	/**
-	 * Return a rule for scripts, whose text it always sees.
-	 * @param rule gives a command in place of one that runs a script, and leaves it as it
-	 * is if it is none of its business
+	 * Return a rule for scripts. It always gets the text of the script.
+	 * @param rule the replacement of a command that runs a script, or the same command
 	 */
 	public static UnaryOperator<List<String>> ofScripts(UnaryOperator<List<String>> rule) {
 		return (words) -> switch (words.get(0).toUpperCase(Locale.ROOT)) {

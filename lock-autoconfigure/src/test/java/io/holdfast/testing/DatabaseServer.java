@@ -29,9 +29,9 @@ import org.testcontainers.containers.GenericContainer;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * A PostgreSQL or MariaDB that the tests of this JVM share: the installed one, of which a
- * server is started with data of its own, else one in Docker. It is started at its first
- * use and ends with the JVM.
+ * PostgreSQL or MariaDB server that the tests of this JVM share: the installed program
+ * with its own data, or else a server in Docker. It starts at its first use, and ends
+ * with the JVM.
  */
 final class DatabaseServer {
 
@@ -59,16 +59,16 @@ final class DatabaseServer {
 	}
 
 	/**
-	 * Find the server, or start it.
-	 * @return the server; {@code null} if there is neither a program nor Docker
+	 * Return the server, and start it if necessary.
+	 * @return the server, or {@code null} without a program and Docker
 	 */
 	static @Nullable DatabaseServer postgresql() {
 		return SERVERS.get(Kind.POSTGRESQL).server();
 	}
 
 	/**
-	 * Find the server, or start it.
-	 * @return the server; {@code null} if there is neither a program nor Docker
+	 * Return the server, and start it if necessary.
+	 * @return the server, or {@code null} without a program and Docker
 	 */
 	static @Nullable DatabaseServer mariaDb() {
 		return SERVERS.get(Kind.MARIADB).server();
@@ -76,8 +76,8 @@ final class DatabaseServer {
 
 	/**
 	 * Create a database.
-	 * @param name its name
-	 * @return where it is
+	 * @param name the name of the database
+	 * @return the configuration of its connections
 	 */
 	HikariConfig create(String name) {
 		try (Connection connection = connect(this.url.contains("postgres") ? Kind.POSTGRESQL.firstDatabase : "");
@@ -161,7 +161,7 @@ final class DatabaseServer {
 
 		private final String protocol;
 
-		/** Of the program, which a superuser may not run. */
+		/** User that runs the program, because a superuser may not run it. */
 		private final String systemUser;
 
 		private final String firstDatabase;
@@ -188,7 +188,7 @@ final class DatabaseServer {
 
 	}
 
-	/** Of one kind of server, at most once. */
+	/** Look-up of a kind of server, at most once. */
 	private static final class Lookup {
 
 		private final Kind kind;
@@ -259,14 +259,14 @@ final class DatabaseServer {
 				.start();
 		}
 
-		/** At once, but so that it gives back its shared memory. */
+		/** End a server immediately, but so that it releases its shared memory. */
 		private static void end(Process process, Path directory) {
 			try {
 				new ProcessBuilder("sh", "-c", "kill -QUIT " + process.pid()).start().waitFor();
 				process.waitFor(2, TimeUnit.SECONDS);
 			}
 			catch (IOException | InterruptedException ex) {
-				// Killed in any case.
+				// The process is killed in any case.
 			}
 			process.destroyForcibly();
 			FileSystemUtils.deleteRecursively(directory.toFile());

@@ -10,8 +10,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A TCP proxy with the latency of a network: in both directions, bytes arrive in order
- * and a fixed time after they were sent, however many are under way. Thread-safe.
+ * TCP proxy with the latency of a network: in both directions, bytes arrive in order, a
+ * fixed time after their sending, regardless of the number of bytes under way.
+ * Thread-safe.
  */
 public final class DelayingProxy extends TcpProxy {
 
@@ -20,9 +21,9 @@ public final class DelayingProxy extends TcpProxy {
 	private final long delayNanos;
 
 	/**
-	 * Start it on a free port.
-	 * @param delay the latency of each direction; threads that wake up add some tens of
-	 * microseconds
+	 * Start the proxy on a free port.
+	 * @param delay the latency of each direction. The scheduling of threads adds some
+	 * tens of microseconds
 	 */
 	public DelayingProxy(String host, int port, Duration delay) {
 		super(host, port);
@@ -39,7 +40,7 @@ public final class DelayingProxy extends TcpProxy {
 		forward(server, client);
 	}
 
-	/** Reading goes on while earlier bytes wait. */
+	/** Reads on while earlier bytes wait. */
 	private void forward(Socket from, Socket to) {
 		BlockingQueue<Packet> underWay = new LinkedBlockingQueue<>();
 		inBackground(() -> read(from, underWay));

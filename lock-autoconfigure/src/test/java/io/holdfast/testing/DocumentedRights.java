@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The rights of a narrow user as {@code docs/redis.md} names them, so that what is
- * documented is what is tested.
+ * Rights of a narrow user in {@code docs/redis.md}, so that the documented rights are
+ * tested.
  *
  * @param rights the words of {@code ACL SETUSER}
  */
@@ -15,39 +15,39 @@ public record DocumentedRights(List<String> rights) {
 	private static final Path PAGE = Path.of("..", "docs", "redis.md");
 
 	/**
-	 * What locks and semaphores need.
-	 * @return the rights, of which none can be left out
+	 * Return the rights that locks and semaphores need.
+	 * @return the rights, each of which is necessary
 	 */
 	public static DocumentedRights ofLeases() {
 		return of("locks and semaphores");
 	}
 
-	/** What those need besides who watch the fleet. */
+	/** Return the additional rights for the views of the fleet. */
 	public static DocumentedRights ofWatching() {
 		return of("the fleet, for endpoints");
 	}
 
-	/** What locks and semaphores need in a cluster. */
+	/** Return the rights that locks and semaphores need in a cluster. */
 	public static DocumentedRights inCluster() {
 		return ofLeases().and(of("a cluster"));
 	}
 
 	/**
-	 * What locks and semaphores can use in a cluster.
-	 * @return the rights, of which Redis 6.2 does not know some
+	 * Return the rights that locks and semaphores can use in a cluster.
+	 * @return the rights, some of which are unknown to Redis 6.2
 	 */
 	public static DocumentedRights inShardingCluster() {
 		return inCluster().and(of("a cluster of Redis 7 or newer"));
 	}
 
-	/** All of it, as a line to copy. */
+	/** Return all rights, from the line to copy. */
 	public static DocumentedRights inOneLine() {
 		return new DocumentedRights(lineToCopy().stream().filter((word) -> word.matches("[~&+].*")).toList());
 	}
 
 	/**
-	 * The command that gives them all.
-	 * @return its words, the user's name the third of them
+	 * Return the command that grants all rights.
+	 * @return the words of the command; the third word is the user's name
 	 */
 	public static List<String> lineToCopy() {
 		return ProjectFiles.text(PAGE)
@@ -58,7 +58,7 @@ public record DocumentedRights(List<String> rights) {
 			.orElseThrow();
 	}
 
-	/** The rights on the line of the page for this purpose. */
+	/** Return the rights in the line of the page for a purpose. */
 	private static DocumentedRights of(String purpose) {
 		String line = ProjectFiles.text(PAGE)
 			.lines()
@@ -72,7 +72,7 @@ public record DocumentedRights(List<String> rights) {
 		return new DocumentedRights(Stream.concat(this.rights.stream(), others.rights.stream()).toList());
 	}
 
-	/** Of the rights those to commands. */
+	/** Return the rights to commands. */
 	public List<String> commands() {
 		return this.rights.stream()
 			.filter((right) -> right.startsWith("+"))
@@ -81,8 +81,8 @@ public record DocumentedRights(List<String> rights) {
 	}
 
 	/**
-	 * Rules for a user that has these rights and no others.
-	 * @param password its password
+	 * Return the rules for a user with only these rights.
+	 * @param password the user's password
 	 * @return the words of {@code ACL SETUSER}
 	 */
 	public List<String> rules(String password) {
@@ -90,9 +90,9 @@ public record DocumentedRights(List<String> rights) {
 	}
 
 	/**
-	 * All rights but one.
-	 * @param right which not
-	 * @return the others
+	 * Return all rights except one.
+	 * @param right the excluded right
+	 * @return the other rights
 	 */
 	public DocumentedRights without(String right) {
 		return new DocumentedRights(this.rights.stream().filter((other) -> !other.equals(right)).toList());

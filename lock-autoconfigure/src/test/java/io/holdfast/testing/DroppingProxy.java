@@ -3,9 +3,7 @@ package io.holdfast.testing;
 import java.io.IOException;
 import java.net.Socket;
 
-/**
- * A TCP proxy before a server that drops every n-th connection when that is opened.
- */
+/** TCP proxy that drops every n-th connection at its opening. */
 public final class DroppingProxy extends TcpProxy {
 
 	private final int each;
@@ -15,11 +13,11 @@ public final class DroppingProxy extends TcpProxy {
 	private int connections;
 
 	/**
-	 * Start it on a free port.
-	 * @param host where the server is
-	 * @param port where the server is
-	 * @param each which connections are dropped: every one of so many
-	 * @param way how
+	 * Start the proxy on a free port.
+	 * @param host the host of the server
+	 * @param port the port of the server
+	 * @param each the number n: every n-th connection is dropped
+	 * @param way the way of dropping
 	 */
 	public DroppingProxy(String host, int port, int each, Way way) {
 		super(host, port);
@@ -46,15 +44,13 @@ public final class DroppingProxy extends TcpProxy {
 		}
 	}
 
-	/**
-	 * What becomes of a connection that is dropped.
-	 */
+	/** Way of dropping a connection. */
 	public enum Way {
 
-		/** It is closed at once. */
+		/** The connection is closed immediately. */
 		CLOSES,
 
-		/** It stays open, and nothing is ever answered. */
+		/** The connection stays open, and receives no answers. */
 		SWALLOWS
 
 	}

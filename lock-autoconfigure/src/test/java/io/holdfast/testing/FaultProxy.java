@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A TCP proxy that stands between clients and a server, and fails on request. It is in
- * one mode at a time, at first {@link #pass()}. Thread-safe.
+ * TCP proxy between clients and a server, which fails on request. It has one mode at a
+ * time, initially {@link #pass()}. Thread-safe.
  */
 public final class FaultProxy implements AutoCloseable {
 
@@ -56,7 +56,7 @@ public final class FaultProxy implements AutoCloseable {
 				return proxy;
 			}
 			catch (UncheckedIOException ex) {
-				// Another process was faster at that port.
+				// Another process has taken the port.
 				if (attempt == ATTEMPTS) {
 					throw ex;
 				}
@@ -64,17 +64,20 @@ public final class FaultProxy implements AutoCloseable {
 		}
 	}
 
-	/** Where the proxy listens. */
+	/** Return the host of the proxy. */
 	public String host() {
 		return "127.0.0.1";
 	}
 
-	/** Where the proxy listens, also after {@link #down()} and {@link #up()}. */
+	/**
+	 * Return the port of the proxy, which stays the same after {@link #down()} and
+	 * {@link #up()}.
+	 */
 	public int port() {
 		return this.port;
 	}
 
-	/** Take new connections to another server; those that stand are left alone. */
+	/** Connect new connections to another server. Existing connections stay. */
 	public void redirect(String host, int port) {
 		this.target = new InetSocketAddress(host, port);
 	}
@@ -84,45 +87,42 @@ public final class FaultProxy implements AutoCloseable {
 		become(NONE);
 	}
 
-	/**
-	 * Forward everything, replies only after a while, which does not lessen the
-	 * throughput.
-	 */
+	/** Forward everything, but delay replies. The throughput stays the same. */
 	public void delay(Duration delay) {
 		become(new Fault(Kind.DELAY, delay, ""));
 	}
 
 	/**
-	 * Accept connections, and swallow all bytes of these and of those that are open. When
-	 * the proxy leaves this mode, it resets the connections of which it swallowed
-	 * anything, as a reply could be taken for that to a swallowed request.
+	 * Accept connections, and swallow all bytes of new and existing connections. At the
+	 * end of this mode, the proxy resets all connections with swallowed bytes: otherwise,
+	 * a reply could be taken for the reply to a swallowed request.
 	 */
 	public void blackHole() {
 		become(new Fault(Kind.BLACK_HOLE, Duration.ZERO, ""));
 	}
 
-	/** As {@link #swallowRepliesThenFin(String)}, whatever the next request is. */
+	/** Do as {@link #swallowRepliesThenFin(String)}, for any request. */
 	public void swallowRepliesThenFin() {
 		swallowRepliesThenFin("");
 	}
 
 	/**
-	 * Forward the next request that contains a text, which the server so carries out, but
-	 * swallow what it replies and close the client's connection in order (FIN). This
-	 * happens to one connection; then the mode is {@link #pass()} again.
+	 * Forward the next request that contains a text, so that the server executes it, but
+	 * swallow the reply and close the client's connection regularly (FIN). This applies
+	 * to a single connection. The mode is then {@link #pass()} again.
 	 * @param request a text in the request, for example {@code "EVALSHA"}
 	 */
 	public void swallowRepliesThenFin(String request) {
 		become(new Fault(Kind.FIN, Duration.ZERO, request));
 	}
 
-	/** As {@link #swallowRepliesThenReset(String)}, whatever the next request is. */
+	/** Do as {@link #swallowRepliesThenReset(String)}, for any request. */
 	public void swallowRepliesThenReset() {
 		swallowRepliesThenReset("");
 	}
 
 	/**
-	 * As {@link #swallowRepliesThenFin(String)}, but the client's connection is reset
+	 * Do as {@link #swallowRepliesThenFin(String)}, but reset the client's connection
 	 * (RST).
 	 * @param request a text in the request, for example {@code "EVALSHA"}
 	 */
@@ -131,19 +131,22 @@ public final class FaultProxy implements AutoCloseable {
 	}
 
 	/**
-	 * How many connections were cut after their replies were swallowed.
-	 * @return the count since the proxy was started
+	 * Return the number of connections that were closed after their replies were
+	 * swallowed.
+	 * @return the number since the start of the proxy
 	 */
 	public int cuts() {
 		return this.cuts.get();
 	}
 
-	/** Close all connections and refuse new ones, as if the server was not running. */
+	/**
+	 * Close all connections and refuse new connections, as if the server was not running.
+	 */
 	public synchronized void down() {
 		if (this.listener != null) {
 			closeQuietly(this.listener);
 			try {
-				// Until it has left accept(), the system still takes connections.
+				// Before the end of accept(), the system still takes connections.
 				this.acceptor.join();
 			}
 			catch (InterruptedException ex) {
@@ -168,7 +171,7 @@ public final class FaultProxy implements AutoCloseable {
 		}
 	}
 
-	/** Close all connections, for good. */
+	/** Close the proxy and all connections. */
 	@Override
 	public void close() {
 		down();
@@ -190,7 +193,7 @@ public final class FaultProxy implements AutoCloseable {
 			}
 		}
 		catch (IOException ex) {
-			// Down.
+			// The proxy is down.
 		}
 	}
 
@@ -206,7 +209,7 @@ public final class FaultProxy implements AutoCloseable {
 			socket.close();
 		}
 		catch (Exception ex) {
-			// It was closed by the other side.
+			// The other side has closed the connection.
 		}
 	}
 
@@ -225,16 +228,24 @@ public final class FaultProxy implements AutoCloseable {
 
 	}
 
-	/** What the server sent, and when the client is to get it; no bytes for the end. */
+	/**
+	 * Reply of the server, and the time to pass it to the client. Without bytes at the
+	 * end.
+	 */
 	private record Reply(byte[] bytes, long dueNanos) {
 	}
 
-	/** A client's connection, and the one to the server, opened for its first request. */
+	/**
+	 * Connection of a client, and the connection to the server, opened for the first
+	 * request.
+	 */
 	private final class Connection {
 
 		private final Socket client;
 
-		/** Also the monitor under which requests are sent, and the client is cut off. */
+		/**
+		 * Also the monitor for sending requests, and for closing the client's connection.
+		 */
 		private final Socket server = new Socket();
 
 		private final BlockingQueue<Reply> replies = new LinkedBlockingQueue<>();
@@ -244,9 +255,7 @@ public final class FaultProxy implements AutoCloseable {
 
 		private volatile boolean cut;
 
-		/**
-		 * What is to happen instead of the next reply; guarded by the server socket's.
-		 */
+		/** Fault in place of the next reply. Guarded by the server socket's monitor. */
 		private Fault pending = NONE;
 
 		Connection(Socket client) {
@@ -326,8 +335,8 @@ public final class FaultProxy implements AutoCloseable {
 		}
 
 		/**
-		 * Whether the client is not to get what the server sent. When it is cut off, what
-		 * it requested has been sent: that happens under the same monitor.
+		 * Cut the client off in place of a reply if a fault is pending. Return whether
+		 * the client is cut off. Its request was sent before, under the same monitor.
 		 */
 		private boolean isCutInsteadOfReply() throws IOException {
 			synchronized (this.server) {
@@ -335,12 +344,13 @@ public final class FaultProxy implements AutoCloseable {
 					return this.cut;
 				}
 				this.cut = true;
-				// First, so that who notices the cut finds it counted.
+				// First, so that the count includes every cut that a client notices.
 				FaultProxy.this.cuts.incrementAndGet();
-				// The server carries out what it got before it sees this end.
+				// The server executes its requests before it sees this end.
 				this.server.shutdownOutput();
 				if (this.pending.kind() == Kind.FIN) {
-					// Reading goes on: to close with bytes unread would be a reset.
+					// Reads on: closing a socket with unread bytes would reset the
+					// connection.
 					this.client.shutdownOutput();
 				}
 				else {
@@ -350,7 +360,7 @@ public final class FaultProxy implements AutoCloseable {
 			}
 		}
 
-		/** Whether bytes vanish, which the connection does not get over. */
+		/** Return whether bytes vanish. The connection is then unusable. */
 		private boolean isSwallowed() {
 			synchronized (FaultProxy.this) {
 				this.swallowed |= (FaultProxy.this.fault.get().kind() == Kind.BLACK_HOLE);
@@ -358,7 +368,7 @@ public final class FaultProxy implements AutoCloseable {
 			}
 		}
 
-		/** One side is over, so the other is; unless they were cut from one another. */
+		/** End the other side, too, unless a fault has separated both sides. */
 		private void end(Socket side) {
 			if (this.cut) {
 				closeQuietly(side);

@@ -9,8 +9,8 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConnection;
 
 /**
- * A connection factory of another library, which says nothing of its connections: any
- * command may take another one, as with Redisson's.
+ * Connection factory of another library, with unknown connections: each command may use
+ * another connection, as with Redisson.
  */
 public class ForeignConnectionFactory implements RedisConnectionFactory {
 

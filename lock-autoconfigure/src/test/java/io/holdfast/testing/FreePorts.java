@@ -9,12 +9,12 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds ports that are free now. Each JVM takes them from a range of its own, one after
- * the other: a server that is down for a while finds its port free again, however many
- * others start at that time, and nothing listens where a test wants nothing to. They lie
- * below those that systems take for outgoing connections, so that no client that tries to
- * reach a server connects to itself. Port + 10000, the bus of a cluster's node, lies
- * below these too, and above all others.
+ * Search for free ports. Each JVM takes ports from its own range, in order. Therefore, a
+ * server that is down for some time finds its port free again, although many servers
+ * start at that time, and no process listens at a port that a test keeps free. The ranges
+ * are below the ports for outgoing connections, so that no client that tries to reach a
+ * server connects to itself. Port + 10000, the bus of a cluster's node, is below the
+ * ports for outgoing connections, too, and above all ranges.
  */
 public final class FreePorts {
 
@@ -24,7 +24,7 @@ public final class FreePorts {
 
 	private static final int LENGTH = 200;
 
-	/** Tells other JVMs that the range is taken; its port is the first of the range. */
+	/** Sign to other JVMs that the range is taken, at the first port of the range. */
 	private static @Nullable ServerSocket guard;
 
 	private static int given;
@@ -33,9 +33,9 @@ public final class FreePorts {
 	}
 
 	/**
-	 * Find a port.
-	 * @return one that no process listens at now, and that this method has not returned
-	 * for long
+	 * Return a free port.
+	 * @return a port without a listener, which this method has not returned for a long
+	 * time
 	 */
 	public static synchronized int next() {
 		ServerSocket range = guard;
@@ -67,11 +67,11 @@ public final class FreePorts {
 
 	private static @Nullable ServerSocket listen(int port) {
 		try {
-			// Not at the loopback address that Java prefers, which may be that of IPv6.
+			// Not the loopback address that Java prefers, which may be of IPv6.
 			return new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"));
 		}
 		catch (IOException ex) {
-			// Taken.
+			// The port is taken.
 			return null;
 		}
 	}

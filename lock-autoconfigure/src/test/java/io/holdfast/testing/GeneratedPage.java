@@ -6,10 +6,7 @@ import java.nio.file.Path;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/**
- * A page of {@code docs} that is generated from the code, so that nothing of it is typed
- * twice.
- */
+/** Page of {@code docs} that is generated from the code. */
 public final class GeneratedPage {
 
 	private static final String PROPERTY = "holdfast.test.write-pages";
@@ -21,12 +18,12 @@ public final class GeneratedPage {
 	private final StringBuilder text = new StringBuilder();
 
 	/**
-	 * Begin a page.
+	 * Create a page.
 	 * @param name the name of the file in {@code docs}
-	 * @param title its title
-	 * @param purpose the first sentence, for its reader
-	 * @param source what it is made from
-	 * @param test the test that makes it
+	 * @param title the title
+	 * @param purpose the first sentence, for the reader
+	 * @param source the source of the content
+	 * @param test the test that generates the page
 	 */
 	public GeneratedPage(String name, String title, String purpose, String source, Class<?> test) {
 		this.file = Path.of("../docs", name);
@@ -48,15 +45,16 @@ public final class GeneratedPage {
 
 	/**
 	 * Add a row of a table.
-	 * @param cells what is in it
+	 * @param cells the texts of the cells
 	 */
 	public void row(String... cells) {
 		line("| " + String.join(" | ", cells).replaceAll(" +", " ") + " |");
 	}
 
 	/**
-	 * Check that the file is like this; or write it, if the command line says so.
-	 * @throws IOException if it cannot be read or written
+	 * Check that the file has this content, or write the file if the command line
+	 * requests that.
+	 * @throws IOException if the file cannot be read or written
 	 */
 	public void check() throws IOException {
 		if (Boolean.getBoolean(PROPERTY)) {

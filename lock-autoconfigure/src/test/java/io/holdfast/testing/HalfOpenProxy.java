@@ -10,35 +10,35 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A TCP proxy that loses connections as a firewall does that forgets them: neither side
- * gets anything any more, not even that the other one has closed it. At first it loses
- * none. Thread-safe.
+ * TCP proxy that loses connections, like a firewall that forgets them: neither side
+ * receives anything any more, not even the close by the other side. Initially, it loses
+ * no connections. Thread-safe.
  */
 public final class HalfOpenProxy extends TcpProxy {
 
-	/** More than a connection says before it subscribes. */
+	/** More bytes than a client sends before its subscription. */
 	private static final int BEGINNING = 1000;
 
 	private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
 
 	private volatile @Nullable String lost;
 
-	/** Start it on a free port. */
+	/** Start the proxy on a free port. */
 	public HalfOpenProxy(String host, int port) {
 		super(host, port);
 		start();
 	}
 
 	/**
-	 * Lose the connections of now that began with a text, and those to come that will.
-	 * @param text what a client sent
+	 * Lose the current and future connections whose first bytes contain a text.
+	 * @param text the text from the client
 	 */
 	public void lose(String text) {
 		this.lost = text;
 		this.connections.forEach((connection) -> connection.look(text));
 	}
 
-	/** Lose no further ones. Those that are lost stay so. */
+	/** Lose no further connections. Lost connections stay lost. */
 	public void pass() {
 		this.lost = null;
 	}

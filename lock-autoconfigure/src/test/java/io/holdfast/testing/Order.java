@@ -4,17 +4,20 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Whether instances pass on what they hold among their own threads. For tests that have
- * to hold either way, whichever is the default.
+ * Order of grants with and without local hand-over, for tests that have to pass with
+ * both.
  */
 public enum Order {
 
-	/** A few times, without Redis, before others have their turn. */
+	/**
+	 * An instance hands leases over among its threads, without Redis, a limited number of
+	 * times.
+	 */
 	LOCAL_HAND_OVER(Stream.of("lock", "semaphore")
 		.map((kind) -> "holdfast." + kind + ".local-hand-over.max-count=16")
 		.toList()),
 
-	/** Never: Redis grants each lease. */
+	/** No local hand-over: Redis grants each lease. */
 	STRICT(TestApplication.STRICT_ORDER);
 
 	private final List<String> properties;
@@ -24,8 +27,8 @@ public enum Order {
 	}
 
 	/**
-	 * What makes instances do so.
-	 * @return properties, {@code name=value}
+	 * Return the properties for this order.
+	 * @return the properties, as {@code name=value}
 	 */
 	public String[] properties() {
 		return this.properties.toArray(String[]::new);

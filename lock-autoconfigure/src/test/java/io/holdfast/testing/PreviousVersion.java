@@ -23,19 +23,18 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The version of Holdfast before this one, built from its commit. A test that needs it is
- * skipped where the history is not there.
+ * Previous version of Holdfast, built from its commit. Tests of it are skipped without
+ * the history.
  */
 public final class PreviousVersion {
 
-	/** The last commit of version 1 of the protocol. */
+	/** Last commit of version 1 of the protocol. */
 	private static final String VERSION_1 = "681c49b0baa0eda443234ac6b1fd9d8e6e332f31";
 
 	/**
-	 * The last commit before the scripts, or what instances send each other, were changed
-	 * within this version of the protocol; the workers of the tests must be able to use
-	 * its API. Another one can be named for the tests' JVM by
-	 * {@code -Dholdfast.test.previous}.
+	 * Last commit before the last change of the scripts, or of the messages between
+	 * instances, within this version of the protocol. The workers of the tests must be
+	 * able to use its API. {@code -Dholdfast.test.previous} names another commit.
 	 */
 	private static final String COMMIT = System.getProperty("holdfast.test.previous",
 			"ba301390353ac2a379cb0786b05efdce60738692");
@@ -46,8 +45,8 @@ public final class PreviousVersion {
 	}
 
 	/**
-	 * Return the class path of the tests, with the previous version in place of this one.
-	 * Builds it if that was not done before.
+	 * Return the class path of the tests, with the previous version in place of the
+	 * current version. Builds the previous version if necessary.
 	 */
 	public static String classPath() throws IOException, InterruptedException {
 		return classPath(COMMIT);
@@ -122,11 +121,11 @@ public final class PreviousVersion {
 				+ ", is not there, as in a source archive or a shallow clone: " + trouble);
 	}
 
-	/** Return what was wrong, or {@code null}. */
+	/** Run git. Return the error, or {@code null} on success. */
 	private static @Nullable String git(String... arguments) throws InterruptedException {
 		try {
 			Process git = new ProcessBuilder(Stream.concat(Stream.of("git"), Stream.of(arguments)).toList())
-				// Paths are taken from there.
+				// Paths are relative to this directory.
 				.directory(Path.of("..").toAbsolutePath().normalize().toFile())
 				.redirectErrorStream(true)
 				.start();

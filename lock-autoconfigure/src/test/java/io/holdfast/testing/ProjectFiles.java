@@ -6,18 +6,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 
-/**
- * The project's sources and pages, for tests of what they say.
- */
+/** Sources and pages of the project, for tests of their content. */
 public final class ProjectFiles {
 
 	private ProjectFiles() {
 	}
 
 	/**
-	 * Return all files of a directory and those in it.
+	 * Return all files of a directory and its subdirectories.
 	 * @param folder the directory
-	 * @param endings what their names end with
+	 * @param endings the endings of the files' names
 	 * @return the files, sorted
 	 */
 	public static Stream<Path> in(Path folder, String... endings) {
@@ -25,10 +23,10 @@ public final class ProjectFiles {
 	}
 
 	/**
-	 * Return files of a directory.
+	 * Return the files of a directory, up to a depth.
 	 * @param folder the directory
-	 * @param depth how many directories down to go, 1 for this one alone
-	 * @param endings what their names end with
+	 * @param depth the number of levels, 1 for this directory alone
+	 * @param endings the endings of the files' names
 	 * @return the files, sorted
 	 */
 	public static Stream<Path> in(Path folder, int depth, String... endings) {

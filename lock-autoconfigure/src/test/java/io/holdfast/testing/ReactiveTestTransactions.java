@@ -10,8 +10,8 @@ import org.springframework.transaction.reactive.GenericReactiveTransaction;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 
 /**
- * Reactive transactions of nothing but what is synchronized with them: they tell when
- * they begin, commit and roll back.
+ * Reactive transactions without a resource, only with synchronizations. They report
+ * begin, commit and rollback.
  */
 public class ReactiveTestTransactions extends AbstractReactiveTransactionManager {
 
@@ -21,7 +21,7 @@ public class ReactiveTestTransactions extends AbstractReactiveTransactionManager
 
 	/**
 	 * Create a manager.
-	 * @param events is told {@code begin}, {@code commit} or {@code rollback}
+	 * @param events the receiver of {@code begin}, {@code commit} and {@code rollback}
 	 */
 	public ReactiveTestTransactions(Consumer<String> events) {
 		this.events = events;

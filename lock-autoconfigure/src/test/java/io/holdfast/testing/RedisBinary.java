@@ -13,14 +13,17 @@ import redis.embedded.RedisExecProvider;
 import org.springframework.util.StringUtils;
 
 /**
- * The program that servers, sentinels and nodes of clusters are processes of: the one
- * that {@code -Dholdfast.test.redis-binary} names, else the embedded one.
+ * Program of servers, sentinels and nodes of clusters: the program of {@code
+ * -Dholdfast.test.redis-binary}, or else the embedded program.
  */
 final class RedisBinary {
 
 	static final String PROPERTY = "holdfast.test.redis-binary";
 
-	/** As {@code Redis server v=8.0.2} begins, or {@code Valkey server v=8.1.1}. */
+	/**
+	 * Text in the output of the version, such as {@code Redis server v=8.0.2} or {@code
+	 * Valkey server v=8.1.1}.
+	 */
 	private static final String VERSION = " server v=";
 
 	private static @Nullable Path program;
@@ -29,16 +32,16 @@ final class RedisBinary {
 	}
 
 	/**
-	 * Whether the property names one.
-	 * @return whether the embedded one is not to be used
+	 * Return whether the property names a program.
+	 * @return whether the embedded program is not used
 	 */
 	static boolean isNamed() {
 		return StringUtils.hasText(System.getProperty(PROPERTY));
 	}
 
 	/**
-	 * Find the program.
-	 * @return its path
+	 * Return the program.
+	 * @return the path of the program
 	 */
 	static synchronized Path get() {
 		Path result = program;
@@ -69,9 +72,9 @@ final class RedisBinary {
 	}
 
 	/**
-	 * Check what the property says.
-	 * @param value its value
-	 * @return the program
+	 * Check the value of the property.
+	 * @param value the value
+	 * @return the path of the program
 	 */
 	static Path named(String value) {
 		Path path;

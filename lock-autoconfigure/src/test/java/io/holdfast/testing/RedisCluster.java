@@ -21,8 +21,8 @@ import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A cluster of masters, all processes of the {@link RedisBinary}, whose slots can be
- * moved, and which can have replicas that take over. Not thread-safe.
+ * Cluster of masters, which are processes of the {@link RedisBinary}. Slots can be moved,
+ * and replicas can be added, which take over. Not thread-safe.
  */
 public final class RedisCluster implements AutoCloseable {
 
@@ -32,7 +32,7 @@ public final class RedisCluster implements AutoCloseable {
 
 	private final TestRedis redis;
 
-	/** Those that run. */
+	/** Running nodes. */
 	private final List<RedisServer> nodes = new ArrayList<>();
 
 	RedisCluster(TestRedis redis, int size) {
@@ -47,7 +47,7 @@ public final class RedisCluster implements AutoCloseable {
 			int until = (size - i) * SlotHash.SLOT_COUNT / size;
 			int epoch = i + 1;
 			on(this.nodes.get(i), (commands) -> {
-				// Or nodes of the same epoch would quarrel about slots.
+				// Otherwise, nodes of the same epoch could claim the same slots.
 				commands.clusterSetConfigEpoch(epoch);
 				commands.clusterAddSlots(IntStream.range(from, until).toArray());
 				return commands.clusterMeet(first.host(), first.port());
@@ -60,15 +60,16 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	private RedisServer startNode() {
-		// Otherwise a master waits for further replicas before it sends anything.
+		// Otherwise, a master waits for further replicas before it sends anything.
 		RedisServer node = this.redis.startServer("--cluster-enabled", "yes");
 		this.nodes.add(node);
 		return node;
 	}
 
 	/**
-	 * Wait until all nodes know who has which slots. If two move at once, old news may
-	 * have one claimed back, which has no owner then.
+	 * Wait until all nodes agree about the owners of the slots. If two slots move at the
+	 * same time, outdated messages may make a node claim a slot back, which has no owner
+	 * then.
 	 */
 	private void awaitAgreement() {
 		await("all nodes of one mind").atMost(PATIENCE)
@@ -76,7 +77,7 @@ public final class RedisCluster implements AutoCloseable {
 			.until(() -> this.nodes.stream().map((node) -> on(node, RedisCluster::view)).distinct().count() == 1);
 	}
 
-	/** Node, its master, epoch and slots, of each. */
+	/** Return the node, its master, epoch and slots, for each node. */
 	private static Set<List<String>> view(RedisCommands<String, String> commands) {
 		return commands.clusterNodes()
 			.lines()
@@ -89,14 +90,14 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * What tells an application to use this Redis.
-	 * @return properties of its environment, as {@code name=value}
+	 * Return the properties of an application that uses this Redis.
+	 * @return the properties, as {@code name=value}
 	 */
 	public List<String> properties() {
 		return List.of("spring.data.redis.cluster.nodes=" + String.join(",", addresses()));
 	}
 
-	/** What tells a connection factory to use this Redis. */
+	/** Return the configuration of a connection factory for this Redis. */
 	public RedisClusterConfiguration configuration() {
 		return new RedisClusterConfiguration(addresses());
 	}
@@ -106,17 +107,17 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * The nodes.
-	 * @return all that run, in no order
+	 * Return the nodes.
+	 * @return the running nodes, in no order
 	 */
 	public List<RedisServer> nodes() {
 		return List.copyOf(this.nodes);
 	}
 
 	/**
-	 * Whose slot a key is in.
+	 * Return the node with the slot of a key.
 	 * @param key the key in Redis
-	 * @return its node, also while the slot moves away from there
+	 * @return the node, also while the slot moves away
 	 */
 	public RedisServer nodeOf(String key) {
 		int slot = SlotHash.getSlot(key);
@@ -139,7 +140,7 @@ public final class RedisCluster implements AutoCloseable {
 		});
 	}
 
-	/** Ask one node. */
+	/** Run a command at a node. */
 	public <T> T on(RedisServer node, Function<RedisCommands<String, String>, T> use) {
 		try (StatefulRedisConnection<String, String> connection = this.client
 			.connect(RedisURI.create(node.host(), node.port()))) {
@@ -148,9 +149,9 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Begin to move the slot of a key to another node. Nothing is moved by that, but what
-	 * is not there is looked for at the other one.
-	 * @param key a key of the slot
+	 * Begin to move the slot of a key to another node. No key is moved by this, but
+	 * missing keys are looked for at the other node.
+	 * @param key a key in the slot
 	 * @return the move
 	 */
 	public Move move(String key) {
@@ -160,9 +161,9 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Start a node that gets what a master has, and takes over when that dies.
-	 * @param master one of the nodes
-	 * @return the running replica, one of the nodes from now on
+	 * Start a replica of a master, which takes over when the master dies.
+	 * @param master the master
+	 * @return the running replica, which is a node of the cluster now
 	 */
 	public RedisServer addReplica(RedisServer master) {
 		RedisServer replica = startNode();
@@ -176,9 +177,9 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until a master's replica has all that the master has now.
+	 * Wait until a master's replica has all current data of the master.
 	 * @param master the master
-	 * @param key any key in a slot of its, which is not used
+	 * @param key an unused key in a slot of the master
 	 */
 	public void awaitReplicated(RedisServer master, String key) {
 		await("all replicated").atMost(PATIENCE)
@@ -187,9 +188,10 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Kill a master, and have the others notice. Returns when its replica has taken over.
-	 * @param master who dies
-	 * @param replica its replica
+	 * Kill a master, and let the other nodes notice. Returns when the replica has taken
+	 * over.
+	 * @param master the master
+	 * @param replica the replica of the master
 	 */
 	public void kill(RedisServer master, RedisServer replica) {
 		master.kill();
@@ -197,17 +199,17 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Have a master stand still, and the others notice. Returns when its replica has
-	 * taken over.
-	 * @param master who stands still
-	 * @param replica its replica
+	 * Freeze a master, and let the other nodes notice. Returns when the replica has taken
+	 * over.
+	 * @param master the master
+	 * @param replica the replica of the master
 	 */
 	public void freeze(RedisServer master, RedisServer replica) {
 		master.freeze();
 		replace(master, replica);
 	}
 
-	/** Have a master go on that stood still. Returns when it is a replica. */
+	/** Continue a frozen master. Returns when the node is a replica. */
 	public void thaw(RedisServer node) {
 		node.thaw();
 		this.nodes.add(node);
@@ -222,11 +224,11 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Have a replica take the place of its master, which is alive, by hand. Returns when
-	 * the master is a replica of its.
-	 * @param master who is replaced
-	 * @param replica its replica
-	 * @param how what the command says
+	 * Let a replica take over from a master that is alive. Returns when the master is a
+	 * replica of the replica.
+	 * @param master the master
+	 * @param replica the replica of the master
+	 * @param how the mode of the command
 	 */
 	public void failOver(RedisServer master, RedisServer replica, FailOver how) {
 		on(replica, (commands) -> commands.clusterFailover(how == FailOver.FORCE, how == FailOver.TAKEOVER));
@@ -234,7 +236,7 @@ public final class RedisCluster implements AutoCloseable {
 		awaitReplica(master);
 	}
 
-	/** Start a master again that was killed. Returns when it is a replica. */
+	/** Restart a killed master. Returns when the node is a replica. */
 	public void restart(RedisServer node) {
 		node.restart();
 		this.nodes.add(node);
@@ -252,8 +254,8 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until a node receives what its master has.
-	 * @param node a replica, or a master that becomes one
+	 * Wait until a node receives the data of its master.
+	 * @param node a replica, or a master that becomes a replica
 	 */
 	public void awaitReplica(RedisServer node) {
 		await("replica on port " + node.port()).atMost(PATIENCE)
@@ -271,31 +273,29 @@ public final class RedisCluster implements AutoCloseable {
 		return on(node, RedisCommands::clusterMyId);
 	}
 
-	/** Close the connections; the nodes end with their test. */
+	/** Close the connections. The nodes end with their test. */
 	@Override
 	public void close() {
 		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
 	}
 
-	/**
-	 * How a replica takes the place of a master that is alive.
-	 */
+	/** Mode of a fail-over from a master that is alive. */
 	public enum FailOver {
 
-		/** The master stops writes first, and the replica receives all before. */
+		/** The master stops writes first, and the replica receives all earlier writes. */
 		AGREED,
 
-		/** The master is not asked, the others are. */
+		/**
+		 * Without the agreement of the master, but with the agreement of the other nodes.
+		 */
 		FORCE,
 
-		/** No other node is asked. */
+		/** Without the agreement of other nodes. */
 		TAKEOVER
 
 	}
 
-	/**
-	 * A slot on the move, as {@code redis-cli --cluster reshard} moves it.
-	 */
+	/** Slot under way, as in {@code redis-cli --cluster reshard}. */
 	public final class Move {
 
 		private final int slot;
@@ -314,7 +314,7 @@ public final class RedisCluster implements AutoCloseable {
 
 		/**
 		 * Move some of the keys.
-		 * @param keys which; those that are not there are left out
+		 * @param keys the keys. Missing keys are ignored
 		 * @return this
 		 */
 		public Move keys(List<String> keys) {
@@ -323,7 +323,7 @@ public final class RedisCluster implements AutoCloseable {
 			return this;
 		}
 
-		/** Move all keys that are left, and the slot with them. */
+		/** Move all remaining keys, and the slot. */
 		public void finish() {
 			for (List<String> keys = left(); !keys.isEmpty(); keys = left()) {
 				keys(keys);

@@ -6,9 +6,7 @@ import org.springframework.boot.test.context.TestConfiguration;
 import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
 import org.springframework.context.annotation.Bean;
 
-/**
- * Redis in Docker, for application contexts: import it, and they connect to it.
- */
+/** Redis in Docker, for application contexts that import this configuration. */
 @TestConfiguration(proxyBeanMethods = false)
 public class RedisContainerConfiguration {
 

@@ -6,8 +6,8 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Resolves {@link TestRedis} parameters: one per test, however often it is asked for. One
- * that is asked for in {@code @BeforeAll} is that of all tests of the class.
+ * Resolver of {@link TestRedis} parameters: one for each test, and one for all tests of a
+ * class if requested in {@code @BeforeAll}.
  */
 class RedisExtension implements ParameterResolver {
 
@@ -20,7 +20,7 @@ class RedisExtension implements ParameterResolver {
 
 	@Override
 	public TestRedis resolveParameter(ParameterContext parameter, ExtensionContext context) {
-		// The store closes what it holds when the test, or the class, is over.
+		// The store closes its values at the end of the test or class.
 		return context.getStore(NAMESPACE)
 			.computeIfAbsent(TestRedis.class, (key) -> new TestRedis(SharedRedis.get()), TestRedis.class);
 	}

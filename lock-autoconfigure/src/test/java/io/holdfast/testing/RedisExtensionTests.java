@@ -100,7 +100,7 @@ class RedisExtensionTests {
 		RedisServer sentinel = this.redis.startServer("--sentinel");
 		try (RedisConnection connection = this.redis.connectionFactory(sentinel.host(), sentinel.port())
 			.getConnection()) {
-			// Valkey calls it server_mode.
+			// The name is server_mode in Valkey.
 			assertThat(connection.serverCommands().info("server").toString()).contains("_mode=sentinel");
 		}
 	}

@@ -7,9 +7,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/**
- * Asks a Redis whether it is there, without a driver.
- */
+/** Ping of a Redis without a driver. */
 final class RedisPing {
 
 	private static final int TIMEOUT_MILLIS = 2000;
@@ -21,8 +19,8 @@ final class RedisPing {
 	 * Send a PING.
 	 * @param host the host
 	 * @param port the port
-	 * @return the answer, as it is on the wire
-	 * @throws IOException if there is none
+	 * @return the answer in the format of the protocol
+	 * @throws IOException if there is no answer
 	 */
 	static String send(String host, int port) throws IOException {
 		try (Socket socket = new Socket()) {
@@ -40,10 +38,10 @@ final class RedisPing {
 	}
 
 	/**
-	 * Whether a Redis takes commands there, be it only from clients that log in.
+	 * Return whether a Redis takes commands, possibly only from clients with a password.
 	 * @param host the host
 	 * @param port the port
-	 * @return whether it is ready
+	 * @return whether the Redis is ready
 	 */
 	static boolean isAnswered(String host, int port) {
 		try {

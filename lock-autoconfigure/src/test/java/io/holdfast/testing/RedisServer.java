@@ -15,14 +15,14 @@ import org.springframework.util.FileSystemUtils;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A process of the {@link RedisBinary}, which keeps nothing on disk: made to be killed,
- * frozen and started again. Not thread-safe.
+ * Process of the {@link RedisBinary}, without data on disk. It can be killed, frozen and
+ * restarted. Not thread-safe.
  */
 public final class RedisServer implements AutoCloseable {
 
 	private static final Duration START_TIMEOUT = ChildProcess.PATIENCE;
 
-	/** Logged by servers and sentinels alike, after they have got their port. */
+	/** Text in the log of servers and sentinels after they have got their port. */
 	private static final String BOUND = "Running mode=";
 
 	private static final String NOT_BOUND = "Failed listening on port";
@@ -39,9 +39,9 @@ public final class RedisServer implements AutoCloseable {
 		this.extraConfig = extraConfig;
 		try {
 			this.directory = Files.createTempDirectory("holdfast-redis");
-			// Sentinel, and CONFIG REWRITE, want a file of their own to write to.
+			// Sentinel and CONFIG REWRITE need a separate file to write to.
 			Path file = Files.createFile(this.directory.resolve("redis.conf"));
-			// For servers that are not closed; in reverse order.
+			// For servers that are not closed. In reverse order.
 			this.directory.toFile().deleteOnExit();
 			file.toFile().deleteOnExit();
 		}
@@ -68,46 +68,47 @@ public final class RedisServer implements AutoCloseable {
 	}
 
 	/**
-	 * Start a server on a free port of this machine. Blocks until it answers.
-	 * @param extraConfig options of the command line, for example
-	 * {@code "--cluster-enabled", "yes"} or {@code "--sentinel"}; they prevail over ours
+	 * Start a server on a free port of this machine. Blocks until the server answers.
+	 * @param extraConfig the options of the command line, for example {@code
+	 * "--cluster-enabled", "yes"} or {@code "--sentinel"}. They take precedence over the
+	 * default options
 	 * @return the running server
 	 */
 	public static RedisServer start(String... extraConfig) {
 		return new RedisServer(List.of(extraConfig));
 	}
 
-	/** Where the server listens. */
+	/** Return the host of the server. */
 	public String host() {
 		return "127.0.0.1";
 	}
 
-	/** Where the server listens, also after a restart. */
+	/** Return the port of the server, which stays the same after a restart. */
 	public int port() {
 		return this.port;
 	}
 
 	/**
-	 * What the server wrote to its log since it was last started.
+	 * Return the log of the server since its last start.
 	 * @return the lines of the log
 	 */
 	public List<String> log() {
 		return this.process.lines();
 	}
 
-	/** Kill the server as {@code kill -9} does. Returns when it is dead. */
+	/** Kill the server like {@code kill -9}. Returns when the server is dead. */
 	public void kill() {
 		this.process.kill();
 	}
 
 	/**
-	 * Kill the server if it runs, and start it on the same port and without data. Blocks
-	 * until it answers.
+	 * Kill the server if it runs, and start it on the same port without data. Blocks
+	 * until the server answers.
 	 */
 	public void restart() {
 		kill();
 		try {
-			// Written all the same when a replica asks for everything.
+			// Written nevertheless when a replica requests all data.
 			Files.deleteIfExists(this.directory.resolve("dump.rdb"));
 		}
 		catch (IOException ex) {
@@ -118,12 +119,12 @@ public final class RedisServer implements AutoCloseable {
 		awaitAnswer();
 	}
 
-	/** Stop the process where it is: connections stay open and are not answered. */
+	/** Freeze the process: connections stay open and get no answers. */
 	public void freeze() {
 		this.process.freeze();
 	}
 
-	/** Let a frozen server go on. */
+	/** Continue a frozen server. */
 	public void thaw() {
 		this.process.thaw();
 	}
@@ -139,7 +140,8 @@ public final class RedisServer implements AutoCloseable {
 		List<String> command = new ArrayList<>(List.of(RedisBinary.get().toString(),
 				this.directory.resolve("redis.conf").toString(), "--port", Integer.toString(this.port), "--bind",
 				host(), "--dir", this.directory.toString(), "--save", "", "--appendonly", "no",
-				// Otherwise a master waits for further replicas before it sends anything.
+				// Otherwise, a master waits for further replicas before it sends
+				// anything.
 				"--repl-diskless-sync-delay", "0",
 				// The default of 7.0 and newer.
 				"--acl-pubsub-default", "resetchannels"));
@@ -147,7 +149,10 @@ public final class RedisServer implements AutoCloseable {
 		return new ChildProcess(new ProcessBuilder(command).directory(this.directory.toFile()));
 	}
 
-	/** Otherwise, whatever else has the port would answer in its stead. */
+	/**
+	 * Return whether the server has got its port. Otherwise, another process with this
+	 * port would answer in its place.
+	 */
 	private boolean isBound() {
 		return this.process.awaitLine((line) -> line.contains(BOUND) || line.contains(NOT_BOUND), START_TIMEOUT)
 			.contains(BOUND);

@@ -2,13 +2,11 @@ package io.holdfast.testing;
 
 import org.junit.jupiter.api.BeforeEach;
 
-/**
- * Tests with a part of the Redis that all tests share.
- */
+/** Tests with a part of the Redis that all tests share. */
 @WithRedis
 public abstract class RedisTestCase {
 
-	/** The test's part of it. */
+	/** Part of this test. */
 	protected TestRedis redis;
 
 	@BeforeEach

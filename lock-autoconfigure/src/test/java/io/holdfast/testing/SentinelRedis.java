@@ -28,32 +28,33 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * A master, its replicas and a sentinel that decides alone: processes of the
- * {@link RedisBinary}, whose replication can be cut and whose master can be replaced. The
- * sentinel notices a dead master only when {@link #watchClosely() told to}, so that none
- * is replaced because the machine is busy. Not thread-safe.
+ * Master, replicas, and a sentinel that decides alone. All are processes of the
+ * {@link RedisBinary}. The replication can be cut, and the master can be replaced. The
+ * sentinel notices a dead master only after {@link #watchClosely()}, so that no master is
+ * replaced because the machine is busy. Not thread-safe.
  */
 public final class SentinelRedis implements AutoCloseable {
 
-	/** The master's name. */
+	/** Name of the master. */
 	public static final String NAME = "holdfast";
 
-	/** A sentinel that cannot be {@link #tune tuned} looks every ten seconds. */
+	/**
+	 * Maximum wait. A sentinel that cannot be {@link #tune tuned} checks every ten
+	 * seconds.
+	 */
 	private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-	/**
-	 * After that the sentinel drops a fail-over that does not get on, and says nothing.
-	 */
+	/** Time after which the sentinel gives up a stuck fail-over, without a message. */
 	private static final Duration FAIL_OVER_TIME = Duration.ofSeconds(10);
 
 	private static final Duration POLL = Duration.ofMillis(20);
 
-	/** From Redis 7.0 on. */
+	/** Command of Redis 7.0 and newer. */
 	private static final String TUNING = "SENTINEL DEBUG";
 
 	private static final String NO_GOOD_REPLICA = "NOGOODSLAVE";
 
-	/** Four of these after it answers again, a replaced master is made a replica. */
+	/** Four periods after its first answer, a replaced master is made a replica. */
 	private static final String PUBLISH_PERIOD = "publish-period";
 
 	private final RedisClient client;
@@ -75,7 +76,7 @@ public final class SentinelRedis implements AutoCloseable {
 		}
 		this.sentinel = redis.startServer("--sentinel");
 		onSentinel((commands) -> {
-			// It looks and acts more often, and lets no busy machine stop it.
+			// The sentinel checks and acts more often, also on a busy machine.
 			this.tuned = tune(commands, Map.of("info-period", 250, PUBLISH_PERIOD, 250, "tilt-trigger", 60_000));
 			return commands.monitor(NAME, master.host(), master.port(), 1);
 		});
@@ -85,22 +86,22 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * What tells an application to use this Redis.
-	 * @return properties of its environment, as {@code name=value}
+	 * Return the properties of an application that uses this Redis.
+	 * @return the properties, as {@code name=value}
 	 */
 	public List<String> properties() {
 		return List.of("spring.data.redis.sentinel.master=" + NAME,
 				"spring.data.redis.sentinel.nodes=" + this.sentinel.host() + ":" + this.sentinel.port());
 	}
 
-	/** What tells a connection factory to use this Redis. */
+	/** Return the configuration of a connection factory for this Redis. */
 	public RedisSentinelConfiguration configuration() {
 		return new RedisSentinelConfiguration().master(NAME).sentinel(this.sentinel.host(), this.sentinel.port());
 	}
 
 	/**
-	 * Whom the sentinel takes for the master now.
-	 * @return the server, perhaps dead or frozen
+	 * Return the current master according to the sentinel.
+	 * @return the server, possibly dead or frozen
 	 */
 	public RedisServer master() {
 		int port = onSentinel((commands) -> ((InetSocketAddress) commands.getMasterAddrByName(NAME)).getPort());
@@ -108,18 +109,18 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * All servers, besides the sentinel.
-	 * @return the first master first
+	 * Return all servers except the sentinel.
+	 * @return the servers, the first master first
 	 */
 	public List<RedisServer> servers() {
 		return List.copyOf(this.servers);
 	}
 
 	/**
-	 * Ask one server.
-	 * @param server the server, which answers
-	 * @param use what to ask
-	 * @return its answer
+	 * Run a command at a server.
+	 * @param server the server, which must answer
+	 * @param use the command
+	 * @return the answer
 	 */
 	public <T> T on(RedisServer server, Function<RedisCommands<String, String>, T> use) {
 		try (StatefulRedisConnection<String, String> connection = this.client
@@ -128,7 +129,10 @@ public final class SentinelRedis implements AutoCloseable {
 		}
 	}
 
-	/** What the master is known by, as long as it is master and runs. */
+	/**
+	 * Return the replication id of the master, which changes with each start and
+	 * promotion.
+	 */
 	public String replicationId() {
 		return on(master(), (commands) -> commands.info("replication").lines())
 			.filter((line) -> line.startsWith("master_replid:"))
@@ -138,15 +142,15 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Have no replica receive anything any more. All that was written before has got to
-	 * them, what is written from now on does not.
+	 * Cut the replication. The replicas have received all earlier writes, and receive no
+	 * later writes.
 	 */
 	public void cutReplication() {
 		RedisServer master = master();
 		awaitReplicated();
 		for (RedisServer replica : this.servers) {
 			if (replica != master) {
-				// It is refused when it comes again.
+				// The replica is refused when it reconnects.
 				on(replica, (commands) -> commands.configSet("masterauth", "cut"));
 			}
 		}
@@ -156,12 +160,12 @@ public final class SentinelRedis implements AutoCloseable {
 			.until(() -> on(master, (commands) -> commands.info("replication")).contains("connected_slaves:0"));
 	}
 
-	/** Let all replicas that run receive again what their master has. */
+	/** Restore the replication of all running replicas. */
 	public void mendReplication() {
 		this.servers.forEach((server) -> on(server, (commands) -> commands.configSet("masterauth", "")));
 	}
 
-	/** Wait until the replicas have all that the master has now. */
+	/** Wait until the replicas have all current data of the master. */
 	public void awaitReplicated() {
 		Long replicas = (long) this.servers.size() - 1;
 		await("all replicated").atMost(PATIENCE)
@@ -171,22 +175,22 @@ public final class SentinelRedis implements AutoCloseable {
 							&& commands.del("replicated") >= 0));
 	}
 
-	/** Have the sentinel take a master that does not answer for dead, after a second. */
+	/** Let the sentinel take a master for dead after a second without an answer. */
 	public void watchClosely() {
 		watchClosely(Duration.ofSeconds(1));
 	}
 
 	/**
-	 * Have the sentinel take a master that does not answer for dead.
-	 * @param downAfter after which time
+	 * Let the sentinel take a silent master for dead.
+	 * @param downAfter the time without an answer
 	 */
 	public void watchClosely(Duration downAfter) {
 		setDownAfter(downAfter);
 	}
 
 	/**
-	 * Have the sentinel leave alone a master that was replaced while it did not answer,
-	 * as if the way to it were broken. Aborts the test where none can be told that.
+	 * Let the sentinel leave a replaced, silent master alone after its return, as if the
+	 * network to it was broken. Skips the test if the sentinel does not support that.
 	 */
 	public void leaveOldMaster() {
 		assumeTrue(this.tuned, TUNING + " is needed, which Redis has from 7.0 on");
@@ -194,8 +198,9 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Have the sentinel make such a master a replica. Returns when it is one.
-	 * @param old a master that was replaced, and answers
+	 * Let the sentinel make a replaced master a replica. Returns when the server is a
+	 * replica.
+	 * @param old the replaced master, which must answer
 	 */
 	public void demote(RedisServer old) {
 		if (this.tuned) {
@@ -204,7 +209,7 @@ public final class SentinelRedis implements AutoCloseable {
 		awaitReplica(old);
 	}
 
-	/** Whether it can be tuned. */
+	/** Tune the sentinel. Return whether the sentinel supports that. */
 	private static boolean tune(RedisSentinelCommands<String, String> commands, Map<String, Integer> times) {
 		CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8).add("DEBUG");
 		times.forEach((name, millis) -> args.add(name).add(millis));
@@ -220,8 +225,8 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Have the sentinel replace the master at once, whether that is alive or not. The old
-	 * one, if it answers, hears of it some seconds later.
+	 * Let the sentinel replace the master immediately, dead or alive. The old master, if
+	 * alive, learns of it some seconds later.
 	 */
 	public RedisServer failOver() {
 		RedisServer old = master();
@@ -231,7 +236,7 @@ public final class SentinelRedis implements AutoCloseable {
 				return awaitFailOver(old, FAIL_OVER_TIME.multipliedBy(2));
 			}
 			catch (ConditionTimeoutException ex) {
-				// The replica that was to take over was just frozen, or away: again.
+				// The chosen replica was just frozen or away. Try again.
 			}
 		}
 		return awaitFailOver(old);
@@ -264,13 +269,13 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until a server receives from the master what that has, and the sentinel knows.
-	 * @param server one that runs, and was master perhaps
+	 * Wait until a server receives the data of the master, and the sentinel knows that.
+	 * @param server a running server, possibly a former master
 	 */
 	public void awaitReplica(RedisServer server) {
 		await("replica on port " + server.port()).atMost(PATIENCE)
 			.pollInterval(POLL)
-			// A master that becomes a replica sends its clients away.
+			// A master that becomes a replica closes its clients' connections.
 			.ignoreExceptionsInstanceOf(RedisException.class)
 			.until(() -> isReplica(server) && isKnown(server));
 	}
@@ -298,7 +303,7 @@ public final class SentinelRedis implements AutoCloseable {
 		}
 	}
 
-	/** Close the connections; the servers end with their test. */
+	/** Close the connections. The servers end with their test. */
 	@Override
 	public void close() {
 		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));

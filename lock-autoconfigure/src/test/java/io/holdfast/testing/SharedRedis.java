@@ -23,10 +23,10 @@ import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
 /**
- * The Redis that the tests of this JVM share: the one that
- * {@code -Dholdfast.test.redis=host:port} names, else a process of the
- * {@link RedisBinary} that a property names, else one in Docker, else the embedded one.
- * It is chosen at its first use and ends with the JVM.
+ * Redis that the tests of this JVM share: the Redis of {@code
+ * -Dholdfast.test.redis=host:port}, or else a process of the {@link RedisBinary} that a
+ * property names, or else a Redis in Docker, or else the embedded Redis. It is chosen at
+ * its first use, and ends with the JVM.
  */
 final class SharedRedis {
 
@@ -79,8 +79,9 @@ final class SharedRedis {
 	}
 
 	/**
-	 * For what tests look at and clean up: not the connection of what they test.
-	 * @return a template with a connection of its own, open until the JVM ends
+	 * Return a template for checks and clean-ups, with a connection separate from the
+	 * tested connections.
+	 * @return the template, open until the JVM ends
 	 */
 	StringRedisTemplate template() {
 		return this.template;
@@ -99,7 +100,7 @@ final class SharedRedis {
 				return inDocker();
 			}
 			catch (RuntimeException ex) {
-				// An engine without the image, and without a way to get it.
+				// Docker has no image, and cannot get it.
 				logger.warn("Redis does not start in Docker, so the embedded one is used: " + ex);
 			}
 		}
@@ -129,7 +130,7 @@ final class SharedRedis {
 		return new SharedRedis(Way.NAMED, host, port);
 	}
 
-	/** The way in which an application's tests get it: Boot knows the address. */
+	/** Same configuration as for tests of applications: Spring Boot knows the address. */
 	private static SharedRedis inDocker() {
 		pullIfMissing(RedisContainerConfiguration.IMAGE);
 		AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
@@ -143,7 +144,10 @@ final class SharedRedis {
 		return new SharedRedis(Way.DOCKER, address.getHost(), address.getPort());
 	}
 
-	/** Once: the container would try for minutes where the image is not to be had. */
+	/**
+	 * A single attempt: the container would try for minutes if the image is not
+	 * available.
+	 */
 	static void pullIfMissing(String image) {
 		DockerClient docker = DockerClientFactory.instance().client();
 		if (docker.listImagesCmd().withReferenceFilter(image).exec().isEmpty()) {
@@ -157,9 +161,7 @@ final class SharedRedis {
 		}
 	}
 
-	/**
-	 * How the tests get their Redis.
-	 */
+	/** Source of the tests' Redis. */
 	enum Way {
 
 		NAMED("named by -D" + PROPERTY), BINARY("a process of the binary that -D" + RedisBinary.PROPERTY + " names"),

@@ -6,9 +6,9 @@ import java.time.Instant;
 import java.time.ZoneId;
 
 /**
- * The clock of a process whose clock is wrong: what {@link ClockAgent} has classes call
- * instead of the JDK's. Shifts the time of day; {@link System#nanoTime()} goes on as
- * before, as it does when a machine's clock is set. Thread-safe.
+ * Wrong clock of a process, which classes call in place of the JDK's methods; see
+ * {@link ClockAgent}. Shifts the time of day. {@link System#nanoTime()} stays the same,
+ * as when the clock of a machine is set. Thread-safe.
  */
 public final class ShiftedClock {
 
@@ -18,15 +18,15 @@ public final class ShiftedClock {
 	}
 
 	/**
-	 * Set the clock wrong, from now on.
-	 * @param difference how much later it is to be than it is
+	 * Shift the clock.
+	 * @param difference the difference from the right time
 	 */
 	public static void shiftBy(Duration difference) {
 		shift = difference;
 	}
 
 	/**
-	 * For {@link System#currentTimeMillis()}.
+	 * Replacement of {@link System#currentTimeMillis()}.
 	 * @return the wrong time
 	 */
 	public static long currentTimeMillis() {
@@ -34,7 +34,7 @@ public final class ShiftedClock {
 	}
 
 	/**
-	 * For {@link Instant#now()}.
+	 * Replacement of {@link Instant#now()}.
 	 * @return the wrong time
 	 */
 	public static Instant now() {
@@ -42,25 +42,25 @@ public final class ShiftedClock {
 	}
 
 	/**
-	 * For {@link Clock#systemUTC()}.
-	 * @return a clock that is as wrong as it is now
+	 * Replacement of {@link Clock#systemUTC()}.
+	 * @return a clock with the current difference
 	 */
 	public static Clock systemUTC() {
 		return Clock.offset(Clock.systemUTC(), shift);
 	}
 
 	/**
-	 * For {@link Clock#systemDefaultZone()}.
-	 * @return a clock that is as wrong as it is now
+	 * Replacement of {@link Clock#systemDefaultZone()}.
+	 * @return a clock with the current difference
 	 */
 	public static Clock systemDefaultZone() {
 		return Clock.offset(Clock.systemDefaultZone(), shift);
 	}
 
 	/**
-	 * For {@link Clock#system(ZoneId)}.
-	 * @param zone its time zone
-	 * @return a clock that is as wrong as it is now
+	 * Replacement of {@link Clock#system(ZoneId)}.
+	 * @param zone the time zone
+	 * @return a clock with the current difference
 	 */
 	public static Clock system(ZoneId zone) {
 		return Clock.offset(Clock.system(zone), shift);

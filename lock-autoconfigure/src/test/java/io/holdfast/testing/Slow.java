@@ -9,9 +9,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A test that takes too long for every build: it runs by {@code -Pfull}, and when it is
- * asked for by name. The file {@code slow-tests.txt} names a quick one of the same code
- * path for each.
+ * Test that takes too long for every build. It runs with {@code -Pfull}, or by its name.
+ * The file {@code slow-tests.txt} names a quick test of the same code path for each slow
+ * test.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -25,8 +25,8 @@ import org.junit.platform.commons.support.ReflectionSupport;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the file {@code slow-tests.txt} says is so: it has each test that only
- * {@code -Pfull} runs, and for each of them one that every build runs.
+ * The file {@code slow-tests.txt} contains each test that only {@code -Pfull} runs, with
+ * a test that every build runs.
  */
 class SlowTestsTests {
 
@@ -38,7 +38,7 @@ class SlowTestsTests {
 
 	private static List<String> lines;
 
-	/** Slow ones, and the quick one of each. */
+	/** Slow tests, each with its quick test. */
 	private static Map<String, String> list;
 
 	@BeforeAll

@@ -8,9 +8,7 @@ import java.net.Socket;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/**
- * A proxy before a server, at a free port of the server's host.
- */
+/** Proxy of a server, at a free port of the server's host. */
 abstract class TcpProxy implements AutoCloseable {
 
 	private final String host;
@@ -21,7 +19,7 @@ abstract class TcpProxy implements AutoCloseable {
 
 	private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
 
-	/** Take the port. */
+	/** Take a port. */
 	TcpProxy(String host, int port) {
 		this.host = host;
 		this.port = port;
@@ -33,12 +31,12 @@ abstract class TcpProxy implements AutoCloseable {
 		}
 	}
 
-	/** Return its port, at the host of the server. */
+	/** Return the port of this proxy, at the server's host. */
 	public int port() {
 		return this.listener.getLocalPort();
 	}
 
-	/** Accept connections from now on. */
+	/** Start accepting connections. */
 	final void start() {
 		inBackground(() -> {
 			while (true) {
@@ -47,7 +45,7 @@ abstract class TcpProxy implements AutoCloseable {
 		});
 	}
 
-	/** Do with a new connection what this proxy does. */
+	/** Process a new connection. */
 	abstract void accept(Socket client) throws IOException;
 
 	/** Open a connection to the server. */
@@ -66,7 +64,7 @@ abstract class TcpProxy implements AutoCloseable {
 				piping.run();
 			}
 			catch (IOException ex) {
-				// One of the two has closed its connection.
+				// The client or the server has closed the connection.
 			}
 		}, getClass().getSimpleName());
 		thread.setDaemon(true);
@@ -81,9 +79,7 @@ abstract class TcpProxy implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * What a thread of a proxy does.
-	 */
+	/** Action of a proxy's thread. */
 	interface Piping {
 
 		void run() throws IOException;

@@ -17,26 +17,26 @@ import org.springframework.context.annotation.Configuration;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An application that uses Holdfast, and nothing else unless a test gives it more: it has
- * a third of what Spring Boot would configure, and starts in half the time. Each context
- * that is started is an instance of its own, in the test's JVM or in a child.
+ * Application that uses Holdfast, and nothing else unless a test adds it. It has a third
+ * of Spring Boot's auto-configurations, and starts in half the time. Each started context
+ * is a separate instance, in the test's JVM or in a child.
  */
 @Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration
 public class TestApplication {
 
-	/** Properties of instances that pass nothing on among their own threads. */
+	/** Properties of instances without local hand-over. */
 	public static final List<String> STRICT_ORDER = List.of("holdfast.lock.local-hand-over.max-count=0",
 			"holdfast.semaphore.local-hand-over.max-count=0");
 
-	/** Start an instance of this application that is closed at the test's end. */
+	/** Start an instance of this application, which is closed at the end of the test. */
 	public static ConfigurableApplicationContext start(TestRedis redis, String... properties) {
 		return start(redis, TestApplication.class, properties);
 	}
 
 	/**
-	 * Start an instance of an application that has configuration of its own, and is
-	 * closed at the test's end.
+	 * Start an instance of an application with its own configuration, which is closed at
+	 * the end of the test.
 	 */
 	public static ConfigurableApplicationContext start(TestRedis redis, Class<?> application, String... properties) {
 		ConfigurableApplicationContext context = start(application, redis.host(), redis.port(), redis.keyPrefix(),
@@ -51,14 +51,14 @@ public class TestApplication {
 		return start(TestApplication.class, host, port, keyPrefix, properties);
 	}
 
-	/** Start an instance of an application that has configuration of its own. */
+	/** Start an instance of an application with its own configuration. */
 	public static ConfigurableApplicationContext start(Class<?> application, String host, int port, String keyPrefix,
 			List<String> properties) {
 		Stream<String> common = Stream.of("spring.data.redis.host=" + host, "spring.data.redis.port=" + port,
 				"holdfast.lock.key-prefix=" + keyPrefix, "holdfast.semaphore.key-prefix=" + semaphorePrefix(keyPrefix),
 				"holdfast.wake-up.channel-prefix=" + channelPrefix(keyPrefix),
 				"holdfast.fleet.key=" + fleetKey(keyPrefix),
-				// What a test leaves held must not hold up its end.
+				// A lease that a test leaves held must not delay the end of the test.
 				"spring.lifecycle.timeout-per-shutdown-phase=2s");
 		return new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
 			.bannerMode(Banner.Mode.OFF)
@@ -69,8 +69,8 @@ public class TestApplication {
 	}
 
 	/**
-	 * Return the refusal of a start. One of which Redis answers too late, as on a busy
-	 * machine, is not refused, and repeated.
+	 * Return the refusal of a start. If Redis answers too late, as on a busy machine, the
+	 * start is not refused, and is repeated.
 	 */
 	public static ApplicationContextException refusal(Callable<? extends AutoCloseable> start) {
 		return await("a refusal").atMost(Duration.ofSeconds(30)).until(() -> {
@@ -84,17 +84,17 @@ public class TestApplication {
 		}, Objects::nonNull);
 	}
 
-	/** What the keys of semaphores begin with. */
+	/** Return the prefix of the keys of semaphores. */
 	public static String semaphorePrefix(String keyPrefix) {
 		return keyPrefix + "semaphore:";
 	}
 
-	/** Where the instances say that they are there. */
+	/** Return the key of the register of instances. */
 	public static String fleetKey(String keyPrefix) {
 		return keyPrefix + "holdfast:fleet";
 	}
 
-	/** What the names of the wake-up channels begin with. */
+	/** Return the prefix of the channels for notifications. */
 	public static String channelPrefix(String keyPrefix) {
 		return keyPrefix + "wake:";
 	}

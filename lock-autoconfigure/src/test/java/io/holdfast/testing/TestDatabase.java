@@ -7,12 +7,10 @@ import com.zaxxer.hikari.HikariDataSource;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-/**
- * The databases that tests run on.
- */
+/** Databases for tests. */
 public enum TestDatabase {
 
-	/** In the memory of the tests' JVM. */
+	/** Database in the memory of the tests' JVM. */
 	H2 {
 		@Override
 		HikariConfig create(String name) {
@@ -21,11 +19,11 @@ public enum TestDatabase {
 
 		@Override
 		public void assumeAvailable() {
-			// Always.
+			// Always available.
 		}
 	},
 
-	/** A server of this JVM. */
+	/** Server of this JVM. */
 	POSTGRESQL {
 		@Override
 		HikariConfig create(String name) {
@@ -44,7 +42,7 @@ public enum TestDatabase {
 		}
 	},
 
-	/** A server of this JVM. */
+	/** Server of this JVM. */
 	MARIADB {
 		@Override
 		HikariConfig create(String name) {
@@ -66,10 +64,10 @@ public enum TestDatabase {
 	private static final AtomicInteger NUMBER = new AtomicInteger();
 
 	/**
-	 * Create a database and a pool for it. Skips the test where there is no server. A
-	 * server takes some seconds to start.
+	 * Create a database and its connection pool. Skips the test without a server. The
+	 * start of a server takes some seconds.
 	 * @param parameters further parameters of the URL, as {@code "name=value"}
-	 * @return the pool, to be closed
+	 * @return the pool, which the caller has to close
 	 */
 	public HikariDataSource open(String... parameters) {
 		HikariConfig config = create("test" + NUMBER.incrementAndGet());
@@ -84,8 +82,8 @@ public enum TestDatabase {
 	}
 
 	/**
-	 * Skip the test where there is no server. An application context that opens the
-	 * database would fail instead.
+	 * Skip the test without a server. An application context that opens the database
+	 * would fail instead.
 	 */
 	public abstract void assumeAvailable();
 

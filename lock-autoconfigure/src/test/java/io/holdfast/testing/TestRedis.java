@@ -19,13 +19,13 @@ import org.springframework.data.redis.core.ScanOptions;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * The Redis of one test: a part of the one that all tests share, told by the prefix of
- * its keys, and servers of its own. At the test's end its connections are closed, its
- * servers stopped and its keys deleted. Not thread-safe.
+ * Redis of a test: a part of the shared Redis, defined by the prefix of its keys, and
+ * separate servers. At the end of the test, the connections are closed, the servers are
+ * stopped, and the keys are deleted. Not thread-safe.
  */
 public final class TestRedis implements AutoCloseable {
 
-	/** Its threads are daemons, and end with the JVM. */
+	/** Resources of the driver. Their threads are daemons, and end with the JVM. */
 	static final ClientResources RESOURCES = DefaultClientResources.create();
 
 	private static final SecureRandom random = new SecureRandom();
@@ -34,7 +34,7 @@ public final class TestRedis implements AutoCloseable {
 
 	private final String keyPrefix;
 
-	/** To be closed before any server stops. */
+	/** Users of Redis, which are closed before any server stops. */
 	private final Deque<Runnable> users = new ArrayDeque<>();
 
 	private final Deque<Runnable> cleanUp = new ArrayDeque<>();
@@ -48,26 +48,26 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * For a part of a test that is to leave nothing to the next part.
-	 * @return one that its user closes
+	 * Open a Redis for a part of a test that must leave nothing to the next part.
+	 * @return the Redis, which the caller has to close
 	 */
 	public static TestRedis open() {
 		return new TestRedis(SharedRedis.get());
 	}
 
-	/** Where the shared Redis listens. */
+	/** Return the host of the shared Redis. */
 	public String host() {
 		return this.shared.host();
 	}
 
-	/** Where the shared Redis listens. */
+	/** Return the port of the shared Redis. */
 	public int port() {
 		return this.shared.port();
 	}
 
 	/**
-	 * What the test's keys in the shared Redis are to contain, best at their beginning:
-	 * these are deleted at its end.
+	 * Return the text that the keys of this test contain, preferably at the beginning.
+	 * Keys with this text are deleted at the end of the test.
 	 * @return a prefix that no other test has, for example {@code t7f3a09bc:}
 	 */
 	public String keyPrefix() {
@@ -75,18 +75,18 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Connect to the shared Redis as one more application would.
-	 * @return a new, started factory that is closed at the test's end
+	 * Connect to the shared Redis like another application.
+	 * @return a new, started factory, which is closed at the end of the test
 	 */
 	public LettuceConnectionFactory connectionFactory() {
 		return connectionFactory(host(), port());
 	}
 
 	/**
-	 * Connect to a server, or through a proxy, as one more application would.
+	 * Connect to a server, or through a proxy, like another application.
 	 * @param host the host
 	 * @param port the port
-	 * @return a new, started factory that is closed at the test's end
+	 * @return a new, started factory, which is closed at the end of the test
 	 */
 	public LettuceConnectionFactory connectionFactory(String host, int port) {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(new RedisStandaloneConfiguration(host, port),
@@ -98,26 +98,26 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Connections that share the threads of all tests: to end some of their own takes as
-	 * long as many a test.
+	 * Return a configuration of connections that share threads among all tests: the end
+	 * of separate threads takes as long as many a test.
 	 */
 	public static LettuceClientConfiguration clientConfiguration() {
 		return LettuceClientConfiguration.builder().clientResources(RESOURCES).build();
 	}
 
 	/**
-	 * To look at the shared Redis and to change what it holds, not through the
-	 * connections of what is tested.
+	 * Return a template for checks and changes of the shared Redis, separate from the
+	 * tested connections.
 	 */
 	public StringRedisTemplate template() {
 		return this.shared.template();
 	}
 
 	/**
-	 * Start a server of the test's own, to be killed, frozen or configured; see
-	 * {@link RedisServer#start(String...)}. Blocks until it answers.
-	 * @param extraConfig options of its command line
-	 * @return a running server that is stopped at the test's end
+	 * Start a separate server, which can be killed, frozen or configured; see
+	 * {@link RedisServer#start(String...)}. Blocks until the server answers.
+	 * @param extraConfig the options of the command line
+	 * @return the running server, which is stopped at the end of the test
 	 */
 	public RedisServer startServer(String... extraConfig) {
 		RedisServer server = RedisServer.start(extraConfig);
@@ -126,11 +126,12 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Start a master with replicas and a sentinel of the test's own. Blocks until all
-	 * know each other.
-	 * @param replicas how many replicas
-	 * @param config options of the command line of each, besides the sentinel
-	 * @return running servers that are stopped at the test's end
+	 * Start a separate master with replicas and a sentinel. Blocks until all know each
+	 * other.
+	 * @param replicas the number of replicas
+	 * @param config the options of the command line of each server, but not of the
+	 * sentinel
+	 * @return the running servers, which are stopped at the end of the test
 	 */
 	public SentinelRedis startSentinel(int replicas, String... config) {
 		SentinelRedis started = new SentinelRedis(this, replicas, config);
@@ -139,9 +140,9 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Start a cluster of the test's own. Blocks until all its nodes know each other.
-	 * @param size how many nodes, each of them a master
-	 * @return running servers that are stopped at the test's end
+	 * Start a separate cluster. Blocks until all nodes know each other.
+	 * @param size the number of nodes, all of them masters
+	 * @return the running servers, which are stopped at the end of the test
 	 */
 	public RedisCluster startCluster(int size) {
 		RedisCluster started = new RedisCluster(this, size);
@@ -150,18 +151,18 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Have something closed at the test's end that uses its servers, while they still
-	 * run. Where a class asks for this in {@code @BeforeAll}, that is the end of all its
-	 * tests.
-	 * @param user closes it, also if it is closed already
+	 * Close a user of these servers at the end of the test, while the servers still run.
+	 * If called in {@code @BeforeAll}, at the end of all tests of the class.
+	 * @param user the action that closes the user. A repetition must have no effect
 	 */
 	public void closeAtEnd(Runnable user) {
 		this.users.push(user);
 	}
 
 	/**
-	 * Close what uses Redis, and the connections, stop the servers and delete the keys.
-	 * @throws IllegalStateException if any of it failed, after all was tried
+	 * Close the users of Redis and the connections, stop the servers, and delete the
+	 * keys.
+	 * @throws IllegalStateException if any of this failed, after all of it was tried
 	 */
 	@Override
 	public void close() {
@@ -180,7 +181,7 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	private void deleteKeys() {
-		// Anywhere in the key, as companions begin with a brace.
+		// Anywhere in the key, because companions begin with a brace.
 		ScanOptions mine = ScanOptions.scanOptions().match("*" + this.keyPrefix + "*").count(1000).build();
 		List<String> keys = new ArrayList<>();
 		try (Cursor<String> cursor = template().scan(mine)) {

@@ -18,8 +18,8 @@ import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
 /**
- * Prints what was tested, by package, from the reports of Surefire: the end of
- * {@code ./mvnw -Pfull verify}. Runs as a single file, without the tests' class path.
+ * Table of the tests by package, from the reports of Surefire, at the end of {@code
+ * ./mvnw -Pfull verify}. Runs as a single file, without the tests' class path.
  */
 final class TestTable {
 
@@ -32,14 +32,14 @@ final class TestTable {
 
 	/**
 	 * Print the table.
-	 * @param args when the build began, then the directories with reports
+	 * @param args the beginning of the build, then the directories with reports
 	 * @throws Exception if a report cannot be read
 	 */
 	public static void main(String[] args) throws Exception {
 		Instant begun = Instant.parse(args[0]);
 		TestTable table = new TestTable();
 		for (String directory : List.of(args).subList(1, args.length)) {
-			// It is not there where no test of the module was asked for.
+			// The directory is missing if no test of the module was selected.
 			if (Files.isDirectory(Path.of(directory))) {
 				table.read(Path.of(directory), begun);
 			}
@@ -47,7 +47,9 @@ final class TestTable {
 		table.lines().forEach(System.out::println);
 	}
 
-	/** Of one directory, which may hold reports of earlier builds too. */
+	/**
+	 * Read the reports in a directory, which may also contain reports of earlier builds.
+	 */
 	void read(Path directory, Instant begun) throws Exception {
 		List<Path> reports;
 		try (Stream<Path> files = Files.list(directory)) {
@@ -78,7 +80,7 @@ final class TestTable {
 		return IntStream.range(0, nodes.getLength()).mapToObj((i) -> (Element) nodes.item(i)).toList();
 	}
 
-	/** Of an assumption it is the message of the exception. */
+	/** The message of the exception, for an assumption. */
 	private static String reason(Element skipped) {
 		String told = skipped.getAttribute("message").isBlank() ? skipped.getTextContent()
 				: skipped.getAttribute("message");
@@ -87,7 +89,7 @@ final class TestTable {
 	}
 
 	/**
-	 * What there is to print.
+	 * Return the table.
 	 * @return the lines
 	 */
 	List<String> lines() {

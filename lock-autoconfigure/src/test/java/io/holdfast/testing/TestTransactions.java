@@ -7,8 +7,8 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.DefaultTransactionStatus;
 
 /**
- * Transactions of nothing but what is synchronized with them: they tell when they begin,
- * commit and roll back.
+ * Transactions without a resource, only with synchronizations. They report begin, commit
+ * and rollback.
  */
 public class TestTransactions extends AbstractPlatformTransactionManager {
 
@@ -16,7 +16,7 @@ public class TestTransactions extends AbstractPlatformTransactionManager {
 
 	private final transient Consumer<String> events;
 
-	/** Create a manager whose transactions are not told. */
+	/** Create a manager whose transactions report nothing. */
 	public TestTransactions() {
 		this((event) -> {
 		});
@@ -24,7 +24,7 @@ public class TestTransactions extends AbstractPlatformTransactionManager {
 
 	/**
 	 * Create a manager.
-	 * @param events is told {@code begin}, {@code commit} or {@code rollback}
+	 * @param events the receiver of {@code begin}, {@code commit} and {@code rollback}
 	 */
 	public TestTransactions(Consumer<String> events) {
 		this.events = events;

@@ -9,8 +9,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Gives tests a {@link TestRedis}, as a parameter of their methods or of their class'
- * constructor.
+ * Provides tests with a {@link TestRedis}, as a parameter of their methods or of the
+ * constructor of their class.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

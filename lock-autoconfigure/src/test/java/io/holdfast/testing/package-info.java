@@ -1,6 +1,6 @@
 /**
- * What tests run on: a Redis for each test, an application that uses it, faults between
- * them, and child processes.
+ * Support for tests: a Redis for each test, an application that uses it, faults between
+ * both, and child processes.
  */
 @NullMarked
 package io.holdfast.testing;
