@@ -80,16 +80,16 @@ final class RedisFleetStore implements FleetStore {
 	 */
 	private @Nullable Find find(Kind kind, String stored) {
 		if (kind == Kind.SEMAPHORE) {
-			Find held = beside(kind, stored, RedisKeys.HOLDERS, Trace.HOLDERS);
-			Find limited = (held != null) ? held : beside(kind, stored, RedisKeys.LIMIT, Trace.LIMIT);
-			return (limited != null) ? limited : beside(kind, stored, RedisKeys.QUEUE, Trace.QUEUE);
+			Find held = findCompanion(kind, stored, RedisKeys.HOLDERS, Trace.HOLDERS);
+			Find limited = (held != null) ? held : findCompanion(kind, stored, RedisKeys.LIMIT, Trace.LIMIT);
+			return (limited != null) ? limited : findCompanion(kind, stored, RedisKeys.QUEUE, Trace.QUEUE);
 		}
-		return RedisKeys.isBesideAnother(stored) ? beside(kind, stored, RedisKeys.QUEUE, Trace.QUEUE)
+		return RedisKeys.isCompanion(stored) ? findCompanion(kind, stored, RedisKeys.QUEUE, Trace.QUEUE)
 				: find(kind, stored, Trace.HOLDERS);
 	}
 
-	private @Nullable Find beside(Kind kind, String stored, String companion, Trace trace) {
-		String base = RedisKeys.besideWhat(stored, companion);
+	private @Nullable Find findCompanion(Kind kind, String stored, String companion, Trace trace) {
+		String base = RedisKeys.keyOfCompanion(stored, companion);
 		return (base != null) ? find(kind, base, trace) : null;
 	}
 

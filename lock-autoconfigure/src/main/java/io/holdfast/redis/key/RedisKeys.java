@@ -53,12 +53,12 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	 * token, and the observation of the first waiter while others read. A semaphore has
 	 * the holders, the queue, the state of both, and the operator's limit. Two resources
 	 * never have a key in common.
-	 * @throws StoreCommandException as {@link #beside} does
+	 * @throws StoreCommandException as {@link #companionPrefix} does
 	 */
 	static String[] names(Kind kind, String name, boolean cluster) {
-		String beside = beside(name, cluster);
-		return (kind == Kind.LOCK) ? new String[] { name, beside + QUEUE, beside + FENCE, beside + SEEN }
-				: new String[] { beside + HOLDERS, beside + QUEUE, beside + STATE, beside + LIMIT };
+		String prefix = companionPrefix(name, cluster);
+		return (kind == Kind.LOCK) ? new String[] { name, prefix + QUEUE, prefix + FENCE, prefix + SEEN }
+				: new String[] { prefix + HOLDERS, prefix + QUEUE, prefix + STATE, prefix + LIMIT };
 	}
 
 	/**
@@ -71,9 +71,9 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	 * @throws StoreCommandException if companions cannot have the slot of the key in a
 	 * cluster, or if the key or its companions could be companions of another key
 	 */
-	static String beside(String key, boolean cluster) {
+	static String companionPrefix(String key, boolean cluster) {
 		if (hasHashTag(key)) {
-			refuseKeysOfOthers(key);
+			refuseSharedCompanions(key);
 			return key;
 		}
 		// A key without a hash tag is hashed as a whole, and becomes the hash tag of its
@@ -100,7 +100,7 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	 * share the companions of another key: those of <code>a</code> are also those of
 	 * <code>{a}</code>.
 	 */
-	private static void refuseKeysOfOthers(String key) {
+	private static void refuseSharedCompanions(String key) {
 		for (String companion : COMPANIONS) {
 			if (key.endsWith(companion)) {
 				throw new StoreCommandException(
@@ -124,25 +124,25 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	 * @param stored a key in Redis
 	 * @return whether the key is a companion
 	 */
-	public static boolean isBesideAnother(String stored) {
+	public static boolean isCompanion(String stored) {
 		return hasHashTag(stored) && COMPANIONS.stream().anyMatch(stored::endsWith);
 	}
 
 	/**
-	 * Return the key of a companion: the reverse of {@link #beside}.
+	 * Return the key of a companion: the reverse of {@link #companionPrefix}.
 	 * @param stored a key in Redis
 	 * @param companion the ending of the companion
 	 * @return the key, or {@code null} if the stored key is no such companion
 	 */
-	public static @Nullable String besideWhat(String stored, String companion) {
+	public static @Nullable String keyOfCompanion(String stored, String companion) {
 		if (!stored.endsWith(companion) || !hasHashTag(stored)) {
 			return null;
 		}
-		String beside = stored.substring(0, stored.length() - companion.length());
-		boolean isTag = beside.startsWith("{") && beside.endsWith("}");
-		String inside = isTag ? beside.substring(1, beside.length() - 1) : beside;
+		String prefix = stored.substring(0, stored.length() - companion.length());
+		boolean isTag = prefix.startsWith("{") && prefix.endsWith("}");
+		String inside = isTag ? prefix.substring(1, prefix.length() - 1) : prefix;
 		// The companions of a key with a hash tag have no additional braces.
-		return (isTag && !hasHashTag(inside)) ? inside : beside;
+		return (isTag && !hasHashTag(inside)) ? inside : prefix;
 	}
 
 	/** Return whether a key has a hash tag: a part that determines the slot. */
