@@ -81,7 +81,7 @@ final class RedisDiagnostics {
 		return end;
 	}
 
-	private void find(String problem) {
+	private void add(String problem) {
 		this.findings.add(new StoreDiagnostic(true, problem));
 	}
 
@@ -135,9 +135,8 @@ final class RedisDiagnostics {
 		String policy = info.getProperty("maxmemory_policy", "noeviction");
 		String limit = info.getProperty("maxmemory", "0");
 		if (!policy.equals("noeviction") && !limit.equals("0")) {
-			find("Redis" + server + " may evict locks and permits while they are held: its maxmemory-policy is "
-					+ policy + " (maxmemory is " + limit
-					+ " bytes). Set maxmemory-policy to noeviction, or use another Redis");
+			add("Redis" + server + " may evict locks and permits while they are held: its maxmemory-policy is " + policy
+					+ " (maxmemory is " + limit + " bytes). Set maxmemory-policy to noeviction, or use another Redis");
 		}
 	}
 
@@ -149,16 +148,16 @@ final class RedisDiagnostics {
 		boolean tooFew = wanted.chars().allMatch(Character::isDigit) ? Long.parseLong(ready) < Long.parseLong(wanted)
 				: ready.equals("0");
 		if (wantsReplicas(info) && tooFew) {
-			find("Redis" + server + " refuses to write: it wants " + wanted
+			add("Redis" + server + " refuses to write: it wants " + wanted
 					+ " replicas for that (min-replicas-to-write) and has " + ready + ". Bring its replicas back");
 		}
 		else if (online(info) < this.minReplicas) {
-			find("Locks and permits are not acquired: Redis" + server + " has " + online(info)
+			add("Locks and permits are not acquired: Redis" + server + " has " + online(info)
 					+ " replicas, and holdfast.redis.min-replicas is " + this.minReplicas
 					+ ". Bring its replicas back");
 		}
 		else if (reason != null && info.getProperty("connected_slaves", "0").equals("0")) {
-			find("Redis" + server + " has no replica, although " + reason
+			add("Redis" + server + " has no replica, although " + reason
 					+ ": if it dies, no other server takes over, and locks and permits are lost. Bring its replicas back");
 		}
 	}
@@ -180,17 +179,17 @@ final class RedisDiagnostics {
 
 	/**
 	 * Split the answers of a cluster by node: in a cluster, the node precedes each name.
-	 * @param told the answers, by {@code name} or {@code host:port.name}
+	 * @param answers the answers, by {@code name} or {@code host:port.name}
 	 * @return the answers of each server, by its description in messages, which is empty
 	 * outside of a cluster
 	 */
-	private static Map<String, Properties> byServer(Properties told) {
+	private static Map<String, Properties> byServer(Properties answers) {
 		Map<String, Properties> servers = new TreeMap<>();
-		told.stringPropertyNames().forEach((name) -> {
+		answers.stringPropertyNames().forEach((name) -> {
 			int at = name.lastIndexOf('.');
 			String server = (at < 0) ? "" : " at " + name.substring(0, at);
 			servers.computeIfAbsent(server, (k) -> new Properties())
-				.setProperty(name.substring(at + 1), told.getProperty(name));
+				.setProperty(name.substring(at + 1), answers.getProperty(name));
 		});
 		return servers;
 	}
@@ -199,14 +198,14 @@ final class RedisDiagnostics {
 		// No such key exists, and no such channel has a subscriber.
 		String name = UUID.randomUUID().toString();
 		Set<String> missing = new LinkedHashSet<>();
-		for (String beginning : beginnings()) {
-			missing.addAll(missing(false, beginning, name, this::find));
+		for (String prefix : prefixes()) {
+			missing.addAll(missing(false, prefix, name, this::add));
 		}
 		if (this.minReplicas > 0 && !mayWait(connection)) {
 			missing.add("wait");
 		}
 		if (!missing.isEmpty()) {
-			find("Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
+			add("Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
 					+ String.join(" ", missing)
 					+ (missing.contains("publish") ? " and the channels " + this.options.channelPrefix() + "*" : "")
 					+ (missing.contains("info") ? ", or set holdfast.redis.fail-over-grace to false" : "")
@@ -214,24 +213,24 @@ final class RedisDiagnostics {
 		}
 		// Only the views of the fleet need further rights.
 		List<String> missingToWatch = missing(true, this.options.fleetKey(), name,
-				(refusal) -> find(NO_RIGHT_TO_WATCH + refusal));
+				(refusal) -> add(NO_RIGHT_TO_WATCH + refusal));
 		if (!missingToWatch.isEmpty()) {
-			find(NO_RIGHT_TO_WATCH + "allow it the commands " + String.join(" ", missingToWatch));
+			add(NO_RIGHT_TO_WATCH + "allow it the commands " + String.join(" ", missingToWatch));
 		}
 	}
 
-	private List<String> beginnings() {
-		List<String> beginnings = new ArrayList<>();
+	private List<String> prefixes() {
+		List<String> prefixes = new ArrayList<>();
 		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
-			beginnings.add(prefix);
+			prefixes.add(prefix);
 			if (!RedisKeys.hasHashTag(prefix)) {
-				beginnings.add("{" + prefix);
+				prefixes.add("{" + prefix);
 			}
 		}
 		if (this.options.longestLease() != null) {
-			beginnings.add(this.options.serverKey());
+			prefixes.add(this.options.serverKey());
 		}
-		return beginnings;
+		return prefixes;
 	}
 
 	/**
@@ -259,12 +258,12 @@ final class RedisDiagnostics {
 	 * Return the commands that the user may not run.
 	 * @param refusals the receiver of the reason if Redis refuses to run the script
 	 */
-	private List<String> missing(boolean fleet, String beginning, String name, Consumer<String> refusals) {
+	private List<String> missing(boolean fleet, String prefix, String name, Consumer<String> refusals) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		try {
-			return await(this.executor.execute(Script.RIGHTS, new byte[][] { RedisKeys.bytes(beginning + name) },
-					new Object[] { channel, this.options.longestLease() != null, fleet }, beginning + "*",
-					(reply) -> reply.texts(0)), beginning + "*");
+			return await(this.executor.execute(Script.RIGHTS, new byte[][] { RedisKeys.bytes(prefix + name) },
+					new Object[] { channel, this.options.longestLease() != null, fleet }, prefix + "*",
+					(reply) -> reply.texts(0)), prefix + "*");
 		}
 		catch (StoreCommandException ex) {
 			// A lost connection or the end of the application is no finding.

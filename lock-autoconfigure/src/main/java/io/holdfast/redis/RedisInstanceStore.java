@@ -66,11 +66,11 @@ final class RedisInstanceStore implements InstanceStore {
 	 * Digest of the prefixes. Instances with other prefixes share no keys with this
 	 * instance.
 	 */
-	private final String shared;
+	private final String prefixDigest;
 
 	private final int protocol;
 
-	private final int oldest;
+	private final int oldestCompatible;
 
 	/** Create the register of instances. */
 	public RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
@@ -78,13 +78,14 @@ final class RedisInstanceStore implements InstanceStore {
 	}
 
 	/** Create the register for a version of the protocol. */
-	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster, int protocol, int oldest) {
+	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster, int protocol,
+			int oldestCompatible) {
 		this.protocol = protocol;
-		this.oldest = oldest;
+		this.oldestCompatible = oldestCompatible;
 		this.options = options;
 		this.executor = executor;
 		this.cluster = cluster;
-		this.shared = digest(
+		this.prefixDigest = digest(
 				options.lockPrefix() + SEPARATOR + options.semaphorePrefix() + SEPARATOR + options.channelPrefix());
 	}
 
@@ -101,12 +102,12 @@ final class RedisInstanceStore implements InstanceStore {
 	@Override
 	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
-		String told = SEPARATOR + this.shared + SEPARATOR + info.application() + SEPARATOR + info.host() + SEPARATOR
-				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
+		String entry = SEPARATOR + this.prefixDigest + SEPARATOR + info.application() + SEPARATOR + info.host()
+				+ SEPARATOR + info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldestCompatible;
 		Function<ScriptReply, @Nullable String> reader = (reply) -> reply.flag(0) ? null
 				: incompatibility(reply.text(1), reply.text(2), retention);
 		CompletableFuture<@Nullable String> call = execute(Script.FLEET_JOIN, reader, instanceId, age.toMillis(),
-				retention.toMillis(), told);
+				retention.toMillis(), entry);
 		CompletableFuture<@Nullable String> answer = call.exceptionallyCompose((error) -> {
 			String reason = RedisFailures.whyNoScripts(error);
 			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
@@ -129,7 +130,7 @@ final class RedisInstanceStore implements InstanceStore {
 		String versions = (this.protocol < oldestBesideIt)
 				? ", which needs " + oldestBesideIt + " or newer, and this one speaks " + this.protocol
 						+ ". Start this application with a newer version of Holdfast"
-				: ", and this one speaks " + this.protocol + ", which needs " + this.oldest
+				: ", and this one speaks " + this.protocol + ", which needs " + this.oldestCompatible
 						+ " or newer. Stop that instance, or restart it with a newer version of Holdfast";
 		return problem + versions + ". To change the version of all, stop all instances, wait for the longest lease"
 				+ " time, and start them with the new version; see UPGRADING.md. One that was killed is forgotten after "
@@ -165,7 +166,7 @@ final class RedisInstanceStore implements InstanceStore {
 
 	private @Nullable Member member(String id, String entry) {
 		Matcher matcher = ENTRY.matcher(entry);
-		if (!ID.matcher(id).matches() || !matcher.matches() || !matcher.group(3).equals(this.shared)) {
+		if (!ID.matcher(id).matches() || !matcher.matches() || !matcher.group(3).equals(this.prefixDigest)) {
 			return null;
 		}
 		InstanceInfo info = new InstanceInfo(matcher.group(4), matcher.group(5), Long.parseLong(matcher.group(6)));
@@ -183,7 +184,7 @@ final class RedisInstanceStore implements InstanceStore {
 				(heard ? present : absent).add(Tokens.shown(reply.text(i)));
 			}
 			return new Asked(present, absent);
-		}, instanceId, SEPARATOR + this.shared + SEPARATOR, this.options.channelPrefix(), report);
+		}, instanceId, SEPARATOR + this.prefixDigest + SEPARATOR, this.options.channelPrefix(), report);
 	}
 
 	@Override

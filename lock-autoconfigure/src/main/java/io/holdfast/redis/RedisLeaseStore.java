@@ -67,7 +67,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	/**
 	 * Number of cached keys: a power of two. Used keys take about half a kilobyte each.
 	 */
-	private static final int KNOWN = 4096;
+	private static final int CACHED_KEYS = 4096;
 
 	private final RedisStoreOptions options;
 
@@ -78,7 +78,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	private final StoreScripts scripts;
 
 	/** Cache of recently used keys: most leases are released soon after their grant. */
-	private final AtomicReferenceArray<RedisKeys> known = new AtomicReferenceArray<>(KNOWN);
+	private final AtomicReferenceArray<RedisKeys> cachedKeys = new AtomicReferenceArray<>(CACHED_KEYS);
 
 	private final ResourceReplies replies;
 
@@ -143,8 +143,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		}
 		// During a WAIT, Redis is silent.
 		Duration wait = (options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO;
-		this.connections = HoldfastConnectionFactory.of(application,
-				HoldfastConnectionFactory.LONGEST_SILENCE.plus(wait), this.threads);
+		this.connections = HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.MAX_SILENCE.plus(wait),
+				this.threads);
 		this.answerNanos = this.connections.answerNanos();
 		ClusterMasters masters = new ClusterMasters(this.connections, this.threads);
 		this.executor = new ScriptExecutor(this.connections, masters::refresh, this.threads);
@@ -256,7 +256,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		CompletableFuture<AcquireReply> answer = send(isLock(resource) ? ACQUIRE : StoreScripts::acquirePermits,
-				resource, command.leaseMillis(), (reply) -> acquired(resource, command, reply),
+				resource, command.leaseMillis(), (reply) -> acquireReply(resource, command, reply),
 				request(resource, command, enqueue));
 		// A failed request, as with a refused key, needs no confirmation.
 		if (this.confirmations == null || answer.isCompletedExceptionally()) {
@@ -271,7 +271,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		return !isLock(resource) ? token + ":" + permits : (permits == 1) ? token + ":" + READS : token;
 	}
 
-	AcquireReply acquired(Resource resource, AcquireCommand command, ScriptReply reply) {
+	AcquireReply acquireReply(Resource resource, AcquireCommand command, ScriptReply reply) {
 		// In the usual case, the reply is the fence of a grant.
 		return reply.isArray() ? this.replies.read(resource, reply, 0, reply.size())
 				: new AcquireReply.Granted(reply.number(0), command.leaseMillis());
@@ -297,12 +297,12 @@ public final class RedisLeaseStore implements LeaseStore {
 		AcquireCommand allowed = (next != null && next.leaseMillis() <= this.longestLeaseMillis) ? next : null;
 		// The reply contains the grants to waiters of this instance. A notification of
 		// each grant would cost more than the command.
-		boolean told = ended.token().startsWith(this.tokenPrefix);
+		boolean grantsInReply = ended.token().startsWith(this.tokenPrefix);
 		Object claim = (ended.permits() != 0) ? (Object) ended.claimMillis() : NOTHING;
-		Object[] args = isLock(resource) ? new Object[] { ended.token(), claim, reads(ended), told }
-				: new Object[] { ended.token(), told };
+		Object[] args = isLock(resource) ? new Object[] { ended.token(), claim, reads(ended), grantsInReply }
+				: new Object[] { ended.token(), grantsInReply };
 		return send(isLock(resource) ? RELEASE : StoreScripts::releasePermits, resource, 0,
-				(reply) -> released(resource, reply),
+				(reply) -> releaseReply(resource, reply),
 				(allowed != null) ? join(args, request(resource, allowed, true)) : args);
 	}
 
@@ -312,7 +312,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * elements are optional: the length of the reply for the next token, that reply, and
 	 * three elements for each grant.
 	 */
-	private ReleaseReply released(Resource resource, ScriptReply reply) {
+	private ReleaseReply releaseReply(Resource resource, ScriptReply reply) {
 		int grantsFrom = (reply.size() > 1) ? 2 + reply.count(1) : 1;
 		AcquireReply next = (grantsFrom > 2) ? this.replies.read(resource, reply, 2, grantsFrom) : null;
 		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
@@ -346,7 +346,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
 		long sentAt = System.nanoTime();
 		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> {
-			boolean held = kept(reply, 1).get(0);
+			boolean held = renewed(reply, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
 			boolean overtaken = reply.isLate() && millis >= lease.leaseMillis() - 1;
 			// The script does not tell whether it ran during a grace. An overtaken
@@ -358,7 +358,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return renew(renewals, "renewals", (reply) -> kept(reply, renewals.size()));
+		return renew(renewals, "renewals", (reply) -> renewed(reply, renewals.size()));
 	}
 
 	/**
@@ -392,8 +392,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * is written only once.
 	 */
 	static Object[] arguments(List<Renewal> renewals) {
-		boolean alike = renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
-		List<Renewal> times = alike ? renewals.subList(0, Math.min(1, renewals.size())) : renewals;
+		boolean sameTime = renewals.stream()
+			.allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
+		List<Renewal> times = sameTime ? renewals.subList(0, Math.min(1, renewals.size())) : renewals;
 		Object[] args = new Object[renewals.size() + times.size()];
 		int i = 0;
 		for (Renewal renewal : renewals) {
@@ -412,16 +413,16 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param count the number of leases in the command
 	 * @return for each lease in order, whether it was renewed
 	 */
-	static List<Boolean> kept(ScriptReply reply, int count) {
+	static List<Boolean> renewed(ScriptReply reply, int count) {
 		if (reply.number(0) != count) {
 			throw new IllegalStateException("The answer for " + count + " leases is for " + reply.number(0));
 		}
-		Boolean[] kept = new Boolean[count];
-		Arrays.fill(kept, true);
+		Boolean[] renewed = new Boolean[count];
+		Arrays.fill(renewed, true);
 		for (int i = 1; i < reply.size(); i++) {
-			kept[reply.count(i) - 1] = false;
+			renewed[reply.count(i) - 1] = false;
 		}
-		return List.of(kept);
+		return List.of(renewed);
 	}
 
 	@Override
@@ -478,13 +479,14 @@ public final class RedisLeaseStore implements LeaseStore {
 	 */
 	RedisKeys keysOf(Resource resource) {
 		int hash = resource.key().hashCode() + resource.kind().ordinal();
-		int place = (hash ^ (hash >>> 16)) & (KNOWN - 1);
-		RedisKeys last = this.known.get(place);
-		if (last != null && last.resource().key().equals(resource.key()) && last.resource().kind() == resource.kind()) {
-			return last;
+		int index = (hash ^ (hash >>> 16)) & (CACHED_KEYS - 1);
+		RedisKeys cached = this.cachedKeys.get(index);
+		if (cached != null && cached.resource().key().equals(resource.key())
+				&& cached.resource().kind() == resource.kind()) {
+			return cached;
 		}
 		RedisKeys keys = RedisKeys.of(resource, this.options, this.cluster);
-		this.known.set(place, keys);
+		this.cachedKeys.set(index, keys);
 		return keys;
 	}
 

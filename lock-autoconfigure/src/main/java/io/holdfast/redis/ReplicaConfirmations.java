@@ -191,7 +191,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	private void settle(List<Grant> batch, Answer answer) {
 		boolean enough = answer.replicas() >= this.replicas.min();
 		if (answer.stands().contains(true)) {
-			tell(enough, answer.replicas());
+			logChange(enough, answer.replicas());
 		}
 		for (int i = 0; i < batch.size(); i++) {
 			Grant grant = batch.get(i);
@@ -216,7 +216,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	/** Log once when confirmations are missing, and once when they are back. */
-	private void tell(boolean enough, long confirmed) {
+	private void logChange(boolean enough, long confirmed) {
 		if (this.missing && enough) {
 			logger.info("The replicas of Redis confirm again what is granted");
 		}

@@ -28,19 +28,19 @@ final class ResourceReplies {
 
 	private static final Log logger = LogFactory.getLog(ResourceReplies.class);
 
-	private static final int KEYS_WARNED_OF = 1000;
+	private static final int MAX_WARNED_KEYS = 1000;
 
 	/**
 	 * Holder or waiter of a semaphore: token, number of permits, and a part for scripts
 	 * only.
 	 */
-	private static final Pattern PERMITS = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
+	private static final Pattern PERMIT_ENTRY = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
 
 	/**
 	 * Reader or waiter of a lock: token, claim of a waiter, r of a reader, and mode of a
 	 * waiter.
 	 */
-	private static final Pattern LOCK = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):(?:[0-9]{1,18}:)?(r?)[sp]?");
+	private static final Pattern LOCK_ENTRY = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):(?:[0-9]{1,18}:)?(r?)[sp]?");
 
 	private final RedisStoreOptions options;
 
@@ -86,7 +86,7 @@ final class ResourceReplies {
 
 	private void warnOfMissingExpiry(String key) {
 		if (this.keysWithoutExpiry.add(key)) {
-			if (this.keysWithoutExpiry.size() > KEYS_WARNED_OF) {
+			if (this.keysWithoutExpiry.size() > MAX_WARNED_KEYS) {
 				this.keysWithoutExpiry.retainAll(Set.of(key));
 			}
 			logger.warn("The lock key '" + SingleLine.of(key)
@@ -114,13 +114,13 @@ final class ResourceReplies {
 	/** Read the reply to an INSPECT. */
 	static Standing standing(Resource resource, ScriptReply reply) {
 		Kind kind = resource.kind();
-		int named = reply.count(8);
+		int returned = reply.count(8);
 		List<TokenState> holders = !reply.isNull(0)
 				? List.of(new TokenState(reply.text(0), Resource.ALL, reply.number(1)))
-				: IntStream.range(0, named)
+				: IntStream.range(0, returned)
 					.mapToObj((i) -> state(reply.text(9 + 2 * i), kind, reply.number(10 + 2 * i)))
 					.toList();
-		List<TokenState> queue = reply.texts(9 + 2 * named)
+		List<TokenState> queue = reply.texts(9 + 2 * returned)
 			.stream()
 			.map((entry) -> state(entry, kind, 0))
 			.filter((waiter) -> !waiter.token().isEmpty())
@@ -131,7 +131,7 @@ final class ResourceReplies {
 
 	/** Read an entry among the holders or in the queue. */
 	private static TokenState state(String entry, Kind kind, long ttlMillis) {
-		Matcher matcher = ((kind == Kind.LOCK) ? LOCK : PERMITS).matcher(entry);
+		Matcher matcher = ((kind == Kind.LOCK) ? LOCK_ENTRY : PERMIT_ENTRY).matcher(entry);
 		if (matcher.matches()) {
 			long permits = (kind == Kind.SEMAPHORE) ? Long.parseLong(matcher.group(2))
 					: matcher.group(2).isEmpty() ? Resource.ALL : 1;

@@ -233,7 +233,7 @@ class RedisFaultTests extends OwnServerTestCase {
 
 	private Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector(int port) {
 		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port),
-				HoldfastConnectionFactory.LONGEST_SILENCE, new DaemonThreads());
+				HoldfastConnectionFactory.MAX_SILENCE, new DaemonThreads());
 		this.redis.closeAtEnd(connections::destroy);
 		return connections::connectPubSub;
 	}

@@ -64,7 +64,7 @@ class RenewScriptTests {
 	}
 
 	private static List<Boolean> kept(List<?> reply, int count) {
-		return RedisLeaseStore.kept(TestReplies.of(reply), count);
+		return RedisLeaseStore.renewed(TestReplies.of(reply), count);
 	}
 
 	private Long millis() {

@@ -91,7 +91,7 @@ class UnconnectedStoreTests {
 	}
 
 	private static List<Boolean> kept(List<Long> reply, int count) {
-		return RedisLeaseStore.kept(TestReplies.of(reply), count);
+		return RedisLeaseStore.renewed(TestReplies.of(reply), count);
 	}
 
 	@Test
@@ -102,8 +102,9 @@ class UnconnectedStoreTests {
 		AcquireCommand command = Commands.forLock("a", 500, 100);
 		ScriptReply alone = new ScriptReply();
 		alone.set(7);
-		assertThat(store.acquired(lock, command, alone)).isEqualTo(new Granted(7, 500));
-		assertThat(store.acquired(lock, command, TestReplies.of(List.of(1L, 7L, 400L)))).isEqualTo(new Granted(7, 400));
+		assertThat(store.acquireReply(lock, command, alone)).isEqualTo(new Granted(7, 500));
+		assertThat(store.acquireReply(lock, command, TestReplies.of(List.of(1L, 7L, 400L))))
+			.isEqualTo(new Granted(7, 400));
 	}
 
 	private static RedisLeaseStore store(RedisStoreOptions options) {

@@ -42,7 +42,7 @@ class ChannelWatch {
 
 	private static final long FIRST_RETRY_MILLIS = 250;
 
-	private static final long LAST_RETRY_MILLIS = 5_000;
+	private static final long MAX_RETRY_MILLIS = 5_000;
 
 	/** Timeout of an attempt: longer than the default connect timeout of drivers. */
 	private static final long ATTEMPT_MILLIS = 15_000;
@@ -103,7 +103,7 @@ class ChannelWatch {
 	}
 
 	/** Set the key of further pings. */
-	void pingBy(byte[] key) {
+	void setPingKey(byte[] key) {
 		this.pingKeys = new byte[][] { key };
 	}
 
@@ -128,7 +128,7 @@ class ChannelWatch {
 	private void subscribe() {
 		Subscription next = new Subscription();
 		this.subscription = next;
-		planNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
+		scheduleNext(() -> giveUp(next, null), ATTEMPT_MILLIS);
 		// A concurrent close may not have seen this subscription.
 		if (!this.listener.isClosed()) {
 			next.open(connector());
@@ -150,8 +150,8 @@ class ChannelWatch {
 		this.inDoubt = (this.inDoubt || this.listening) && !refused;
 		this.listening = false;
 		this.failures++;
-		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
-		planNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
+		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), MAX_RETRY_MILLIS);
+		scheduleNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
 		// A single failure may be a restart of Redis.
 		if (this.failures > 1 || refused) {
 			onTrouble((failure != null) ? String.valueOf(failure.getMessage()) : "The subscription does not answer",
@@ -168,7 +168,7 @@ class ChannelWatch {
 		CompletableFuture<Long> call = this.listener.executor.execute(this.sharded ? Script.PING_SHARD : Script.PING,
 				this.pingKeys, new Object[] { this.channel, PING + number }, this.listener.channels,
 				(reply) -> reply.number(0));
-		planNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
+		scheduleNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
 				giveUp(source, failure);
@@ -197,7 +197,7 @@ class ChannelWatch {
 		// A failed PUBLISH says nothing about the subscription.
 		call.cancel(true);
 		long pause = this.listener.pingMillis - this.listener.pingMillis / 3;
-		planNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
+		scheduleNext(() -> ping(source), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
 	}
 
 	private void confirmIfEchoed(Subscription source) {
@@ -233,7 +233,7 @@ class ChannelWatch {
 	}
 
 	/** Schedule the next step, in place of the step that was scheduled before. */
-	private void planNext(Runnable action, long millis) {
+	private void scheduleNext(Runnable action, long millis) {
 		if (this.timer != null) {
 			this.timer.cancel(false);
 		}
@@ -371,7 +371,7 @@ class ChannelWatch {
 			execute(() -> {
 				if (!ChannelWatch.this.listening) {
 					onChange();
-					planNext(() -> giveUp(this, null), RECONNECT_MILLIS);
+					scheduleNext(() -> giveUp(this, null), RECONNECT_MILLIS);
 				}
 			});
 		}

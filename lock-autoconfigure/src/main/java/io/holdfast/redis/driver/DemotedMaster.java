@@ -18,9 +18,9 @@ final class DemotedMaster {
 	 * Minimum patience: longer than a fail-over by which the server becomes the master
 	 * again.
 	 */
-	private static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(1);
+	private static final long MIN_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-	private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(8);
+	private static final long MAX_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(8);
 
 	/** Time without refusals after which the connection counts as new. */
 	private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -31,7 +31,7 @@ final class DemotedMaster {
 	private long lastAt = System.nanoTime() - 2 * QUIET_NANOS;
 
 	/** Time of refusals after which the connection is reopened. */
-	private long patience = SHORTEST_NANOS;
+	private long patience = MIN_PATIENCE_NANOS;
 
 	/**
 	 * Note that a write was refused.
@@ -42,7 +42,7 @@ final class DemotedMaster {
 	synchronized boolean onRefused(String reason, long now) {
 		if (now - this.lastAt > QUIET_NANOS) {
 			this.firstAt = now;
-			this.patience = SHORTEST_NANOS;
+			this.patience = MIN_PATIENCE_NANOS;
 		}
 		this.lastAt = now;
 		if (now - this.firstAt < this.patience) {
@@ -50,14 +50,14 @@ final class DemotedMaster {
 		}
 		String message = "Redis has refused writes for " + TimeUnit.NANOSECONDS.toMillis(now - this.firstAt) + " ms ("
 				+ reason + "): its connection is opened again, as another server may be the master";
-		if (this.patience == SHORTEST_NANOS) {
+		if (this.patience == MIN_PATIENCE_NANOS) {
 			logger.warn(message);
 		}
 		else {
 			logger.debug(message);
 		}
 		this.firstAt = now;
-		this.patience = Math.min(2 * this.patience, LONGEST_NANOS);
+		this.patience = Math.min(2 * this.patience, MAX_PATIENCE_NANOS);
 		return true;
 	}
 

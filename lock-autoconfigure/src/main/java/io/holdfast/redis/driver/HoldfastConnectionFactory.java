@@ -49,19 +49,19 @@ import org.springframework.util.ReflectionUtils;
  */
 public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
-	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
+	private static final Duration MAX_CONNECT_TIME = Duration.ofSeconds(2);
 
 	/**
 	 * Timeout of the first answer on a connection. Lettuce would wait as long as for a
 	 * command, a minute by default, before its next attempt.
 	 */
-	private static final Duration LONGEST_HANDSHAKE = Duration.ofSeconds(5);
+	private static final Duration MAX_HANDSHAKE_TIME = Duration.ofSeconds(5);
 
 	/**
 	 * Maximum silence of a server with unanswered commands: short enough to renew a lease
 	 * of 30 seconds in time.
 	 */
-	public static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
+	public static final Duration MAX_SILENCE = Duration.ofSeconds(15);
 
 	/**
 	 * Maximum number of commands per system call. With more, such as 16, all commands of
@@ -99,20 +99,19 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 * Create connections to the Redis of an application. Nothing is connected.
 	 * @param application the connection factory of the application. Only its
 	 * configuration is used
-	 * @param longestSilence the maximum silence of a server with unanswered commands,
-	 * such as {@link #LONGEST_SILENCE}
+	 * @param maxSilence the maximum silence of a server with unanswered commands, such as
+	 * {@link #MAX_SILENCE}
 	 * @param threads the factory of the driver's threads, unless the application has
 	 * configured resources for the driver
 	 * @return the connections, which the caller has to destroy
 	 * @throws IllegalStateException if Lettuce is missing, or the factory does not tell
 	 * the address of Redis
 	 */
-	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestSilence,
+	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration maxSilence,
 			DaemonThreads threads) {
 		LettuceConnectionFactory configured = lettuce(Drivers.unwrap(application));
 		LettuceClientConfiguration client = configured.getClientConfiguration();
-		return new HoldfastConnectionFactory(configuration(configured), client,
-				resources(client, longestSilence, threads));
+		return new HoldfastConnectionFactory(configuration(configured), client, resources(client, maxSilence, threads));
 	}
 
 	/**
@@ -151,7 +150,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	/**
 	 * Return resources with the threads and metrics of the application, if configured.
 	 */
-	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence,
+	private static ClientResources resources(LettuceClientConfiguration client, Duration maxSilence,
 			DaemonThreads threads) {
 		ClientResources.Builder builder = client.getClientResources()
 			.map((application) -> sharing(application))
@@ -171,7 +170,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				application.afterChannelInitialized(channel);
 				// First, so that encrypted messages count, too, as during the handshake.
 				channel.pipeline()
-					.addFirst(new SilenceHandler(longestSilence), new FlushConsolidationHandler(MAX_FLUSHES, true));
+					.addFirst(new SilenceHandler(maxSilence), new FlushConsolidationHandler(MAX_FLUSHES, true));
 				EVENT_LOOP.set(channel.eventLoop());
 			}
 
@@ -208,7 +207,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		LettuceClientConfigurationBuilder builder = LettuceClientConfiguration.builder()
 			.clientResources(resources)
 			.clientOptions(options(configuration, client))
-			.commandTimeout(shorter(client.getCommandTimeout(), LONGEST_HANDSHAKE))
+			.commandTimeout(min(client.getCommandTimeout(), MAX_HANDSHAKE_TIME))
 			.shutdownTimeout(client.getShutdownTimeout())
 			.shutdownQuietPeriod(client.getShutdownQuietPeriod());
 		client.getClientName().ifPresent(builder::clientName);
@@ -236,8 +235,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.timeoutOptions(TimeoutOptions.create())
 			// Holdfast itself does not reopen broken connections.
 			.autoReconnect(true)
-			.socketOptions(
-					socket.mutate().connectTimeout(shorter(socket.getConnectTimeout(), LONGEST_CONNECT)).build());
+			.socketOptions(socket.mutate().connectTimeout(min(socket.getConnectTimeout(), MAX_CONNECT_TIME)).build());
 		if (changed instanceof ClusterClientOptions.Builder cluster
 				&& !isRefreshed(((ClusterClientOptions) options).getTopologyRefreshOptions())) {
 			// By default, Lettuce before 7.0 never refreshes its view of a cluster.
@@ -264,7 +262,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				&& (refresh.isPeriodicRefreshEnabled() || !refresh.getAdaptiveRefreshTriggers().isEmpty());
 	}
 
-	private static Duration shorter(Duration one, Duration other) {
+	private static Duration min(Duration one, Duration other) {
 		return (one.compareTo(other) < 0) ? one : other;
 	}
 

@@ -56,7 +56,7 @@ public final class NotificationListener implements AutoCloseable {
 	public static final long PING_MILLIS = 15_000;
 
 	/** Time between two updates of the masters and their slots. */
-	private static final long FOLLOW_MILLIS = 5_000;
+	private static final long UPDATE_MILLIS = 5_000;
 
 	final Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector;
 
@@ -218,7 +218,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	private void follow(ShardedChannels shards) {
 		// Scheduled first, because the update may fail.
-		this.following = later(() -> follow(shards), FOLLOW_MILLIS);
+		this.following = later(() -> follow(shards), UPDATE_MILLIS);
 		shards.follow(this.channel, this);
 		// A master that is gone no longer causes doubt.
 		onChange();
@@ -255,10 +255,10 @@ public final class NotificationListener implements AutoCloseable {
 
 	/** Process a message. Called on any thread. */
 	void onText(String text) {
-		guard(() -> tell(text, notifications()));
+		guard(() -> process(text, notifications()));
 	}
 
-	private void tell(String text, StoreNotifications notifications) {
+	private void process(String text, StoreNotifications notifications) {
 		Matcher grant = GRANT.matcher(text);
 		Matcher forced = ENDED.matcher(text);
 		Matcher report = REPORT.matcher(text);

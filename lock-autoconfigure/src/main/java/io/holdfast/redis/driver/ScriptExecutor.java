@@ -57,7 +57,7 @@ public final class ScriptExecutor {
 	private static final long ENDING_MILLIS = 500;
 
 	/** Minimum size of the backlog for the removal of ended calls. */
-	private static final int FEW = 1024;
+	private static final int MIN_CLEANED = 1024;
 
 	private final RedisConnectionFactory factory;
 
@@ -94,7 +94,7 @@ public final class ScriptExecutor {
 	 * Whether the connection consists of connections to a master and replicas. Their
 	 * reconnects are not reported.
 	 */
-	private volatile boolean composed;
+	private volatile boolean masterReplica;
 
 	private final DemotedMaster demoted = new DemotedMaster();
 
@@ -109,7 +109,7 @@ public final class ScriptExecutor {
 	 * Listener for a loss, called before the driver repeats unanswered commands, and for
 	 * the next connection, called after that.
 	 */
-	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
+	private final RedisConnectionStateListener lossListener = new RedisConnectionStateListener() {
 
 		@Override
 		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
@@ -163,7 +163,7 @@ public final class ScriptExecutor {
 	public boolean mayRunLate(long since) {
 		// In a cluster, a redirection may put a command behind newer commands at any
 		// time.
-		return this.cluster || this.composed || this.reconnects.get() != since;
+		return this.cluster || this.masterReplica || this.reconnects.get() != since;
 	}
 
 	/**
@@ -215,7 +215,7 @@ public final class ScriptExecutor {
 				|| !this.demoted.onRefused(reason, System.nanoTime())) {
 			return;
 		}
-		if (this.composed && this.factory instanceof LettuceConnectionFactory lettuce) {
+		if (this.masterReplica && this.factory instanceof LettuceConnectionFactory lettuce) {
 			this.threads.start(lettuce::resetConnection, "holdfast-redis-connect");
 		}
 		else {
@@ -264,7 +264,7 @@ public final class ScriptExecutor {
 	 */
 	private void keep(ScriptCall<?> call) {
 		int size = this.backlog.size();
-		if (size >= FEW && Integer.bitCount(size) == 1) {
+		if (size >= MIN_CLEANED && Integer.bitCount(size) == 1) {
 			this.backlog.removeIf(ScriptCall::isDone);
 		}
 		this.backlog.add(call);
@@ -347,7 +347,7 @@ public final class ScriptExecutor {
 			this.connection = this.closed ? null : result;
 			// The connection may already be lost again. The listener ignores a loss
 			// before this assignment.
-			if (result != null && !this.cluster && !this.composed && !result.isOpen()) {
+			if (result != null && !this.cluster && !this.masterReplica && !result.isOpen()) {
 				this.lostAt = System.nanoTime() | 1;
 			}
 		});
@@ -397,8 +397,8 @@ public final class ScriptExecutor {
 			AbstractRedisAsyncCommands<byte[], byte[]> commands = (AbstractRedisAsyncCommands<byte[], byte[]>) shared
 				.getNativeConnection();
 			StatefulConnection<byte[], byte[]> opened = commands.getConnection();
-			this.composed = opened instanceof StatefulRedisMasterReplicaConnection;
-			opened.addListener(this.disconnects);
+			this.masterReplica = opened instanceof StatefulRedisMasterReplicaConnection;
+			opened.addListener(this.lossListener);
 			return opened;
 		}
 	}

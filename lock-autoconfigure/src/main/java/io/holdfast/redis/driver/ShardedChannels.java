@@ -36,7 +36,7 @@ public final class ShardedChannels {
 	 * Number of consecutive refreshes for a missing channel, after which refreshes become
 	 * rarer.
 	 */
-	private static final int MISSES = 24;
+	private static final int FREQUENT_REFRESHES = 24;
 
 	/** Key of pings to the own channel. Nothing is stored at this key. */
 	private static final String PING_KEY = "holdfast-ping";
@@ -119,7 +119,7 @@ public final class ShardedChannels {
 		publish();
 		boolean missing = this.shards.values().stream().anyMatch((shard) -> !shard.isListening() && !shard.refused);
 		this.misses = missing ? this.misses + 1 : 0;
-		if (missing && (this.misses <= MISSES || this.misses % MISSES == 0)) {
+		if (missing && (this.misses <= FREQUENT_REFRESHES || this.misses % FREQUENT_REFRESHES == 0)) {
 			// The slot may have moved, or the master may be gone, without the driver
 			// knowing.
 			this.masters.refresh();
@@ -192,7 +192,7 @@ public final class ShardedChannels {
 			this.master = now;
 			if (this.keySlot != nowKeySlot) {
 				this.keySlot = nowKeySlot;
-				pingBy(keyAt(nowKeySlot));
+				setPingKey(keyAt(nowKeySlot));
 			}
 		}
 

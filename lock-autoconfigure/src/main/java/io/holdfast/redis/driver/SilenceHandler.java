@@ -25,7 +25,7 @@ final class SilenceHandler extends ChannelDuplexHandler {
 	/** Additional time after a pause of the JVM, to read the received answers. */
 	private static final long READING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-	private final long longestNanos;
+	private final long maxNanos;
 
 	/** Whether nothing was received since the first unanswered command. */
 	private boolean waiting;
@@ -33,17 +33,17 @@ final class SilenceHandler extends ChannelDuplexHandler {
 	private long waitingSince;
 
 	/** Whether the time is over. Received data may not have been read yet. */
-	private boolean doubted;
+	private boolean overdue;
 
 	/** Timer for many commands, because a timer per command costs more. */
 	private @Nullable Future<?> timer;
 
 	/**
 	 * Create the handler of a connection.
-	 * @param longest the maximum time without received data
+	 * @param max the maximum time without received data
 	 */
-	SilenceHandler(Duration longest) {
-		this.longestNanos = longest.toNanos();
+	SilenceHandler(Duration max) {
+		this.maxNanos = max.toNanos();
 	}
 
 	@Override
@@ -51,9 +51,9 @@ final class SilenceHandler extends ChannelDuplexHandler {
 		if (!this.waiting) {
 			this.waiting = true;
 			this.waitingSince = System.nanoTime();
-			this.doubted = false;
+			this.overdue = false;
 			if (this.timer == null) {
-				lookIn(context, this.longestNanos);
+				scheduleCheck(context, this.maxNanos);
 			}
 		}
 		context.write(message, promise);
@@ -73,25 +73,25 @@ final class SilenceHandler extends ChannelDuplexHandler {
 		context.fireChannelInactive();
 	}
 
-	private void lookIn(ChannelHandlerContext context, long nanos) {
-		this.timer = context.executor().schedule(() -> look(context), nanos, TimeUnit.NANOSECONDS);
+	private void scheduleCheck(ChannelHandlerContext context, long nanos) {
+		this.timer = context.executor().schedule(() -> check(context), nanos, TimeUnit.NANOSECONDS);
 	}
 
-	private void look(ChannelHandlerContext context) {
+	private void check(ChannelHandlerContext context) {
 		this.timer = null;
 		if (!this.waiting) {
 			return;
 		}
-		long left = this.longestNanos - (System.nanoTime() - this.waitingSince);
+		long left = this.maxNanos - (System.nanoTime() - this.waitingSince);
 		if (left > 0) {
-			lookIn(context, left);
+			scheduleCheck(context, left);
 		}
-		else if (!this.doubted) {
-			this.doubted = true;
-			lookIn(context, READING_NANOS);
+		else if (!this.overdue) {
+			this.overdue = true;
+			scheduleCheck(context, READING_NANOS);
 		}
 		else {
-			logger.warn("Redis has not answered for " + TimeUnit.NANOSECONDS.toSeconds(this.longestNanos)
+			logger.warn("Redis has not answered for " + TimeUnit.NANOSECONDS.toSeconds(this.maxNanos)
 					+ " s: its connection is opened again");
 			context.close();
 		}

@@ -61,8 +61,7 @@ import static org.mockito.Mockito.withSettings;
 class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	private static HoldfastConnectionFactory own(RedisConnectionFactory application) {
-		return HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.LONGEST_SILENCE,
-				new DaemonThreads());
+		return HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.MAX_SILENCE, new DaemonThreads());
 	}
 
 	private static RedisConfiguration configurationOf(RedisConnectionFactory application) {
