@@ -51,7 +51,7 @@ import org.springframework.util.backoff.ExponentialBackOff;
 public class OptimisticTransactions implements BeanClassLoaderAware {
 
 	/** Maximum pause, as a multiple of the first pause. */
-	private static final int LONGEST_PAUSE = 20;
+	private static final int MAX_PAUSE_FACTOR = 20;
 
 	private final RedisConnectionFactory factory;
 
@@ -250,7 +250,7 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 		private ExponentialBackOff exponential() {
 			long first = this.backOff.toMillis();
 			ExponentialBackOff pauses = new ExponentialBackOff(first, 2);
-			pauses.setMaxInterval(LONGEST_PAUSE * first);
+			pauses.setMaxInterval(MAX_PAUSE_FACTOR * first);
 			// Random pauses from the first pause up to twice the exponential pause.
 			pauses.setJitter(first);
 			return pauses;
