@@ -30,11 +30,11 @@ public final class HoldfastClock {
 
 	private static final Duration PATIENCE = Duration.ofMinutes(1);
 
-	private static final Duration FARTHEST = Duration.ofDays(36_500);
+	private static final Duration MAX_ADVANCE = Duration.ofDays(36_500);
 
 	private final ThreadScheduler threads;
 
-	private final Scheduler scheduler = new TurnedScheduler();
+	private final Scheduler scheduler = new ClockScheduler();
 
 	private final TreeSet<PendingAction> pending = new TreeSet<>(
 			Comparator.comparingLong(PendingAction::dueAt).thenComparingLong(PendingAction::number));
@@ -42,11 +42,11 @@ public final class HoldfastClock {
 	private final long startedAt = System.nanoTime();
 
 	/** Time by which the clock was advanced. */
-	private volatile long turnedNanos;
+	private volatile long advancedNanos;
 
 	private long numbers;
 
-	private @Nullable Future<?> wakeUp;
+	private @Nullable Future<?> timer;
 
 	private boolean closed;
 
@@ -59,7 +59,7 @@ public final class HoldfastClock {
 	 * Held by the thread that advances the clock. Another thread would advance the clock
 	 * past actions that have not run yet.
 	 */
-	private final ReentrantLock turning = new ReentrantLock();
+	private final ReentrantLock advancing = new ReentrantLock();
 
 	/**
 	 * Create a clock with the time of the JVM, until it is advanced.
@@ -81,12 +81,12 @@ public final class HoldfastClock {
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void advance(Duration time) {
-		this.turning.lock();
+		this.advancing.lock();
 		try {
-			turnTo(now() + nanos(time));
+			advanceTo(now() + nanos(time));
 		}
 		finally {
-			this.turning.unlock();
+			this.advancing.unlock();
 		}
 	}
 
@@ -99,21 +99,21 @@ public final class HoldfastClock {
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void freeze(Duration time) {
-		this.turning.lock();
+		this.advancing.lock();
 		try {
 			long nanos = nanos(time);
 			synchronized (this) {
-				this.turnedNanos += nanos;
+				this.advancedNanos += nanos;
 			}
-			turnTo(now());
+			advanceTo(now());
 		}
 		finally {
-			this.turning.unlock();
+			this.advancing.unlock();
 		}
 	}
 
-	private void turnTo(long target) {
-		while (turnToFirstUntil(target)) {
+	private void advanceTo(long target) {
+		while (advanceToFirstAction(target)) {
 			runFirst();
 		}
 	}
@@ -122,15 +122,15 @@ public final class HoldfastClock {
 		if (time.isNegative()) {
 			throw new IllegalArgumentException("A clock cannot be turned back: " + time + " is negative");
 		}
-		if (time.compareTo(FARTHEST.minusNanos(this.turnedNanos)) > 0) {
-			throw new IllegalArgumentException("A clock cannot be turned by more than " + FARTHEST.toDays()
+		if (time.compareTo(MAX_ADVANCE.minusNanos(this.advancedNanos)) > 0) {
+			throw new IllegalArgumentException("A clock cannot be turned by more than " + MAX_ADVANCE.toDays()
 					+ " days, in all: " + time + " is too long");
 		}
 		return time.toNanos();
 	}
 
 	private long now() {
-		return System.nanoTime() - this.startedAt + this.turnedNanos;
+		return System.nanoTime() - this.startedAt + this.advancedNanos;
 	}
 
 	/**
@@ -138,13 +138,13 @@ public final class HoldfastClock {
 	 * there is none.
 	 * @return whether there is such an action
 	 */
-	private synchronized boolean turnToFirstUntil(long target) {
+	private synchronized boolean advanceToFirstAction(long target) {
 		if (this.closed) {
 			throw new IllegalStateException("The clock cannot be turned: its application context is closed");
 		}
 		boolean found = !this.pending.isEmpty() && this.pending.first().dueAt() <= target;
-		this.turnedNanos += Math.max(0, (found ? this.pending.first().dueAt() : target) - now());
-		wakeUpForFirst();
+		this.advancedNanos += Math.max(0, (found ? this.pending.first().dueAt() : target) - now());
+		rearm();
 		return found;
 	}
 
@@ -174,18 +174,18 @@ public final class HoldfastClock {
 		synchronized (this) {
 			first = (!this.pending.isEmpty() && this.pending.first().dueAt() <= now()) ? this.pending.pollFirst()
 					: null;
-			wakeUpForFirst();
+			rearm();
 		}
 		if (first != null) {
 			first.action().run();
 		}
 	}
 
-	private synchronized void wakeUpForFirst() {
-		if (this.wakeUp != null) {
-			this.wakeUp.cancel(false);
+	private synchronized void rearm() {
+		if (this.timer != null) {
+			this.timer.cancel(false);
 		}
-		this.wakeUp = this.pending.isEmpty() ? null
+		this.timer = this.pending.isEmpty() ? null
 				: this.threads.schedule(this::runIfDue, this.pending.first().dueAt() - now());
 	}
 
@@ -219,7 +219,7 @@ public final class HoldfastClock {
 	private record PendingAction(long dueAt, long number, Runnable action) {
 	}
 
-	private final class TurnedScheduler implements Scheduler {
+	private final class ClockScheduler implements Scheduler {
 
 		@Override
 		public long nanoTime() {
@@ -233,7 +233,7 @@ public final class HoldfastClock {
 				long delay = Math.min(Math.max(0, delayNanos), Long.MAX_VALUE / 2);
 				PendingAction added = new PendingAction(now() + delay, HoldfastClock.this.numbers++, action);
 				HoldfastClock.this.pending.add(added);
-				wakeUpForFirst();
+				rearm();
 				CompletableFuture<?> timer = new CompletableFuture<>();
 				timer.whenComplete((never, cancelled) -> cancel(added));
 				return timer;
