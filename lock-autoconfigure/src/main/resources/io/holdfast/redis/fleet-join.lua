@@ -17,34 +17,34 @@ local started = now - ARGV[2]
 
 -- Returns the digest of an instance's prefixes, the version of its protocol, and the oldest compatible version. The
 -- first instances wrote no versions.
-local function protocol(told)
-  local shared, version, oldest = string.match(told, '^\31(%x+)\31[^\31]*\31[^\31]*\31%d+\31?(%d*)\31?(%d*)')
+local function protocol(description)
+  local shared, version, oldest = string.match(description, '^\31(%x+)\31[^\31]*\31[^\31]*\31%d+\31?(%d*)\31?(%d*)')
   return shared, tonumber(version) or 0, tonumber(oldest) or 0
 end
 
 local shared, version, oldest = protocol(ARGV[4])
 local present = false
-local misfit
+local incompatible
 local entries = redis.call('HGETALL', key)
 for i = 1, #entries, 2 do
-  local seen, since, told = string.match(entries[i + 1], '^(%d+)\31(%d+)(.*)$')
-  local gone = now - (tonumber(seen) or 0) > retention
-  if gone then
+  local seen, since, description = string.match(entries[i + 1], '^(%d+)\31(%d+)(.*)$')
+  local expired = now - (tonumber(seen) or 0) > retention
+  if expired then
     redis.call('HDEL', key, entries[i])
   end
   if entries[i] == ARGV[1] then
     -- The start stays, although this command may have been under way for longer than the first command.
     started = since or started
-    present = not gone
-  elseif not gone then
-    local otherShared, otherVersion, otherOldest = protocol(told)
+    present = not expired
+  elseif not expired then
+    local otherShared, otherVersion, otherOldest = protocol(description)
     if otherShared == shared and (otherVersion < oldest or version < otherOldest) then
-      misfit = i
+      incompatible = i
     end
   end
 end
-if misfit and not present then
-  return { 0, entries[misfit], entries[misfit + 1] }
+if incompatible and not present then
+  return { 0, entries[incompatible], entries[incompatible + 1] }
 end
 -- Removes nothing. With full memory, Redis allows a removal as the first write, and then all further writes.
 redis.call('HDEL', key, '')

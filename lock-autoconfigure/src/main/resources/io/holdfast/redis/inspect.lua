@@ -13,10 +13,10 @@ local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 
 -- Reads a companion. Its value by another program does not hide the holders from operators.
-local function read(nothing, ...)
+local function read(default, ...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
-    return maxWaiters ~= '0' and string.find(reply.err, 'WRONGTYPE', 1, true) and nothing or redis.call(...)
+    return maxWaiters ~= '0' and string.find(reply.err, 'WRONGTYPE', 1, true) and default or redis.call(...)
   end
   return reply
 end
@@ -41,7 +41,7 @@ local owner = isLock and redis.pcall('GET', lockKey)
 -- lib-owner
 
 local holders = owner and 1 or redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
-local named = (owner or holders == 0) and {}
+local returned = (owner or holders == 0) and {}
     or redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, maxHolders)
 
 local result
@@ -58,10 +58,10 @@ else
   used = holders > 0 and used and used - sum('-inf', now) or sum('(' .. now, '+inf')
   result = { false, 0, 0, number(read('', 'GET', KEYS[4])) or false, number(read('', 'HGET', KEYS[3], 'asked')) or 0, used }
 end
-result[7], result[8], result[9] = holders, read(0, 'ZCARD', KEYS[2]), #named / 2
-for i = 1, #named, 2 do
-  table.insert(result, named[i])
-  table.insert(result, named[i + 1] - now)
+result[7], result[8], result[9] = holders, read(0, 'ZCARD', KEYS[2]), #returned / 2
+for i = 1, #returned, 2 do
+  table.insert(result, returned[i])
+  table.insert(result, returned[i + 1] - now)
 end
 if maxWaiters ~= '0' then
   for _, entry in ipairs(read({}, 'ZRANGE', KEYS[2], 0, maxWaiters - 1)) do

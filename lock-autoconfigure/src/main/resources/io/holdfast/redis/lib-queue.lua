@@ -3,11 +3,11 @@
 -- release, force and save.
 --
 -- Needs for both: isLock; name, the user's key; queueKey; waiting, the length of the queue; now, the server's time in
--- microseconds; fence, the last fence, or 0; listener, the instance that learns of its grants from the reply, or nil.
+-- microseconds; fence, the last fence, or 0; caller, the instance that learns of its grants from the reply, or nil.
 -- Needs for locks: lockKey, fenceKey, seenKey; owner and readUntil of lib-owner.
 -- Needs for semaphores: holdersKey, stateKey; holders, the number of holders; state, the reply to HMGET of used, until,
--- asked and fence; said, the notes of the state by token, false for no note; limitValue, the value of the limit key.
--- Changes owner, readUntil, waiting, holders, fence, state and said.
+-- asked and fence; notes, the notes of the state by token, false for no note; limitValue, the value of the limit key.
+-- Changes owner, readUntil, waiting, holders, fence, state and notes.
 
 local millis = math.floor(now / 1000)
 local changed = false
@@ -39,23 +39,24 @@ local function instanceOf(token)
   return instance and #instance == 32 and instance or nil
 end
 
--- The differences. What a token holds or wants is "r" for reading, '' for an exclusive lock, or a number of permits.
+-- The differences. What a token holds or wants ("wanted") is r for reading, '' for an exclusive lock, or a number of
+-- permits.
 --
--- parse(entry): token, instance, claim, mode (s if subscribed, p if polling), what the token wants, and the limit of a
--- request for permits; nothing for an entry of another version or program.
--- find(token, what, claim): the entry of a token in the queue, and its score; or nothing.
+-- parse(entry): token, instance, claim, mode (s if subscribed, p if polling), wanted, and the limit of a request for
+-- permits; nothing for an entry of another version or program.
+-- find(token, wanted, claim): the entry of a token in the queue, and its score; or nothing.
 -- keep(token, entry, claim): lets the queue live long enough for a waiter that has just asked.
--- forget(token): removes the notes about a waiter.
--- isGone(isCandidate, token, claim, arrival, instance, mode, what): whether the head of the queue is dead.
--- hasToWait(what, limit): whether other tokens hold too much for a grant.
--- remaining(token, what): the remaining time of a lease in milliseconds, or nil without a lease.
--- hold(token, what, time), lengthen(token, what, time), endHold(token): begin, lengthen and end a lease. endHold
+-- forget(token): removes the note about a waiter.
+-- isGone(isCandidate, token, claim, arrival, instance, mode, wanted): whether the head of the queue is dead.
+-- hasToWait(wanted, limit): whether other tokens hold too much for a grant.
+-- remaining(token, wanted): the remaining time of a lease in milliseconds, or nil without a lease.
+-- hold(token, wanted, time), lengthen(token, wanted, time), endHold(token): begin, lengthen and end a lease. endHold
 -- returns false without a lease.
--- others(limit): the time until the lease of the owner, of the last reader, or of the first holder of permits ends;
--- whether the owner is foreign (0 or 1); the instance of the owner or ''; the number of readers, or of permits in use;
--- and the limit.
+-- describeHolders(limit): the time until the lease of the owner, of the last reader, or of the first holder of permits
+-- ends; whether the owner is foreign (0 or 1); the instance of the owner or ''; the number of readers, or of permits in
+-- use; and the limit of a semaphore.
 -- save(): writes the changes that the other functions have noted.
-local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, others, save
+local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, describeHolders, save
 
 if isLock then
   -- Whether save() has to extend the lock key until readUntil.
@@ -153,7 +154,7 @@ if isLock then
     return true
   end
 
-  function others()
+  function describeHolders()
     local ttl = not owner and math.max(readUntil - millis, grace) or redis.call('PTTL', lockKey)
     if ttl == -1 and heal > 0 then
       redis.call('PEXPIRE', lockKey, heal)
@@ -179,27 +180,27 @@ else
     fixedLimit = tonumber(limitValue)
   end
 
-  local used, lastEnd, keyIsNew, noted = tonumber(state[1]), tonumber(state[2]), false, {}
+  local used, lastEnd, keyIsNew, newNote = tonumber(state[1]), tonumber(state[2]), false, {}
   -- The one or two holders whose leases end first, with the ends of their leases; nil if unknown.
   local first
 
-  -- The state has a note for each waiter, by its token: the time of the last question, and the entry in the queue
-  -- without the token. The note for a holder of more than one permit is the number of permits.
-  local function saidOf(token)
-    if said[token] == nil then
-      said[token] = redis.call('HGET', stateKey, token)
+  -- The state has a note about each waiter, by its token: the time of the last question, and the entry in the queue
+  -- without the token. The note about a holder of more than one permit is the number of permits.
+  local function noteOf(token)
+    if notes[token] == nil then
+      notes[token] = redis.call('HGET', stateKey, token)
     end
-    return said[token]
+    return notes[token]
   end
 
   local function note(token, value)
     redis.call('HSET', stateKey, token, value)
-    said[token] = value
+    notes[token] = value
   end
 
   function forget(token)
     redis.call('HDEL', stateKey, token)
-    said[token] = false
+    notes[token] = false
   end
 
   -- All keys live until the end of the last known lease or wait.
@@ -208,7 +209,7 @@ else
   end
 
   function keep(token, entry, claim)
-    noted = { token, integer(now) .. string.sub(entry, #token + 1) }
+    newNote = { token, integer(now) .. string.sub(entry, #token + 1) }
     keyIsNew = keyIsNew or waiting == 1
     keepUntil(millis + patience(claim))
   end
@@ -216,7 +217,7 @@ else
   -- A missing state is restored from the holders and the queue. If both are empty, as after some time without use,
   -- there is nothing to restore.
   if not used or not lastEnd then
-    used, lastEnd, said = 0, lastEnd or 0, {}
+    used, lastEnd, notes = 0, lastEnd or 0, {}
     local entries = redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
     for i = 1, #entries, 2 do
       local token, permits = string.match(entries[i], '^(.*):(%d+)$')
@@ -257,7 +258,7 @@ else
   end
 
   function find(token)
-    local rest = string.match(saidOf(token) or '', '^%d+(:.*)$')
+    local rest = string.match(noteOf(token) or '', '^%d+(:.*)$')
     local score = rest and redis.call('ZSCORE', queueKey, token .. rest)
     if score then
       return token .. rest, score
@@ -270,7 +271,7 @@ else
     local limit = 1000 * patience(claim)
     local age = now - arrival
     return not isCandidate and not (age >= 0 and age < limit)
-        and now - (string.match(saidOf(token) or '', '^%d+') or arrival) >= limit
+        and now - (string.match(noteOf(token) or '', '^%d+') or arrival) >= limit
   end
 
   function hasToWait(permits, limit)
@@ -301,13 +302,13 @@ else
   end
 
   function endHold(token)
-    -- The note of a waiter remains if the queue was deleted or evicted.
-    local permits = string.match(saidOf(token) or '', '^%d+$') or '1'
+    -- The note about a waiter remains if the queue was deleted or evicted.
+    local permits = string.match(noteOf(token) or '', '^%d+$') or '1'
     local entry = token .. ':' .. permits
     if redis.call('ZREM', holdersKey, entry) == 0 then
       return false
     end
-    if saidOf(token) then
+    if noteOf(token) then
       forget(token)
     end
     holders, used, changed = holders - 1, used - permits, true
@@ -317,7 +318,7 @@ else
     return true
   end
 
-  function others(limit)
+  function describeHolders(limit)
     first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
     return grace > 0 and grace or first[2] and first[2] - millis or 1000, 0, '', used, fixedLimit or tonumber(limit)
   end
@@ -334,7 +335,7 @@ else
     elseif changed then
       local ends = integer(lastEnd)
       redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', state[3] or 0, 'fence', integer(fence),
-          unpack(noted))
+          unpack(newNote))
       if keyIsNew or ends ~= state[2] then
         for _, key in ipairs({ stateKey, queueKey, holdersKey }) do
           redis.call('PEXPIREAT', key, ends)
@@ -345,15 +346,15 @@ else
 end
 
 -- Returns whether a token wants more permits than the limit.
-local function isTooMuch(what, limit)
-  return not isLock and tonumber(what) > (fixedLimit or tonumber(limit))
+local function exceedsLimit(wanted, limit)
+  return not isLock and tonumber(wanted) > (fixedLimit or tonumber(limit))
 end
 
 -- Puts a token into the queue: in the place of its own entry, in the place of an entry that has left the queue, or
 -- behind all.
-local function enqueue(token, what, limit, claim, mode, own, score)
-  local entry = isLock and token .. ':' .. claim .. ':' .. what .. mode
-      or table.concat({ token, what, claim, limit, mode }, ':')
+local function enqueue(token, wanted, limit, claim, mode, own, score)
+  local entry = isLock and token .. ':' .. claim .. ':' .. wanted .. mode
+      or table.concat({ token, wanted, claim, limit, mode }, ':')
   if entry ~= own then
     local tail = not score and redis.call('ZRANGE', queueKey, -1, -1, 'WITHSCORES')[2]
     redis.call('ZADD', queueKey, score or integer(math.max(now, (tail or 0) + 1)), entry)
@@ -374,14 +375,14 @@ local function leaveQueue(token, entry)
   forget(token)
 end
 
--- Grants that the listener learns of from the reply: token, fence and time of each.
-local told = {}
+-- Grants to the caller, for the reply: token, fence and time of each.
+local grants = {}
 
 -- Notifies an instance of a grant. A time of 0 makes the token ask again.
-local function tell(instance, token, time)
-  if instance == listener then
+local function notify(instance, token, time)
+  if instance == caller then
     for _, value in ipairs({ token, integer(fence), time }) do
-      table.insert(told, value)
+      table.insert(grants, value)
     end
   else
     send(instance, (isLock and 'L ' or 'S ') .. integer(fence) .. ' ' .. time .. ' ' .. token .. ' ' .. name)
@@ -396,25 +397,25 @@ local function settle(candidate, lease)
   while waiting > 0 and grace == 0 and not (isLock and owner) do
     -- Two at a time: usually, one token is served, and the next token has to wait.
     head = head[3] and { head[3], head[4] } or redis.call('ZRANGE', queueKey, 0, 1, 'WITHSCORES')
-    local token, instance, claim, mode, what, limit = parse(head[1])
+    local token, instance, claim, mode, wanted, limit = parse(head[1])
     local isCandidate = token ~= nil and token == candidate
-    local alive = token and not isGone(isCandidate, token, claim, head[2], instance, mode, what)
-    if alive and hasToWait(what, limit) then
+    local alive = token and not isGone(isCandidate, token, claim, head[2], instance, mode, wanted)
+    if alive and hasToWait(wanted, limit) then
       break
     end
     leaveQueue(token or '', head[1])
     if isCandidate then
-      hold(token, what, lease)
+      hold(token, wanted, lease)
       served = true
-    elseif alive and (instance == listener or not isAbsent(instance, mode)) then
+    elseif alive and (instance == caller or not isAbsent(instance, mode)) then
       -- A grant is never revoked, because its message cannot be revoked: subscribers of replicas receive it, too.
-      if isTooMuch(what, limit) then
+      if exceedsLimit(wanted, limit) then
         advanceFence()
         claim = 0
       else
-        hold(token, what, claim)
+        hold(token, wanted, claim)
       end
-      tell(instance, token, claim)
+      notify(instance, token, claim)
     end
   end
   return served
@@ -426,25 +427,25 @@ end
 -- otherwise {0, time until the lease of the owner, of the last reader, or of the first holder of permits ends (-1
 -- without expiry), last fence, whether the owner is foreign (0 or 1), rest of the grace, instance of the owner or '',
 -- number of readers, or of permits in use and the limit}. Times are in milliseconds.
-local function ask(token, what, lease, claim, mode, limit, fair)
+local function ask(token, wanted, lease, claim, mode, limit, fair)
   lease = tonumber(lease)
   if not isLock and state[3] ~= limit then
     state[3], changed = limit, true
   end
-  local entry, score = find(token, what, claim)
-  local ttl = remaining(token, what)
+  local entry, score = find(token, wanted, claim)
+  local ttl = remaining(token, wanted)
   if entry or ttl then
     -- Removes nothing. With full memory, Redis allows a removal as the first write, and then all further writes. So
     -- tokens that wait or hold get their turn.
     redis.call('ZREM', queueKey, '')
   end
-  local tooMuch = isTooMuch(what, limit)
-  if entry and (ttl or tooMuch) then
+  local exceeds = exceedsLimit(wanted, limit)
+  if entry and (ttl or exceeds) then
     leaveQueue(token, entry)
   end
   if ttl then
     if ttl < lease then
-      lengthen(token, what, lease)
+      lengthen(token, wanted, lease)
       ttl = lease
     end
     if fence == 0 then
@@ -452,22 +453,22 @@ local function ask(token, what, lease, claim, mode, limit, fair)
       advanceFence()
     end
   end
-  if ttl or tooMuch then
+  if ttl or exceeds then
     settle()
     save()
     return ttl and { 1, integer(fence), ttl } or { -1, fixedLimit or tonumber(limit) }
   end
 
   local served = settle(token, lease)
-  if not served and grace == 0 and (waiting == 0 or fair == '0') and not hasToWait(what, limit) then
+  if not served and grace == 0 and (waiting == 0 or fair == '0') and not hasToWait(wanted, limit) then
     if entry then
       leaveQueue(token, entry)
     end
-    hold(token, what, lease)
+    hold(token, wanted, lease)
     served = true
   end
   if not served and mode ~= '' then
-    enqueue(token, what, limit, claim, mode, entry, score)
+    enqueue(token, wanted, limit, claim, mode, entry, score)
   end
   save()
   if served then
@@ -476,16 +477,16 @@ local function ask(token, what, lease, claim, mode, limit, fair)
   -- The last fence, by which a waiter recognizes outdated notifications. Without a known fence, now - 1 is not below
   -- any earlier fence. serverSince is above all fences of previous servers, which this server may not know.
   local lastFence = integer(math.max(fence > 0 and fence or now - 1, serverSince))
-  local longest, foreign, instance, held, all = others(limit)
-  return { 0, longest, lastFence, foreign, grace, instance, held, all }
+  local ownerTtl, foreign, instance, held, actualLimit = describeHolders(limit)
+  return { 0, ownerTtl, lastFence, foreign, grace, instance, held, actualLimit }
 end
 
 -- Ends a token that holds or waits. Then processes the question of a next token, if any: next has the arguments of
 -- ask().
 -- Returns {released (1 or 0; 2 for not released during a grace), number of values for next: 0 if next was not
--- processed, these values, as of ask(), and for each grant to the listener the token, the fence and the time}.
-local function release(token, what, claim, next)
-  local entry, score = find(token, what, claim)
+-- processed, these values, as of ask(), and for each grant to the caller the token, the fence and the time}.
+local function release(token, wanted, claim, next)
+  local entry, score = find(token, wanted, claim)
   if entry then
     leaveQueue(token, entry)
   end
@@ -506,7 +507,7 @@ local function release(token, what, claim, next)
     save()
   end
   local result = { released and 1 or grace > 0 and 2 or 0, #answer }
-  for _, values in ipairs({ answer, told }) do
+  for _, values in ipairs({ answer, grants }) do
     for _, value in ipairs(values) do
       table.insert(result, value)
     end

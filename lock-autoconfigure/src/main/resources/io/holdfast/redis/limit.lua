@@ -8,7 +8,7 @@
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
 local fence = tonumber(state[4]) or 0
 local limitValue = redis.call('GET', limitKey)
-local listener, said = nil, {}
+local caller, notes = nil, {}
 
 -- Removes nothing. With full memory, Redis allows a removal as the first write, and then all further writes.
 redis.call('ZREM', queueKey, '')

@@ -17,7 +17,7 @@ local now = time[1] * 1000000 + time[2]
 local last = redis.call('GET', fenceKey)
 
 -- The usual case, before the functions that it does not need: no waiter, no fence of version 1, and the lock is free.
--- If a write fails, as with full memory, the rest of the script decides.
+-- The next fence is at least "least". If a write fails, as with full memory, the rest of the script decides.
 local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64 or 1e16
 if waiting == 0 and grace == 0 and least < 1e16 then
   local taken
@@ -48,7 +48,7 @@ end
 local owner = redis.pcall('GET', lockKey)
 -- The last fence. Version 1 may have written a second number after it.
 local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
-local isLock, name, listener = true, string.sub(lockKey, prefixLength + 1), nil
+local isLock, name, caller = true, string.sub(lockKey, prefixLength + 1), nil
 
 -- lib
 -- lib-owner

@@ -70,12 +70,12 @@ if isOwner and grace == 0 and queue[1] and #queue < 128 then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
   local usual = head and #instance == 32 and #claim < 16
   local score = tonumber(queue[#queue])
-  local rest = nextToken and ':' .. ARGV[8] .. ':' .. ARGV[6] .. ARGV[9]
-  if usual and rest then
+  local suffix = nextToken and ':' .. ARGV[8] .. ':' .. ARGV[6] .. ARGV[9]
+  if usual and suffix then
     -- The expiry of the queue does not have to be checked for the next token if the last waiter has the same claim and
     -- mode, and arrived in the same quarter of the patience.
     local quarter = 500 * ARGV[8]
-    usual = tonumber(ARGV[8]) >= handoffTimeout and string.sub(queue[#queue - 1], -#rest) == rest
+    usual = tonumber(ARGV[8]) >= handoffTimeout and string.sub(queue[#queue - 1], -#suffix) == suffix
         and math.floor(score / quarter) == math.floor(now / quarter)
   end
   -- Not if either token is in the queue: the ended token leaves its place to the next token, and the next token must
@@ -84,16 +84,16 @@ if isOwner and grace == 0 and queue[1] and #queue < 128 then
     local waiter = usual and string.match(queue[i], '^%x+:%d+')
     usual = waiter and waiter ~= token and waiter ~= nextToken
   end
-  local ours = usual and ARGV[4] == '1' and string.find(token, instance .. ':', 1, true) == 1
-  local fence = usual and (ours or not isAbsent(instance, mode)) and replaceFence()
+  local ofCaller = usual and ARGV[4] == '1' and string.find(token, instance .. ':', 1, true) == 1
+  local fence = usual and (ofCaller or not isAbsent(instance, mode)) and replaceFence()
   if fence then
-    if rest then
-      redis.call('ZADD', queueKey, string.format('%.0f', math.max(now, score + 1)), nextToken .. rest)
+    if suffix then
+      redis.call('ZADD', queueKey, string.format('%.0f', math.max(now, score + 1)), nextToken .. suffix)
     end
     redis.call('ZREM', queueKey, queue[1])
     redis.call('SET', lockKey, head, 'PX', claim)
-    local answer = rest and { 1, 6, 0, tonumber(claim), tonumber(fence), 0, 0, instance } or { 1, 0 }
-    if ours then
+    local answer = suffix and { 1, 6, 0, tonumber(claim), tonumber(fence), 0, 0, instance } or { 1, 0 }
+    if ofCaller then
       table.insert(answer, head)
       table.insert(answer, fence)
       table.insert(answer, claim)
@@ -108,7 +108,7 @@ local waiting = redis.call('ZCARD', queueKey)
 -- The last fence. Version 1 may have written a second number after it.
 local fence = tonumber(string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?%d*$')) or 0
 local isLock, name = true, string.sub(lockKey, prefixLength + 1)
-local listener = ARGV[4] == '1' and string.match(token, '^%x+') or nil
+local caller = ARGV[4] == '1' and string.match(token, '^%x+') or nil
 
 -- lib-owner
 -- lib-queue

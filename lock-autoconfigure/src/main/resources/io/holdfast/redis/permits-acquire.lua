@@ -41,7 +41,7 @@ if waiting == 0 and grace == 0 and not state[5] and (state[1] and state[2] or ho
   end
 end
 
-local listener, said = nil, { [token] = state[5] }
+local caller, notes = nil, { [token] = state[5] }
 
 -- lib
 -- lib-queue

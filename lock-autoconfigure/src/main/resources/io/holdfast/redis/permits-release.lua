@@ -36,8 +36,8 @@ if waiting == 0 and not nextToken and used and fence <= now then
 end
 
 local limitValue = redis.call('GET', limitKey)
-local said = { [token] = permits, [nextToken or ''] = state[6] }
-local listener = ARGV[3] == '1' and string.match(token, '^%x+') or nil
+local notes = { [token] = permits, [nextToken or ''] = state[6] }
+local caller = ARGV[3] == '1' and string.match(token, '^%x+') or nil
 
 -- A missing state is restored by writes, which Redis refuses with full memory, unless a removal precedes them. All
 -- other cases begin with a removal.

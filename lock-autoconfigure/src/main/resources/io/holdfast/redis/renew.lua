@@ -40,20 +40,20 @@ local function renewMember(key, holder, lease, queue, state)
   local inGrace, wanted = grace > 0 and lease > 0, now + math.abs(lease)
   -- During a grace, a missing lease was lost with its server. It is restored, because no other token has been granted
   -- anything yet. Not if the key has values of another program or of version 1.
-  local again = inGrace and not ends
+  local restored = inGrace and not ends
       and (state or string.find(redis.call('ZRANGE', key, -1, -1)[1] or holder, '^%x+:%d+:r$'))
-  if not again and not (ends and (inGrace or tonumber(ends) > now)) then
+  if not restored and not (ends and (inGrace or tonumber(ends) > now)) then
     return false
   end
-  if again or lease < 0 or tonumber(ends) < wanted then
+  if restored or lease < 0 or tonumber(ends) < wanted then
     local last = string.format('%.0f', math.max(wanted, tonumber(lastEnd or '') or now + redis.call('PTTL', key)))
     -- First, because Redis allows this write with full memory.
     redis.call('PEXPIREAT', key, last)
     redis.call('ZADD', key, string.format('%.0f', wanted), holder)
-    if again then
+    if restored then
       redis.call('PEXPIREAT', key, last)
     end
-    if again and state then
+    if restored and state then
       local token, permits = string.match(holder, '^(.*):(%d+)$')
       local waiter = string.match(redis.call('HGET', state, token) or '', '^%d+(:.*)$')
       if waiter then
@@ -80,8 +80,8 @@ end
 local answer = { count }
 for i = 1, count do
   -- The time is kept as text, because the conversion of a number to text takes time.
-  local holder, kept, text = ARGV[i], true, ARGV[count + i] or ARGV[count + 1]
-  local lease = tonumber(text)
+  local holder, kept, leaseText = ARGV[i], true, ARGV[count + i] or ARGV[count + 1]
+  local lease = tonumber(leaseText)
   if ofPermits then
     kept = renewMember(KEYS[3 * i - 2], holder, lease, KEYS[3 * i - 1], KEYS[3 * i])
   elseif string.sub(holder, -2) == ':r' then
@@ -93,16 +93,16 @@ for i = 1, count do
     end
     if value == holder then
       if lease < 0 then
-        redis.call('PEXPIRE', key, string.sub(text, 2))
+        redis.call('PEXPIRE', key, string.sub(leaseText, 2))
       -- For that command, a key without expiry lasts longer.
-      elseif (not longer or redis.call('PEXPIRE', key, text, longer) == 0) and redis.call('PTTL', key) < lease then
-        redis.call('PEXPIRE', key, text)
+      elseif (not longer or redis.call('PEXPIRE', key, leaseText, longer) == 0) and redis.call('PTTL', key) < lease then
+        redis.call('PEXPIRE', key, leaseText)
       end
     elseif grace > 0 and lease > 0 and not value then
       -- Restored, as in renewMember(). The DEL removes nothing. With full memory, Redis allows a removal as the first
       -- write, and then all further writes.
       redis.call('DEL', key)
-      redis.call('SET', key, holder, 'PX', text)
+      redis.call('SET', key, holder, 'PX', leaseText)
     else
       kept = isUnknown(value) and value
     end

@@ -25,7 +25,7 @@ end
 if ARGV[3] == '1' then
   try('scan', '0', 'COUNT', 1)
   try('hgetall llen', key)
-  -- RPUSH has no form without a change. Older servers cannot tell the right.
+  -- RPUSH has no form without a change. Older servers cannot check a right without the command.
   if redis.acl_check_cmd then
     local known, allowed = pcall(redis.acl_check_cmd, 'rpush', key, '')
     if not known or not allowed then

@@ -4,11 +4,11 @@
 -- maximum number of keys to scan.
 -- Returns {next cursor of SCAN, 0 at the end; the found keys}.
 
-local wanted, left = tonumber(ARGV[3]), tonumber(ARGV[4])
+local wanted, remaining = tonumber(ARGV[3]), tonumber(ARGV[4])
 local result = { ARGV[1] }
 
 -- Companions, which have a hash tag, and do not show holders or waiters. A fence outlives its lock for long.
-local function saysNothing(key)
+local function isNoTrace(key)
   return string.find(key, '^[^{]*{[^}]+}')
       and (string.find(key, ':fence$') or string.find(key, ':state$') or string.find(key, ':seen$'))
 end
@@ -18,11 +18,11 @@ repeat
   local count = math.max(10, wanted + 1 - #result)
   local step = redis.call('SCAN', result[1], 'MATCH', ARGV[2], 'COUNT', count)
   result[1] = step[1]
-  left = left - count
+  remaining = remaining - count
   for _, key in ipairs(step[2]) do
-    if not saysNothing(key) then
+    if not isNoTrace(key) then
       table.insert(result, key)
     end
   end
-until result[1] == '0' or #result > wanted or left <= 0
+until result[1] == '0' or #result > wanted or remaining <= 0
 return result
