@@ -25,8 +25,8 @@ public interface OptimisticTransaction {
 	/**
 	 * Add a write, which is executed after the attempt: together with all other writes or
 	 * not at all, and only if no other client has changed a watched key before.
-	 * @param writer the commands. MULTI queues the commands, so that they return {@code
-	 * null}. Writers run in the order in which they were added. If a writer throws an
+	 * @param writer the commands. MULTI queues the commands, so that each returns
+	 * {@code null}. Writers run in the order of their addition. If a writer throws an
 	 * exception, nothing is written
 	 * @throws IllegalStateException if the attempt is over
 	 */

@@ -20,9 +20,9 @@ import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
 
 /**
- * Transactions without locks. They watch keys, read, and write only if no other client
- * has changed a watched key since. Otherwise, they read again, a limited number of times,
- * after growing, random pauses.
+ * Transactions without locks: each transaction watches keys, reads, and writes only if no
+ * other client has changed a watched key since. Otherwise, the transaction starts again,
+ * a limited number of times, after growing, random pauses.
  *
  * <pre class="code">
  * boolean sold = transactions.execute(List.of("stock:1"), (tx) -&gt; {
@@ -39,7 +39,7 @@ import org.springframework.util.backoff.ExponentialBackOff;
  * attempts fail: use a lock instead.
  *
  * <p>
- * Each attempt has its own Redis connection. It takes no part in a surrounding
+ * Each attempt has its own Redis connection, and takes no part in a surrounding
  * transaction, of Spring or of this class: its writes are done when {@code execute}
  * returns, and stay if the surrounding transaction is rolled back.
  *
@@ -117,11 +117,11 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	 * the timeout of the connection factory.
 	 * @param <T> the type of the result
 	 * @param keys the keys to watch: all keys on which the writes depend, also missing
-	 * keys. At least one key, none of them {@code null} or empty
-	 * @param attempt the code, which reads and adds writes. It is <b>called again</b> if
-	 * another client has changed one of the keys before the writes, so it should have no
-	 * other effects. If the code throws an exception, nothing is written, and the
-	 * exception is passed on
+	 * keys. At least one key, and no key that is {@code null} or empty
+	 * @param attempt the code, which reads and adds writes. The code is <b>called
+	 * again</b> if another client has changed a key before the writes, and should
+	 * therefore have no other effects. If the code throws an exception, nothing is
+	 * written, and the exception is passed on
 	 * @return the result of the last attempt, whose writes were executed, or which had no
 	 * writes. Without writes, Redis is not asked whether the values have changed since
 	 * the reads

@@ -104,8 +104,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 	}
 
 	/**
-	 * Call the user's code. If it throws an exception, end the watch or the queue of
-	 * commands.
+	 * Call the user's code. After an exception, end the watch or the queue of commands.
 	 */
 	private <R extends @Nullable Object> R call(Supplier<R> code, Runnable end) {
 		this.course = null;
@@ -127,8 +126,8 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 	/**
 	 * End the watch or the queue of commands. If this fails, the connection is not used
 	 * again.
-	 * @param again whether the connection may be used again; not if it leads to a former
-	 * master
+	 * @param again whether the connection may be used again; {@code false} for a
+	 * connection to a former master
 	 */
 	private void end(Runnable command, boolean again) {
 		try {

@@ -68,7 +68,7 @@ final class RedisFleetStore implements FleetStore {
 
 	/**
 	 * Return the pattern for SCAN. Companions may begin with a brace, before the prefix.
-	 * @return a pattern that matches all keys of the kind, and possibly others
+	 * @return a pattern that matches all keys of the kind, and possibly further keys
 	 */
 	private static String pattern(String prefix) {
 		return "*" + prefix.replaceAll("[*?\\[\\]\\\\]", "\\\\$0") + "*";

@@ -349,8 +349,8 @@ public final class RedisLeaseStore implements LeaseStore {
 			boolean held = renewed(reply, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
 			boolean overtaken = reply.isLate() && millis >= lease.leaseMillis() - 1;
-			// The script does not tell whether it ran during a grace. An overtaken
-			// command may have run after the RELEASE that follows at the end of the time.
+			// The reply does not show whether there was a grace. An overtaken command may
+			// have run after the RELEASE that follows at the end of the time.
 			return new ReleaseReply(held, null,
 					held || !reply.isRepeated() && !overtaken && this.options.longestLease() == null);
 		});
@@ -522,7 +522,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	/**
 	 * Return the mode of a waiter. Without a subscription, a waiter counts as polling, so
-	 * that it is not taken for absent.
+	 * that its instance is not taken for absent.
 	 */
 	private String mode() {
 		return isListening() ? SUBSCRIBED : POLLING;

@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Confirmations of grants by replicas. The answer to a grant is held back until enough
  * replicas have the grant, by WAIT on a separate connection, where no other command has
- * to wait. One WAIT is under way at a time. The grants until its end share the next WAIT.
- * Thread-safe.
+ * to wait. A single WAIT is under way at a time. The grants until its end share the next
+ * WAIT. Thread-safe.
  *
  * <p>
  * The separate connection may lead to a server other than the server of the grants.
- * Therefore, a script first checks whether each grant exists at this server, and writes
- * to one of the keys. The write follows the grants in the stream of changes, and WAIT
- * waits for the writes of its own connection.
+ * Therefore, a script first checks whether each grant exists at this server, and writes a
+ * key. The write follows the grants in the stream of changes, and WAIT waits for the
+ * writes of its own connection.
  */
 final class ReplicaConfirmations implements AutoCloseable {
 
@@ -102,7 +102,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	/**
-	 * Hold a command's answer back if it is a grant, until the grant is confirmed.
+	 * Hold a grant back until its confirmation. Other answers are passed on.
 	 * @param command the ACQUIRE, which is cancelled together with the returned future
 	 * @param key the key with the holders
 	 * @param holder the value or entry of the grant at the key
@@ -157,7 +157,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 			});
 	}
 
-	/** Take the next batch. If it is empty, the caller sends no more. */
+	/** Take the next batch. After an empty batch, the caller sends no more. */
 	private synchronized List<Grant> take() {
 		List<Grant> batch = new ArrayList<>();
 		Grant next = this.waiting.poll();
@@ -247,7 +247,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 		boolean isOpen();
 
-		/** Send the script and, immediately after it, WAIT. Does not block. */
+		/** Send the script, immediately followed by WAIT. Does not block. */
 		CompletableFuture<Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis);
 
 		/** Close the connection. A repetition has no effect. */
@@ -258,15 +258,14 @@ final class ReplicaConfirmations implements AutoCloseable {
 	/**
 	 * Answer of Redis.
 	 *
-	 * @param stands for each grant, whether it exists
+	 * @param stands for each grant, whether the grant exists
 	 * @param replicas the number of replicas that have the grants
 	 */
 	record Answer(List<Boolean> stands, long replicas) {
 	}
 
 	/**
-	 * Return the command whose answer is held back, or the given future if it is no such
-	 * answer.
+	 * Return the command whose answer is held back, or the given future otherwise.
 	 */
 	static CompletableFuture<?> commandOf(CompletableFuture<?> answer) {
 		return (answer instanceof Grant grant) ? grant.command : answer;

@@ -23,8 +23,7 @@ import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Subscription to one channel, with a watch that opens the subscription again whenever it
- * breaks.
+ * Subscription to a channel, with a watch that renews a broken subscription.
  *
  * <p>
  * All state belongs to the thread of the subscriptions. Subscribing blocks, and therefore
@@ -202,7 +201,7 @@ class ChannelWatch {
 
 	private void confirmIfEchoed(Subscription source) {
 		// An echo alone is not sufficient: a subscription at a replica has an echo, too,
-		// but scripts do not count it.
+		// but does not count for scripts.
 		if (source != this.subscription || !this.published || !this.echoed) {
 			return;
 		}
@@ -254,7 +253,7 @@ class ChannelWatch {
 
 	/**
 	 * Note that the channel does not work.
-	 * @param refused whether Redis has refused it
+	 * @param refused whether Redis has refused the subscription
 	 */
 	void onTrouble(String reason, boolean refused) {
 		this.listener.onTrouble(reason);
@@ -387,8 +386,8 @@ class ChannelWatch {
 		}
 
 		/**
-		 * Close a connection, unless its factory has closed it: Lettuce warns of a second
-		 * close.
+		 * Close a connection, unless the factory has closed the connection before:
+		 * Lettuce warns of a second close.
 		 */
 		private static void close(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
 			if (!(connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed())) {

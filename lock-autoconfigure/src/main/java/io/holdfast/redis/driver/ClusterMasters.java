@@ -120,8 +120,8 @@ public final class ClusterMasters {
 
 	/**
 	 * Let the driver refresh its view of the cluster in the background, at most once per
-	 * second. By itself, the driver refreshes at most once in 5 seconds, even if it has
-	 * seen slots without a master.
+	 * second. By itself, the driver refreshes at most once in 5 seconds, even after a
+	 * look at slots without a master.
 	 */
 	public void refresh() {
 		long now = System.nanoTime();
@@ -131,7 +131,7 @@ public final class ClusterMasters {
 		}
 	}
 
-	/** Open a connection that is not reopened when it breaks. Blocks. */
+	/** Open a connection without reconnects. Blocks. */
 	public StatefulRedisPubSubConnection<byte[], byte[]> connect(RedisURI master) {
 		return client().connectPubSub(ByteArrayCodec.INSTANCE, master);
 	}

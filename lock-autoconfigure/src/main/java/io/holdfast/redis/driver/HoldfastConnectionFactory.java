@@ -44,8 +44,8 @@ import org.springframework.util.ReflectionUtils;
 /**
  * Holdfast's own Lettuce connections to the Redis of the application. This factory is no
  * bean: the application neither sees nor pauses the connections, and no transaction binds
- * them to a thread. The connections open at their first use, and at the next use after a
- * stop.
+ * the connections to a thread. The connections open at their first use, and at the next
+ * use after a stop.
  */
 public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
@@ -115,8 +115,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Return the event loop of the calling thread, or {@code null} if it is no event loop
-	 * of these connections.
+	 * Return the event loop of the calling thread, or {@code null} for other threads.
 	 */
 	static @Nullable EventLoop eventLoop() {
 		return EVENT_LOOP.getIfExists();
@@ -134,7 +133,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	/**
 	 * Return the address of Redis and further configuration. Read from a field, because
-	 * no method returns it in all cases.
+	 * no method returns the configuration in all cases.
 	 */
 	private static RedisConfiguration configuration(LettuceConnectionFactory factory) {
 		Field field = ReflectionUtils.findField(LettuceConnectionFactory.class, "configuration",
@@ -186,8 +185,8 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Return a builder that shares the application's resources. They outlive the clients
-	 * of Holdfast.
+	 * Return a builder that shares the application's resources. The resources outlive the
+	 * clients of Holdfast.
 	 */
 	private static ClientResources.Builder sharing(ClientResources application) {
 		return application.mutate()
@@ -295,8 +294,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/**
-	 * Open a connection for a subscription. Lettuce reopens the connection when it
-	 * breaks. Blocks.
+	 * Open a connection for a subscription. Lettuce reopens a broken connection. Blocks.
 	 */
 	@SuppressWarnings("unchecked")
 	public StatefulRedisPubSubConnection<byte[], byte[]> connectPubSub() {

@@ -41,7 +41,7 @@ public final class JedisToLettuceConverter {
 	 * timeouts and encryption. Changes that a customizer makes to Jedis itself are not
 	 * known.
 	 * @param jedis the Jedis connections
-	 * @param ssl the keys and certificates, or {@code null} for those of the JVM
+	 * @param ssl the keys and certificates, or {@code null} for the defaults of the JVM
 	 * @return connections that are not started
 	 * @throws IllegalStateException if the Jedis connections have their own socket
 	 * factory for encryption, and {@code ssl} is {@code null}

@@ -87,7 +87,7 @@ public final class LettuceWatchConnections {
 	}
 
 	/**
-	 * Open a connection that is closed when it breaks, instead of being reopened.
+	 * Open a connection without reconnects: a broken connection is closed.
 	 * @param cure the remedy if the factory has several servers and no master
 	 */
 	public static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory, String cure) {
@@ -111,7 +111,7 @@ public final class LettuceWatchConnections {
 		return connection;
 	}
 
-	/** Close a connection, unless it is closed: Lettuce warns of a second close. */
+	/** Close an open connection: Lettuce warns of a second close. */
 	public static void close(StatefulConnection<?, ?> connection) {
 		if (!((RedisChannelHandler<?, ?>) connection).isClosed()) {
 			connection.closeAsync();

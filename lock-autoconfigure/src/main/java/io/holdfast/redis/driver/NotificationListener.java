@@ -41,8 +41,8 @@ public final class NotificationListener implements AutoCloseable {
 	private static final String OTHER_SLOT = "do not hash to the same slot";
 
 	/**
-	 * Grant: kind, fence, time, token and key. The key is last, because it may contain
-	 * spaces.
+	 * Grant: kind, fence, time, token and key. The key, which may contain spaces, is
+	 * last.
 	 */
 	private static final Pattern GRANT = Pattern.compile("([LS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
 
@@ -135,8 +135,8 @@ public final class NotificationListener implements AutoCloseable {
 	}
 
 	/**
-	 * Note that the subscription broke, before the thread of the subscriptions learns of
-	 * it.
+	 * Note that the subscription broke, before the event in the thread of the
+	 * subscriptions.
 	 */
 	void onBroken() {
 		this.listening = false;
@@ -173,7 +173,8 @@ public final class NotificationListener implements AutoCloseable {
 	}
 
 	/**
-	 * Run an action, and log its exception: the thread of a driver must not end by it.
+	 * Run an action, and log its exception: an exception must not end the thread of a
+	 * driver.
 	 */
 	private static void guard(Runnable action) {
 		try {
@@ -242,7 +243,7 @@ public final class NotificationListener implements AutoCloseable {
 
 	/**
 	 * Pass on a grant. If grants need confirmation by replicas, the waiter asks again,
-	 * and the answer is confirmed like any other. Called on any thread.
+	 * and the answer is confirmed like all answers. Called on any thread.
 	 */
 	public void granted(Resource resource, String token, long fence, long ttlMillis) {
 		if (ttlMillis > 0 && this.options.replicas() != null) {

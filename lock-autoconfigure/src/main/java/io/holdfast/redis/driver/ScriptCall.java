@@ -49,7 +49,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	private volatile boolean written;
 
 	/**
-	 * Create a call. It is not sent yet.
+	 * Create a call, which is not sent yet.
 	 * @param keys the KEYS
 	 * @param args the ARGV: texts, whole numbers and flags
 	 * @param subject the key in Redis, or the attempt, for messages

@@ -34,11 +34,11 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  *
  * <p>
  * Opening the connection blocks, and therefore runs on a separate thread. Until then,
- * calls wait in a backlog. When the connection is open, they are sent in order. If the
- * connection cannot be opened, they fail together, and the next call tries again.
+ * calls wait in a backlog. When the connection is open, the backlog is sent in order. If
+ * the connection cannot be opened, the backlog fails, and the next call tries again.
  * Afterwards, Lettuce reconnects by itself, unless the factory closes the connection.
  * During a loss of the connection, calls wait in the backlog, too, because Lettuce would
- * keep them beyond their end.
+ * keep ended calls.
  *
  * <p>
  * A reply is completed on the driver's event loop. In a cluster, a command of the event
@@ -48,8 +48,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  * answered.
  *
  * <p>
- * Nothing is completed under the lock, because users of a call may have their own locks,
- * and may call this executor while they hold them.
+ * Nothing is completed under the lock, because users of a call may call this executor
+ * under locks of their own.
  */
 public final class ScriptExecutor {
 
@@ -69,7 +69,7 @@ public final class ScriptExecutor {
 
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
-	/** Shared connection of Lettuce while it is open. Calls use it without the lock. */
+	/** Open shared connection of Lettuce, used by calls without the lock. */
 	private volatile @Nullable StatefulConnection<byte[], byte[]> connection;
 
 	/**
@@ -101,7 +101,7 @@ public final class ScriptExecutor {
 	private final AtomicLong reconnects = new AtomicLong();
 
 	/**
-	 * Time of the loss of the connection; 0 if it is not lost. During a loss, calls wait.
+	 * Time of the loss of the connection; 0 without a loss. During a loss, calls wait.
 	 */
 	private volatile long lostAt;
 
@@ -192,8 +192,8 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Refresh the view of a cluster, or reopen the connection, if the failure calls for
-	 * it.
+	 * Refresh the view of a cluster, or reopen the connection, if the failure requires
+	 * that.
 	 */
 	void onFailure(Throwable error) {
 		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
@@ -271,15 +271,15 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Return whether the factory has closed a connection. A lost connection is not
-	 * closed: Lettuce reopens it.
+	 * Return whether the factory has closed a connection. A lost connection, which
+	 * Lettuce reopens, is not closed.
 	 */
 	private static boolean isClosed(StatefulConnection<?, ?> connection) {
 		return connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
 	}
 
 	/**
-	 * Send a call, unless it has ended. If the driver refuses the call, the call fails.
+	 * Send a call that has not ended. If the driver refuses the call, the call fails.
 	 * Does not block.
 	 *
 	 * <p>
@@ -315,7 +315,8 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Take the lock. Event loops may take it, because it is never held for long. {@code
+	 * Take the lock. Event loops may do so, because no thread holds the lock for long.
+	 * {@code
 	 * HoldfastBlockHoundIntegration} contains the name of this method.
 	 */
 	private void enter() {
@@ -355,7 +356,7 @@ public final class ScriptExecutor {
 	}
 
 	/**
-	 * Send the calls of the backlog. New calls wait behind them.
+	 * Send the calls of the backlog. New calls wait behind these calls.
 	 * @param opened the connection, or {@code null} to fail the calls
 	 * @param trouble the failure without a connection
 	 * @param end the action under the lock when the backlog is empty

@@ -32,8 +32,8 @@ public final class ScriptReply extends CommandOutput<byte[], byte[], Object> {
 	}
 
 	/**
-	 * Return whether the command was written more than once, so that it may have run
-	 * before the answered run.
+	 * Return whether the command was written more than once, and may have run more than
+	 * once.
 	 */
 	public boolean isRepeated() {
 		return this.repeated;

@@ -47,7 +47,7 @@ public final class ShardedChannels {
 
 	private final String keyPrefix;
 
-	/** Channels by the ids of their masters. Also used by the thread that closes them. */
+	/** Channels by the ids of their masters. Also used by the closing thread. */
 	private final Map<String, Shard> shards = new ConcurrentHashMap<>();
 
 	/** Scripts by slot, for masters with a working channel. */
@@ -58,7 +58,7 @@ public final class ShardedChannels {
 	/** Number of consecutive updates with a missing channel. */
 	private int misses;
 
-	/** Create the channels. They are used after the start of the instance. */
+	/** Create the channels, for use after the start of the instance. */
 	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options) {
 		this.masters = masters;
 		this.options = options;

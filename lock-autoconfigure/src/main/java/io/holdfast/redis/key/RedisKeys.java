@@ -50,8 +50,8 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 
 	/**
 	 * Return the keys for a name. A lock has the lock key, the queue, the last fencing
-	 * token, and the observation of the first waiter while others read. A semaphore has
-	 * the holders, the queue, the state of both, and the operator's limit. Two resources
+	 * token, and the observation of the first waiter behind readers. A semaphore has the
+	 * holders, the queue, the state of both, and the operator's limit. Two resources
 	 * never have a key in common.
 	 * @throws StoreCommandException as {@link #companionPrefix} does
 	 */
@@ -97,8 +97,8 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 
 	/**
 	 * Refuse a key that its hash tag makes a companion of another key, or that would
-	 * share the companions of another key: those of <code>a</code> are also those of
-	 * <code>{a}</code>.
+	 * share the companions of another key: <code>a</code> and <code>{a}</code> would have
+	 * the same companions.
 	 */
 	private static void refuseSharedCompanions(String key) {
 		for (String companion : COMPANIONS) {
@@ -119,8 +119,8 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	}
 
 	/**
-	 * Return whether a stored key is a companion. A user's key with a hash tag is refused
-	 * if it ends like a companion.
+	 * Return whether a stored key is a companion. User's keys with a hash tag and the
+	 * ending of a companion are refused.
 	 * @param stored a key in Redis
 	 * @return whether the key is a companion
 	 */

@@ -18,8 +18,8 @@ import org.springframework.util.ObjectUtils;
  * @param semaphorePrefix the prefix of the keys of semaphores, different from the prefix
  * of lock keys
  * @param channelPrefix the prefix of the channels for notifications
- * @param healMissingTtl the expiry for lock keys without one, or {@code null} to leave
- * such keys alone
+ * @param healMissingTtl the new expiry of lock keys without expiry, or {@code null} to
+ * leave such keys alone
  * @param fenceRetention the time for which the last fencing token of a lock is kept
  * @param handoffTimeout the initial lease time of a hand-off: a grant by the command of
  * another token
@@ -31,7 +31,7 @@ import org.springframework.util.ObjectUtils;
  * fail-over grace; {@code null} for no grace, as required in a cluster. During the grace,
  * a server other than the last granting server grants nothing new, while holders restore
  * their leases there, as in NFSv4 (RFC 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9).
- * The scripts enforce the grace, so that no command precedes it
+ * The scripts enforce the grace, so that no command precedes the grace
  * @param replicas the required replicas of each grant, or {@code null} for none
  */
 public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
@@ -49,7 +49,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 
 	/**
 	 * Return the KEYS of a script that grants or renews: with a fail-over grace, the key
-	 * of the server is the last one.
+	 * of the server is last.
 	 * @param keys the KEYS without the key of the server
 	 * @return all KEYS
 	 */

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Classification of a driver's errors. The text of Redis decides, anywhere in the chain
  * of causes, because each driver wraps errors in another way. Quoted arguments of
- * commands are removed: with tokens, or the ids of instances in tokens, others could
- * release leases.
+ * commands are removed: with tokens, or the ids of instances in tokens, other clients
+ * could release leases.
  */
 public final class RedisFailures {
 
@@ -121,8 +121,7 @@ public final class RedisFailures {
 	}
 
 	/**
-	 * Return whether a transaction was not run because Redis refused to queue one of its
-	 * commands.
+	 * Return whether a transaction was not run because Redis refused to queue a command.
 	 */
 	public static boolean isAborted(Throwable error) {
 		return find(error, Pattern.compile("\\bEXECABORT\\b")) != null;
@@ -166,7 +165,7 @@ public final class RedisFailures {
 		if (error instanceof CompletionException && error.getCause() != null) {
 			return of(error.getCause(), what);
 		}
-		// The value is not a number, so no script has written it.
+		// No script writes a value that is not a number.
 		return (error instanceof NumberFormatException) ? wrongType(error, what) : failure(withoutArguments(error),
 				what, chain(error).anyMatch(RedisCommandExecutionException.class::isInstance));
 	}

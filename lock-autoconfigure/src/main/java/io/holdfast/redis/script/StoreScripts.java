@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Scripts that grant, renew and release. The settings of a store are constants in the
- * text of the scripts: as arguments, they would be sent and read with each command.
+ * text of the scripts: arguments would be sent and read with each command.
  *
  * @param acquire the request for a lock
  * @param release the end of a token that holds or waits for a lock
@@ -24,7 +24,7 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 
 	/**
 	 * Initial values, which stay without a fail-over grace. With a grace, grace.lua
-	 * follows and replaces them.
+	 * follows, and sets other values.
 	 */
 	private static final String NO_GRACE = "local grace, serverSince, keyCount = 0, 0, #KEYS\n";
 
@@ -46,9 +46,10 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 
 	/**
 	 * Return the settings in Lua: the longest lease time, or 0 without a fail-over grace;
-	 * the retention of fences; the hand-off timeout; the expiry for locks without one, or
-	 * 0 to leave such locks alone; whether Redis is a cluster; the length of the prefix
-	 * of lock keys, in bytes; and the prefix of channels. Times are in milliseconds.
+	 * the retention of fences; the hand-off timeout; the new expiry of locks without
+	 * expiry, or 0 to leave such locks alone; whether Redis is a cluster; the length of
+	 * the prefix of lock keys, in bytes; and the prefix of channels. Times are in
+	 * milliseconds.
 	 */
 	private static String settings(RedisStoreOptions options, boolean cluster) {
 		return "local longestLease, retention, handoffTimeout, heal = " + millis(options.longestLease()) + ", "
