@@ -20,7 +20,7 @@ for i, key in ipairs(KEYS) do
   if isLock and value == holder or not isLock and (tonumber(value) or 0) > now then
     stands[i] = 1
     if not written then
-      -- The same expiry is a write, too. Only a key without expiry, by another program, gets one.
+      -- The same expiry is a write, too. Only a key of another program, without expiry, gets a new expiry.
       local ttl = redis.call('PTTL', key)
       redis.call('PEXPIRE', key, ttl < 0 and lease or math.max(ttl, 1))
       written = true

@@ -1,6 +1,6 @@
 -- Fail-over grace, before the scripts that grant or renew leases, for instances with a grace.
 --
--- KEYS: the last key remembers the server. It does not count in keyCount.
+-- KEYS: the last key, which keyCount excludes, remembers the server.
 -- Sets grace, the rest of the grace in milliseconds, and serverSince, the time of its beginning in microseconds.
 
 do

@@ -85,7 +85,7 @@ if isLock then
   end
 
   -- A quarter of the patience is in reserve for tokens that are queued soon afterwards without this check, see
-  -- lock-release.lua. The new expiry is twice the patience, so that most checks do not have to set it again.
+  -- lock-release.lua. The new expiry is twice the patience, which is sufficient for most further checks.
   function keep(_, _, claim)
     if redis.call('PTTL', queueKey) < 1.25 * patience(claim) then
       redis.call('PEXPIRE', queueKey, integer(2 * patience(claim)))
@@ -95,8 +95,8 @@ if isLock then
   -- The observation of the head expires by itself.
   function forget() end
 
-  -- Only a head that waits for readers can be gone: if its instance has no subscription, or if it has not asked for its
-  -- patience. The observation has the time when the head became the head, or its last question.
+  -- Only a head that waits for readers can be gone: without a subscription of its instance, or without a question for
+  -- its patience. The observation has the time when the head became the head, or its last question.
   function isGone(isCandidate, token, claim, _, instance, mode, reads)
     if not hasToWait(reads) then
       return false
@@ -265,8 +265,8 @@ else
     end
   end
 
-  -- A head is gone if it has not asked for its patience. A waiter that has arrived within this time does not have to
-  -- ask again.
+  -- A head is gone after its patience without a question. A waiter that arrived within this time does not have to ask
+  -- again.
   function isGone(isCandidate, token, claim, arrival)
     local limit = 1000 * patience(claim)
     local age = now - arrival
@@ -389,7 +389,7 @@ local function notify(instance, token, time)
   end
 end
 
--- Grants the resource to the heads of the queue, as long as they fit. No waiter passes a head that does not fit. The
+-- Grants the resource to the heads of the queue, one after the other. No waiter passes a head that does not fit. The
 -- candidate gets its full lease, without a notification. All other tokens get their claims, and notifications. Returns
 -- whether the candidate was served.
 local function settle(candidate, lease)
@@ -408,7 +408,8 @@ local function settle(candidate, lease)
       hold(token, wanted, lease)
       served = true
     elseif alive and (instance == caller or not isAbsent(instance, mode)) then
-      -- A grant is never revoked, because its message cannot be revoked: subscribers of replicas receive it, too.
+      -- A grant is never revoked, because its message cannot be revoked: subscribers of replicas receive the message,
+      -- too.
       if exceedsLimit(wanted, limit) then
         advanceFence()
         claim = 0
@@ -421,9 +422,9 @@ local function settle(candidate, lease)
   return served
 end
 
--- Processes a question of a token. Grants what the token wants if that is free and, for a fair request, no waiter comes
--- first. Otherwise, queues the token, unless its mode is ''. The limit and fair (0 or 1) are for permits only.
--- Returns {1, fence, ttl} if the token holds what it wants; {-1, limit} if it wants more permits than the limit;
+-- Processes a question of a token. Grants a free resource if, for a fair request, no waiter comes first. Otherwise,
+-- queues the token, unless its mode is ''. The limit and fair (0 or 1) are for permits only.
+-- Returns {1, fence, ttl} if the token holds the resource; {-1, limit} for a request of more permits than the limit;
 -- otherwise {0, time until the lease of the owner, of the last reader, or of the first holder of permits ends (-1
 -- without expiry), last fence, whether the owner is foreign (0 or 1), rest of the grace, instance of the owner or '',
 -- number of readers, or of permits in use and the limit}. Times are in milliseconds.
@@ -495,8 +496,8 @@ local function release(token, wanted, claim, next)
   -- Only a token in use brings in next. A late copy of this command must not revive next.
   local own = next and find(next[1], next[2], next[4])
   if next and (released or entry or own or remaining(next[1], next[2])) then
-    -- next gets the place of a token that waited exclusively. It passes no other waiter of its instance by that,
-    -- because an instance has a single place for all its exclusive requests.
+    -- next gets the place of a token that waited exclusively. No other waiter is passed by that, because an instance
+    -- has a single place for all its exclusive requests.
     if isLock and entry and not own and next[2] == '' and not string.find(entry, ':r[sp]$')
         and not remaining(next[1], '') then
       enqueue(next[1], '', nil, next[4], next[5], nil, score)
@@ -515,7 +516,7 @@ local function release(token, wanted, claim, next)
   return result
 end
 
--- Ends the leases of tokens by force, and notifies their instances. Returns for each token whether it held anything (0
+-- Ends the leases of tokens by force, and notifies their instances. Returns for each token whether there was a lease (0
 -- or 1).
 local function force(tokens)
   local ended, ofInstance = {}, {}

@@ -1,5 +1,5 @@
--- Functions for notifications of instances, in place of the line "lib" of a script. They use only the constants before
--- each script, and change nothing.
+-- Functions for notifications of instances, in place of the line "lib" of a script. The functions use only the
+-- constants before each script, and change nothing.
 
 -- Sends a message to an instance. In a cluster with a channel per master, by SPUBLISH, which other masters do not
 -- receive. If the instance has no subscription there, or Redis refuses SPUBLISH, by PUBLISH.
@@ -12,7 +12,7 @@ local function send(instance, message)
 end
 
 -- Returns whether the instance of a waiter certainly has no subscription at this server. To be called before a message
--- is sent: a message cannot be revoked, because subscribers of replicas receive it, too.
+-- is sent: a message cannot be revoked, because subscribers of replicas receive messages, too.
 local function isAbsent(instance, mode)
   if mode == 'p' or cluster then
     return false

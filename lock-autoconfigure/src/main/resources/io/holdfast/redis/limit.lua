@@ -1,6 +1,6 @@
 -- Sets or removes the operator's limit of a semaphore, which replaces the limits of requests.
 --
--- KEYS: as in permits-acquire.lua. ARGV: the user's key; the limit, or '' to remove it.
+-- KEYS: as in permits-acquire.lua. ARGV: the user's key; the new limit, or '' for none.
 -- Returns {whether there was an operator's limit before (0 or 1)}.
 
 -- lib-permits

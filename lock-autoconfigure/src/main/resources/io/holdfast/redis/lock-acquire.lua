@@ -16,8 +16,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local last = redis.call('GET', fenceKey)
 
--- The usual case, before the functions that it does not need: no waiter, no fence of version 1, and the lock is free.
--- The next fence is at least "least". If a write fails, as with full memory, the rest of the script decides.
+-- The usual case, before the further functions: no waiter, no fence of version 1, and the lock is free. The next fence
+-- is at least "least". If a write fails, as with full memory, the rest of the script decides.
 local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64 or 1e16
 if waiting == 0 and grace == 0 and least < 1e16 then
   local taken
@@ -46,7 +46,7 @@ if waiting == 0 and grace == 0 and least < 1e16 then
 end
 
 local owner = redis.pcall('GET', lockKey)
--- The last fence. Version 1 may have written a second number after it.
+-- The last fence, without the second number of version 1.
 local fence = tonumber(string.match(last or '', '^(%d+) ?%d*$')) or 0
 local isLock, name, caller = true, string.sub(lockKey, prefixLength + 1), nil
 

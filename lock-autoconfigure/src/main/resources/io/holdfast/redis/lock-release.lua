@@ -1,13 +1,13 @@
--- Ends a token that holds a lock or waits for it, and may bring in a next token of the same instance. Or releases a
--- lock by force.
+-- Ends a holding or waiting token of a lock, and may bring in a next token of the same instance. Or releases a lock by
+-- force.
 --
 -- KEYS: as in lock-acquire.lua.
--- ARGV: the token; its claim and r or '' as in its request, or '' and '' if unknown; whether its own instance ends it
--- (0 or 1). With a next token also: the next token, r or '', its lease, claim and mode. By force: '' and the tokens
--- that hold the lock. Times are in milliseconds.
+-- ARGV: the token; its claim and r or '' as in its request, or '' and '' if unknown; whether the command comes from the
+-- token's own instance (0 or 1). With a next token also: the next token, r or '', its lease, claim and mode. By force:
+-- '' and the tokens that hold the lock. Times are in milliseconds.
 -- Returns 1 if the token held the lock, and there is nothing else to report. Otherwise {released (1 or 0; 2 for not
 -- released during a grace), number of values for the next token, these values as in lock-acquire.lua, and for each
--- grant to the same instance the token, the fence and the time}. By force, for each token whether it held the lock (0
+-- grant to the same instance the token, the fence and the time}. By force, for each token whether there was a lease (0
 -- or 1). See release() and force() in lib-queue.lua.
 
 local lockKey, queueKey, fenceKey, seenKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -20,7 +20,7 @@ local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('Z
 local owner = redis.pcall('GET', lockKey)
 local isOwner = owner == token and not forced
 
--- The first usual case: no waiter and no next token. Like the cases below, before the functions that it does not need.
+-- The first usual case: no waiter and no next token. Like the cases below, before the further functions.
 if not queue[1] and not nextToken and isOwner then
   redis.call('DEL', lockKey)
   return 1
@@ -55,8 +55,8 @@ local function replaceFence()
   return fence
 end
 
--- The usual cases of handing an exclusive lock over. Without waiters, the next token gets the lock, if it wants the
--- lock exclusively.
+-- The usual cases of handing an exclusive lock over. Without waiters, a next token with an exclusive request gets the
+-- lock.
 if isOwner and grace == 0 and not queue[1] and ARGV[6] == '' then
   local fence = replaceFence()
   if fence then
@@ -64,8 +64,8 @@ if isOwner and grace == 0 and not queue[1] and ARGV[6] == '' then
     return { 1, 3, 1, tonumber(fence), tonumber(ARGV[7]) }
   end
 end
--- Otherwise, the first waiter gets the lock, if it waits exclusively and its instance is present. The next token, if
--- any, is queued behind all.
+-- Otherwise, a first waiter with an exclusive request and a present instance gets the lock. The next token, if any, is
+-- queued behind all.
 if isOwner and grace == 0 and queue[1] and #queue < 128 then
   local head, instance, claim, mode = string.match(queue[1], '^((%x+):%d+):([1-9]%d*):([sp])$')
   local usual = head and #instance == 32 and #claim < 16
@@ -105,7 +105,7 @@ if isOwner and grace == 0 and queue[1] and #queue < 128 then
 end
 
 local waiting = redis.call('ZCARD', queueKey)
--- The last fence. Version 1 may have written a second number after it.
+-- The last fence, without the second number of version 1.
 local fence = tonumber(string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?%d*$')) or 0
 local isLock, name = true, string.sub(lockKey, prefixLength + 1)
 local caller = ARGV[4] == '1' and string.match(token, '^%x+') or nil

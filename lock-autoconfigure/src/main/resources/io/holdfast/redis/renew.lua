@@ -38,7 +38,7 @@ local function renewMember(key, holder, lease, queue, state)
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   local inGrace, wanted = grace > 0 and lease > 0, now + math.abs(lease)
-  -- During a grace, a missing lease was lost with its server. It is restored, because no other token has been granted
+  -- During a grace, a missing lease was lost with its server. Restored, because no other token has been granted
   -- anything yet. Not if the key has values of another program or of version 1.
   local restored = inGrace and not ends
       and (state or string.find(redis.call('ZRANGE', key, -1, -1)[1] or holder, '^%x+:%d+:r$'))
