@@ -9,13 +9,13 @@ import java.util.stream.Stream;
 
 /**
  * Small child JVM that runs a main class of the tests' class path, like another instance
- * of an application. It can be killed or frozen without harm to the test.
+ * of an application. A test can kill or freeze the child without harm to itself.
  */
 public final class ChildJvm extends ChildProcess {
 
 	/**
 	 * Variables with options for every JVM of this machine. A JVM prints a line for each
-	 * of them.
+	 * variable.
 	 */
 	private static final Set<String> OPTIONS = Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 
@@ -29,8 +29,7 @@ public final class ChildJvm extends ChildProcess {
 	}
 
 	/**
-	 * Start a main class. Returns immediately: the class should print a line when it is
-	 * ready.
+	 * Start a main class. Returns immediately: the class should print a line when ready.
 	 */
 	public static ChildJvm start(Class<?> main, String... args) {
 		return start(List.of(), main, args);

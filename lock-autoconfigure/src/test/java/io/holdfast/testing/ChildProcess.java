@@ -17,8 +17,8 @@ import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 
 /**
- * Process of a test. Its output is read. It can be killed and frozen, and ends with this
- * JVM. Thread-safe.
+ * Process of a test, whose output is read, which can be killed and frozen, and which ends
+ * with this JVM. Thread-safe.
  */
 public class ChildProcess implements AutoCloseable {
 
@@ -121,7 +121,7 @@ public class ChildProcess implements AutoCloseable {
 	 * @param timeout the maximum wait
 	 * @return the line
 	 * @throws AssertionError if the process did not print such a line in time, or ended
-	 * without it
+	 * before
 	 */
 	public final String awaitLine(Predicate<String> wanted, Duration timeout) {
 		long left = timeout.toNanos();
@@ -217,7 +217,7 @@ public class ChildProcess implements AutoCloseable {
 		return this.process.exitValue();
 	}
 
-	/** Kill the process if it still runs. */
+	/** Kill a running process. */
 	@Override
 	public void close() {
 		kill();
@@ -226,7 +226,7 @@ public class ChildProcess implements AutoCloseable {
 	private boolean isStopped() throws IOException {
 		File[] threads = new File("/proc/" + pid() + "/task").listFiles();
 		if (threads == null) {
-			// Other systems than Linux.
+			// Systems other than Linux.
 			Process ps = new ProcessBuilder("ps", "-o", "state=", "-p", Long.toString(pid())).start();
 			try (BufferedReader output = ps.inputReader()) {
 				String state = output.readLine();

@@ -41,7 +41,7 @@ public final class CommandProxy extends TcpProxy {
 	}
 
 	/**
-	 * Return a rule for scripts. It always gets the text of the script.
+	 * Return a rule for scripts. The rule always gets the text of the script.
 	 * @param rule the replacement of a command that runs a script, or the same command
 	 */
 	public static UnaryOperator<List<String>> ofScripts(UnaryOperator<List<String>> rule) {

@@ -30,8 +30,8 @@ import org.springframework.util.FileSystemUtils;
 
 /**
  * PostgreSQL or MariaDB server that the tests of this JVM share: the installed program
- * with its own data, or else a server in Docker. It starts at its first use, and ends
- * with the JVM.
+ * with its own data, or else a server in Docker. Starts at its first use, and ends with
+ * the JVM.
  */
 final class DatabaseServer {
 
@@ -161,7 +161,7 @@ final class DatabaseServer {
 
 		private final String protocol;
 
-		/** User that runs the program, because a superuser may not run it. */
+		/** User of the program, which a superuser may not run. */
 		private final String systemUser;
 
 		private final String firstDatabase;
@@ -259,7 +259,9 @@ final class DatabaseServer {
 				.start();
 		}
 
-		/** End a server immediately, but so that it releases its shared memory. */
+		/**
+		 * End a server immediately, but so that the server releases its shared memory.
+		 */
 		private static void end(Process process, Path directory) {
 			try {
 				new ProcessBuilder("sh", "-c", "kill -QUIT " + process.pid()).start().waitFor();

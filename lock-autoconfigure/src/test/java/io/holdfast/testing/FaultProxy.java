@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TCP proxy between clients and a server, which fails on request. It has one mode at a
- * time, initially {@link #pass()}. Thread-safe.
+ * TCP proxy between clients and a server, which fails on request. The proxy has a single
+ * mode at a time, initially {@link #pass()}. Thread-safe.
  */
 public final class FaultProxy implements AutoCloseable {
 
@@ -107,9 +107,9 @@ public final class FaultProxy implements AutoCloseable {
 	}
 
 	/**
-	 * Forward the next request that contains a text, so that the server executes it, but
-	 * swallow the reply and close the client's connection regularly (FIN). This applies
-	 * to a single connection. The mode is then {@link #pass()} again.
+	 * Forward the next request that contains a text, so that the server executes the
+	 * request, but swallow the reply and close the client's connection regularly (FIN).
+	 * This applies to a single connection. The mode is then {@link #pass()} again.
 	 * @param request a text in the request, for example {@code "EVALSHA"}
 	 */
 	public void swallowRepliesThenFin(String request) {
@@ -229,8 +229,8 @@ public final class FaultProxy implements AutoCloseable {
 	}
 
 	/**
-	 * Reply of the server, and the time to pass it to the client. Without bytes at the
-	 * end.
+	 * Reply of the server, and the time of passing the reply to the client. Without bytes
+	 * at the end.
 	 */
 	private record Reply(byte[] bytes, long dueNanos) {
 	}

@@ -10,9 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TCP proxy that loses connections, like a firewall that forgets them: neither side
- * receives anything any more, not even the close by the other side. Initially, it loses
- * no connections. Thread-safe.
+ * TCP proxy that loses connections, like a forgetful firewall: neither side receives
+ * anything any more, not even the close by the other side. Initially, the proxy loses no
+ * connections. Thread-safe.
  */
 public final class HalfOpenProxy extends TcpProxy {
 

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * Previous version of Holdfast, built from its commit. Tests of it are skipped without
- * the history.
+ * Previous version of Holdfast, built from its commit. Without the history, tests with
+ * this version are skipped.
  */
 public final class PreviousVersion {
 

@@ -10,7 +10,7 @@ import org.springframework.transaction.reactive.GenericReactiveTransaction;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 
 /**
- * Reactive transactions without a resource, only with synchronizations. They report
+ * Reactive transactions without a resource, only with synchronizations, which report
  * begin, commit and rollback.
  */
 public class ReactiveTestTransactions extends AbstractReactiveTransactionManager {

@@ -60,7 +60,7 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	private RedisServer startNode() {
-		// Otherwise, a master waits for further replicas before it sends anything.
+		// Otherwise, a master waits for further replicas before the first data.
 		RedisServer node = this.redis.startServer("--cluster-enabled", "yes");
 		this.nodes.add(node);
 		return node;

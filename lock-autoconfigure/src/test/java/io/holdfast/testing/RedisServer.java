@@ -15,14 +15,14 @@ import org.springframework.util.FileSystemUtils;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Process of the {@link RedisBinary}, without data on disk. It can be killed, frozen and
- * restarted. Not thread-safe.
+ * Process of the {@link RedisBinary}, without data on disk, which can be killed, frozen
+ * and restarted. Not thread-safe.
  */
 public final class RedisServer implements AutoCloseable {
 
 	private static final Duration START_TIMEOUT = ChildProcess.PATIENCE;
 
-	/** Text in the log of servers and sentinels after they have got their port. */
+	/** Text in the log of servers and sentinels after the start at their port. */
 	private static final String BOUND = "Running mode=";
 
 	private static final String NOT_BOUND = "Failed listening on port";
@@ -70,8 +70,8 @@ public final class RedisServer implements AutoCloseable {
 	/**
 	 * Start a server on a free port of this machine. Blocks until the server answers.
 	 * @param extraConfig the options of the command line, for example {@code
-	 * "--cluster-enabled", "yes"} or {@code "--sentinel"}. They take precedence over the
-	 * default options
+	 * "--cluster-enabled", "yes"} or {@code "--sentinel"}. These options take precedence
+	 * over the default options
 	 * @return the running server
 	 */
 	public static RedisServer start(String... extraConfig) {
@@ -102,7 +102,7 @@ public final class RedisServer implements AutoCloseable {
 	}
 
 	/**
-	 * Kill the server if it runs, and start it on the same port without data. Blocks
+	 * Kill a running server, and start it again on the same port without data. Blocks
 	 * until the server answers.
 	 */
 	public void restart() {
@@ -129,7 +129,7 @@ public final class RedisServer implements AutoCloseable {
 		this.process.thaw();
 	}
 
-	/** Kill the server if it runs, and delete its directory. */
+	/** Kill a running server, and delete its directory. */
 	@Override
 	public void close() {
 		this.process.close();
@@ -140,8 +140,7 @@ public final class RedisServer implements AutoCloseable {
 		List<String> command = new ArrayList<>(List.of(RedisBinary.get().toString(),
 				this.directory.resolve("redis.conf").toString(), "--port", Integer.toString(this.port), "--bind",
 				host(), "--dir", this.directory.toString(), "--save", "", "--appendonly", "no",
-				// Otherwise, a master waits for further replicas before it sends
-				// anything.
+				// Otherwise, a master waits for further replicas before the first data.
 				"--repl-diskless-sync-delay", "0",
 				// The default of 7.0 and newer.
 				"--acl-pubsub-default", "resetchannels"));

@@ -150,7 +150,7 @@ public final class SentinelRedis implements AutoCloseable {
 		awaitReplicated();
 		for (RedisServer replica : this.servers) {
 			if (replica != master) {
-				// The replica is refused when it reconnects.
+				// The replica's reconnects are refused.
 				on(replica, (commands) -> commands.configSet("masterauth", "cut"));
 			}
 		}
@@ -190,7 +190,8 @@ public final class SentinelRedis implements AutoCloseable {
 
 	/**
 	 * Let the sentinel leave a replaced, silent master alone after its return, as if the
-	 * network to it was broken. Skips the test if the sentinel does not support that.
+	 * network between both was broken. Skips the test if the sentinel does not support
+	 * that.
 	 */
 	public void leaveOldMaster() {
 		assumeTrue(this.tuned, TUNING + " is needed, which Redis has from 7.0 on");
@@ -225,8 +226,8 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Let the sentinel replace the master immediately, dead or alive. The old master, if
-	 * alive, learns of it some seconds later.
+	 * Let the sentinel replace the master immediately, dead or alive. A living old master
+	 * learns of the fail-over some seconds later.
 	 */
 	public RedisServer failOver() {
 		RedisServer old = master();

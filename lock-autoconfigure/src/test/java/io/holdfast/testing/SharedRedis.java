@@ -25,8 +25,8 @@ import org.springframework.util.StringUtils;
 /**
  * Redis that the tests of this JVM share: the Redis of {@code
  * -Dholdfast.test.redis=host:port}, or else a process of the {@link RedisBinary} that a
- * property names, or else a Redis in Docker, or else the embedded Redis. It is chosen at
- * its first use, and ends with the JVM.
+ * property names, or else a Redis in Docker, or else the embedded Redis. Chosen at the
+ * first use, and ended with the JVM.
  */
 final class SharedRedis {
 
@@ -100,7 +100,7 @@ final class SharedRedis {
 				return inDocker();
 			}
 			catch (RuntimeException ex) {
-				// Docker has no image, and cannot get it.
+				// Docker has no image, and cannot download the image.
 				logger.warn("Redis does not start in Docker, so the embedded one is used: " + ex);
 			}
 		}

@@ -9,9 +9,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * Test that takes too long for every build. It runs with {@code -Pfull}, or by its name.
- * The file {@code slow-tests.txt} names a quick test of the same code path for each slow
- * test.
+ * Test that takes too long for every build. Such a test runs with {@code -Pfull}, or by
+ * its name. The file {@code slow-tests.txt} names a quick test of the same code path for
+ * each slow test.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -17,8 +17,8 @@ import org.springframework.context.annotation.Configuration;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Application that uses Holdfast, and nothing else unless a test adds it. It has a third
- * of Spring Boot's auto-configurations, and starts in half the time. Each started context
+ * Application that uses only Holdfast, unless a test adds configuration. With a third of
+ * Spring Boot's auto-configurations, the start takes half the time. Each started context
  * is a separate instance, in the test's JVM or in a child.
  */
 @Configuration(proxyBeanMethods = false)

@@ -141,7 +141,7 @@ public final class TestRedis implements AutoCloseable {
 
 	/**
 	 * Start a separate cluster. Blocks until all nodes know each other.
-	 * @param size the number of nodes, all of them masters
+	 * @param size the number of nodes, all masters
 	 * @return the running servers, which are stopped at the end of the test
 	 */
 	public RedisCluster startCluster(int size) {
@@ -162,7 +162,7 @@ public final class TestRedis implements AutoCloseable {
 	/**
 	 * Close the users of Redis and the connections, stop the servers, and delete the
 	 * keys.
-	 * @throws IllegalStateException if any of this failed, after all of it was tried
+	 * @throws IllegalStateException if a step failed, after all steps were tried
 	 */
 	@Override
 	public void close() {

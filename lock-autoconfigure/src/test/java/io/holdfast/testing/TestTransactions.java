@@ -7,7 +7,7 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.DefaultTransactionStatus;
 
 /**
- * Transactions without a resource, only with synchronizations. They report begin, commit
+ * Transactions without a resource, only with synchronizations, which report begin, commit
  * and rollback.
  */
 public class TestTransactions extends AbstractPlatformTransactionManager {

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Clock of locks and permits in memory, which tests can advance: leases, wait times and
- * {@code minHold} end without waiting. The clock also runs by itself. It is not the clock
- * of the application's own code. A bean of tests with {@link AutoConfigureHoldfast}.
+ * {@code minHold} end without waiting. The clock also runs by itself. The application's
+ * own code does not use this clock. A bean of tests with {@link AutoConfigureHoldfast}.
  * Thread-safe.
  *
  * @since 0.1.0
@@ -62,7 +62,7 @@ public final class HoldfastClock {
 	private final ReentrantLock advancing = new ReentrantLock();
 
 	/**
-	 * Create a clock with the time of the JVM, until it is advanced.
+	 * Create a clock, initially with the time of the JVM.
 	 * @param classLoader the class loader of the application
 	 */
 	HoldfastClock(@Nullable ClassLoader classLoader) {
@@ -72,8 +72,8 @@ public final class HoldfastClock {
 	}
 
 	/**
-	 * Let time pass as if it passed by itself. Renewed leases stay held. Leases without
-	 * renewal, {@code maxHold}, {@code minHold} and wait times end when they are due.
+	 * Let time pass, with all due actions in between. Renewed leases stay held. Leases
+	 * without renewal, {@code maxHold}, {@code minHold} and wait times end in time.
 	 * Blocks until the engine has processed all this. Listeners and woken threads may run
 	 * later.
 	 * @param time the time, not negative; together with earlier calls at most 36,500 days

@@ -15,9 +15,10 @@ import io.holdfast.memory.MemoryLeases;
  * given(this.stock.take("SKU0001", 3)).willAnswer((call) -&gt; {
  *     assertRunsWithLock("stock:SKU0001");
  *     return true;
- * });</pre> They check the {@link LeaseContext} of the current thread, but not leases
- * that the code itself has acquired. A reactive chain has its own context, which has to
- * be {@linkplain LeaseContext#open() opened} around the assertion. Thread-safe.
+ * });</pre> These assertions check the {@link LeaseContext} of the current thread, but
+ * not leases that the code itself has acquired. A reactive chain has its own context,
+ * which has to be {@linkplain LeaseContext#open() opened} around the assertion.
+ * Thread-safe.
  *
  * @since 0.1.0
  */

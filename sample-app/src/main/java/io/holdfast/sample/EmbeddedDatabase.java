@@ -15,7 +15,7 @@ import org.springframework.core.SpringProperties;
 
 /**
  * Server of an H2 database in memory for all instances on this machine, unless another
- * instance has started one. Ends with its instance.
+ * instance has started a server. Ends with its instance.
  */
 class EmbeddedDatabase implements ApplicationContextInitializer<GenericApplicationContext> {
 
@@ -31,7 +31,8 @@ class EmbeddedDatabase implements ApplicationContextInitializer<GenericApplicati
 		try {
 			Server server = Server.createTcpServer("-tcpPort", port, "-tcpDaemon", "-ifNotExists").start();
 			logger.info("Serving the database of all instances at port " + port);
-			// Registered before the beans that connect, so destroyed after them.
+			// Registered before the beans that connect, and therefore destroyed after
+			// these beans.
 			context.getDefaultListableBeanFactory().registerDisposableBean("embeddedDatabase", server::stop);
 		}
 		catch (SQLException ex) {

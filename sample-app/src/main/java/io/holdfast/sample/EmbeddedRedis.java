@@ -30,10 +30,10 @@ import org.springframework.util.FileSystemUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * Embedded Redis, or the program of {@code shop.redis-binary}. It is started before the
+ * Embedded Redis, or the program of {@code shop.redis-binary}. Starts before the
  * application context connects, if the configured address is on this machine, and no
- * Redis answers there. Further instances use it. It ends with the instance that started
- * it, even if that instance is killed.
+ * Redis answers there. Further instances use the same Redis. Ends with the instance that
+ * started the Redis, even if that instance is killed.
  *
  * <p>
  * If two instances start at the same time, one Redis gets the port. The other Redis ends
@@ -46,9 +46,9 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 	private static final Duration START_TIME = Duration.ofSeconds(15);
 
 	/**
-	 * Script that becomes the server. It leaves a process that waits for the end of
-	 * standard input, and then kills the server: standard input ends when this JVM closes
-	 * it or ends, also by SIGKILL.
+	 * Script that becomes the server. A second process waits for the end of standard
+	 * input, and then kills the server: standard input ends with a close by this JVM, or
+	 * with the JVM, also by SIGKILL.
 	 */
 	private static final String SCRIPT = """
 			exec 3<&0 </dev/null
@@ -76,7 +76,8 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 			if (ask(address, "INFO server").contains("process_id:" + process.pid() + "\r\n")) {
 				logger.info("No Redis answered at " + address + ", so an embedded one was started there. "
 						+ "It stops with this instance; other instances that use it lose it then.");
-				// Registered before any bean that connects, so destroyed after them.
+				// Registered before any bean that connects, and therefore destroyed after
+				// these beans.
 				context.getDefaultListableBeanFactory()
 					.registerDisposableBean("embeddedRedis", () -> stop(process, address));
 			}
@@ -156,7 +157,7 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 		return ip != null && ip.isLoopbackAddress();
 	}
 
-	/** Return whether a Redis answers, even if it requires a password. */
+	/** Return whether a Redis answers, possibly with a request for a password. */
 	private static boolean answers(InetSocketAddress address) {
 		String answer = ask(address, "PING");
 		return answer.startsWith("+") || answer.startsWith("-");

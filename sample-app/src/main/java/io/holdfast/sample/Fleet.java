@@ -33,9 +33,8 @@ import org.springframework.web.server.ResponseStatusException;
 /**
  * All running instances, which make calls at the same time. An instance announces a round
  * of calls on a channel. Redis returns the number of instances that received the
- * announcement, and the calls are divided among them in equal shares. Each instance takes
- * a share from a list, makes its calls at the same time, and adds its results to another
- * list.
+ * announcement, and the calls are divided into equal shares. Each instance takes a share
+ * from a list, makes its calls at the same time, and adds its results to another list.
  */
 @Component
 class Fleet {

@@ -31,7 +31,7 @@ class ProductCache {
 	/**
 	 * Return a product from the cache.
 	 * @param sku the SKU of the product
-	 * @return the product, or {@code null} if it is not in the cache
+	 * @return the product, or {@code null} for a product that is not in the cache
 	 */
 	public @Nullable Product find(String sku) {
 		String text = this.redis.opsForValue().get(key(sku));

@@ -6,8 +6,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.stereotype.Component;
 
 /**
- * Simulation of a slow database of products. It generates the products, takes some time,
- * and counts the loads of all instances in Redis.
+ * Simulation of a slow database of products. A load generates the product, takes some
+ * time, and is counted in Redis, over all instances.
  */
 @Component
 class ProductDatabase {

@@ -72,13 +72,13 @@ class Quotes {
 	 */
 	Limit limit() {
 		SemaphoreStatus status = this.semaphores.status(CarrierClient.SEMAPHORE);
-		// Without an operator's limit, the semaphore has a limit only while it is in use.
+		// Without an operator's limit, only a semaphore in use has a limit.
 		int limit = (status.limit() != null) ? status.limit() : this.configuredLimit;
 		return new Limit(limit, status.limitSet(), status.used(), Math.max(0, limit - status.used()), status.waiting());
 	}
 
 	/**
-	 * Set the operator's limit, for all instances, until it is cleared.
+	 * Set the operator's limit, for all instances, until {@link #clearLimit()}.
 	 * @param limit the maximum number of simultaneous calls, 0 for none
 	 * @return the current limit
 	 */

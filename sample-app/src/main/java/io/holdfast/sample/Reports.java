@@ -32,8 +32,8 @@ class Reports {
 	}
 
 	/**
-	 * Write the due report. It may be finished before other instances start theirs:
-	 * {@code minHold} keeps them out until they have certainly tried.
+	 * Write the due report. The report may be finished before other instances try:
+	 * {@code minHold} keeps other instances out until all have certainly tried.
 	 */
 	@Scheduled(cron = "${shop.report-cron}")
 	@ScheduledLock(name = "report", minHold = "1s")

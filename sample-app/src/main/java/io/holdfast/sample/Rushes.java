@@ -8,7 +8,7 @@ import org.springframework.web.server.ResponseStatusException;
 
 /**
  * Rushes, in which readers at all running instances want the same product at the same
- * time, when it has just expired from the cache.
+ * time, immediately after its expiry from the cache.
  */
 @Service
 class Rushes {

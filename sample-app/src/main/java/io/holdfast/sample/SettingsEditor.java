@@ -66,8 +66,8 @@ class SettingsEditor {
 	}
 
 	/**
-	 * Open the settings for editing. Has no effect if this editor has already opened them
-	 * at this instance.
+	 * Open the settings for editing. Has no effect on settings that this editor has
+	 * already opened at this instance.
 	 * @param editor the name of the editor
 	 * @return the editing
 	 * @throws ResponseStatusException if another person edits the settings
@@ -96,7 +96,7 @@ class SettingsEditor {
 	 * @param editor the name of the editor
 	 * @param values the settings
 	 * @throws ResponseStatusException if this editor has not opened the settings at this
-	 * instance, or has not closed them in time
+	 * instance, or has not closed the settings in time
 	 */
 	synchronized void save(String editor, Map<String, Object> values) {
 		Open mine = openedBy(editor);
@@ -108,7 +108,7 @@ class SettingsEditor {
 	 * Close the settings without saving.
 	 * @param editor the name of the editor
 	 * @throws ResponseStatusException if this editor has not opened the settings at this
-	 * instance, or has not closed them in time
+	 * instance, or has not closed the settings in time
 	 */
 	synchronized void giveUp(String editor) {
 		close(openedBy(editor));

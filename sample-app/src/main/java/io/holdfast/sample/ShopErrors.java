@@ -16,8 +16,8 @@ import org.springframework.web.bind.annotation.RestControllerAdvice;
 import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
 
 /**
- * Answers to errors as problem details (RFC 9457). The messages of exceptions are only
- * logged, because they may contain keys.
+ * Answers to errors as problem details (RFC 9457). The messages of exceptions, which may
+ * contain keys, are only logged.
  */
 @RestControllerAdvice
 class ShopErrors extends ResponseEntityExceptionHandler {
