@@ -16,8 +16,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local last = redis.call('GET', fenceKey)
 
--- The usual case, before the further functions: no waiter, no fence of version 1, and the lock is free. The next fence
--- is at least "least". If a write fails, as with full memory, the rest of the script decides.
+-- The usual case comes before the definition of functions, to save time: no waiter, no fence of version 1, and the lock
+-- is free. The next fence is at least "least". If a write fails, as with full memory, the rest of the script decides.
 local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64 or 1e16
 if waiting == 0 and grace == 0 and least < 1e16 then
   local taken

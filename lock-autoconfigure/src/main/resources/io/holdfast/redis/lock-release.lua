@@ -20,7 +20,8 @@ local queue = (nextToken or redis.call('ZCARD', queueKey) > 0) and redis.call('Z
 local owner = redis.pcall('GET', lockKey)
 local isOwner = owner == token and not forced
 
--- The first usual case: no waiter and no next token. Like the cases below, before the further functions.
+-- The first usual case: no waiter and no next token. All usual cases come before the definition of functions, to save
+-- time.
 if not queue[1] and not nextToken and isOwner then
   redis.call('DEL', lockKey)
   return 1
@@ -73,7 +74,8 @@ if isOwner and grace == 0 and queue[1] and #queue < 128 then
   local suffix = nextToken and ':' .. ARGV[8] .. ':' .. ARGV[6] .. ARGV[9]
   if usual and suffix then
     -- The expiry of the queue does not have to be checked for the next token if the last waiter has the same claim and
-    -- mode, and arrived in the same quarter of the patience.
+    -- mode, and arrived in the same quarter of the patience: the script of the last waiter has left a quarter in
+    -- reserve.
     local quarter = 500 * ARGV[8]
     usual = tonumber(ARGV[8]) >= handoffTimeout and string.sub(queue[#queue - 1], -#suffix) == suffix
         and math.floor(score / quarter) == math.floor(now / quarter)

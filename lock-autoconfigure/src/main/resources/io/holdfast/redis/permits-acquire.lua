@@ -17,8 +17,8 @@ local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', t
 local fence = tonumber(state[4]) or 0
 local limitValue = redis.call('GET', limitKey)
 
--- The usual case, before the further functions: no waiter, and enough permits. Ended leases still count here, until a
--- request finds too few permits.
+-- The usual case comes before the definition of functions, to save time: no waiter, and enough permits. Ended leases
+-- still count here, until a request finds too few permits.
 if waiting == 0 and grace == 0 and not state[5] and (state[1] and state[2] or holders == 0)
     and (not limitValue or string.find(limitValue, '^%d%d?%d?%d?%d?%d?%d?%d?%d?$')) then
   local permits, ends, lastEnd = ARGV[3], math.floor(now / 1000) + ARGV[4], tonumber(state[2]) or 0

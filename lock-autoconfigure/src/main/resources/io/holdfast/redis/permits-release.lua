@@ -17,8 +17,8 @@ local nextToken = not forced and ARGV[4] or nil
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', token, nextToken or '')
 local used, fence, permits = tonumber(state[1]), tonumber(state[4]) or 0, state[5]
 
--- The usual case, before the further functions: no waiter, no next token, and the lease of the token has not ended.
--- Ended leases of other tokens are left to the first request that finds too few permits.
+-- The usual case comes before the definition of functions, to save time: no waiter, no next token, and the lease of the
+-- token has not ended. Ended leases of other tokens are left to the first request that finds too few permits.
 if waiting == 0 and not nextToken and used and fence <= now then
   local entry = token .. ':' .. (permits or '1')
   local ends = redis.call('ZSCORE', holdersKey, entry)

@@ -59,7 +59,8 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 
 	/**
 	 * Refuse a key that could belong to a resource of the other kind, as with an empty
-	 * prefix, or to the register of instances. Their companions could be the same.
+	 * prefix, or to the register of instances. Otherwise, two resources could have the
+	 * same companions.
 	 * @param resource the lock or semaphore
 	 * @throws StoreCommandException if the key begins with the longer prefix of the other
 	 * kind, or is a key of the register
