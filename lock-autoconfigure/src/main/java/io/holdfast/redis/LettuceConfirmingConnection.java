@@ -22,7 +22,7 @@ final class LettuceConfirmingConnection implements ReplicaConfirmations.Connecti
 	 * @param factory the factory of the store's connections, whose end closes this
 	 * connection
 	 */
-	public LettuceConfirmingConnection(LettuceConnectionFactory factory) {
+	LettuceConfirmingConnection(LettuceConnectionFactory factory) {
 		this.connection = LettuceWatchConnections.connect(factory, "holdfast.redis.min-replicas cannot be used");
 		// WAIT has its own timeout, which may be longer than the timeout of commands.
 		this.connection.setTimeout(Duration.ZERO);

@@ -30,7 +30,7 @@ final class RedisFleetStore implements FleetStore {
 	private final @Nullable ClusterMasters masters;
 
 	/** Create the store. The masters are {@code null} outside of a cluster. */
-	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterMasters masters) {
+	RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterMasters masters) {
 		this.options = options;
 		this.executor = executor;
 		this.masters = masters;

@@ -73,7 +73,7 @@ final class RedisInstanceStore implements InstanceStore {
 	private final int oldestCompatible;
 
 	/** Create the register of instances. */
-	public RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
+	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
 		this(options, executor, cluster, PROTOCOL, OLDEST_PROTOCOL);
 	}
 

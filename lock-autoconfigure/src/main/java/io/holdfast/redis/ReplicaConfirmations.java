@@ -72,7 +72,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * @param replicas the required number of replicas, and the timeout
 	 * @param threads the factory of the threads that connect
 	 */
-	public ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas, DaemonThreads threads) {
+	ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas, DaemonThreads threads) {
 		this.threads = threads;
 		this.connector = connector;
 		this.replicas = replicas;
@@ -81,7 +81,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	/**
 	 * Start connecting, so that the first grant does not have to wait for the connection.
 	 */
-	public void prepare() {
+	void prepare() {
 		connected();
 	}
 
@@ -110,8 +110,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if a grant is not
 	 * confirmed in time
 	 */
-	public CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key,
-			String holder) {
+	CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key, String holder) {
 		Grant grant = new Grant(command, key, holder);
 		command.whenComplete((reply, error) -> {
 			if (error != null) {
@@ -243,7 +242,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	 * A connection that is never reopened: WAIT on a new connection would concern other
 	 * writes.
 	 */
-	public interface Connection {
+	interface Connection {
 
 		boolean isOpen();
 
