@@ -40,7 +40,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 	 * Effect of a failure of Redis at this point, for messages; {@code null} while the
 	 * user's code runs.
 	 */
-	private @Nullable String course = "was not begun";
+	private @Nullable String outcome = "was not begun";
 
 	private boolean over;
 
@@ -73,12 +73,11 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			return this.template.execute(this);
 		}
 		catch (RuntimeException ex) {
-			if (this.course == null) {
+			if (this.outcome == null) {
 				throw ex;
 			}
-			throw new LeaseStoreException(String.join(", ", this.keys),
-					"The optimistic transaction on " + this.keys + " " + this.course + ": " + RedisFailures.deepest(ex),
-					ex);
+			throw new LeaseStoreException(String.join(", ", this.keys), "The optimistic transaction on " + this.keys
+					+ " " + this.outcome + ": " + RedisFailures.deepest(ex), ex);
 		}
 	}
 
@@ -91,7 +90,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			end(this.template::unwatch, true);
 			return result;
 		}
-		this.course = "was not run, and nothing written";
+		this.outcome = "was not run, and nothing written";
 		this.template.multi();
 		// Spring could not tell an empty EXEC from an EXEC after a changed key.
 		this.template.hasKey(this.keys.get(0));
@@ -107,7 +106,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 	 * Call the user's code. After an exception, end the watch or the queue of commands.
 	 */
 	private <R extends @Nullable Object> R call(Supplier<R> code, Runnable end) {
-		this.course = null;
+		this.outcome = null;
 		try {
 			return code.get();
 		}
@@ -149,7 +148,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			return written;
 		}
 		catch (RuntimeException ex) {
-			this.course = course(ex);
+			this.outcome = outcome(ex);
 			throw ex;
 		}
 	}
@@ -168,7 +167,7 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 		this.writers.add(writer);
 	}
 
-	private static String course(RuntimeException error) {
+	private static String outcome(RuntimeException error) {
 		if (!Drivers.isAnswer(error)) {
 			return "was given to Redis, which did not answer: it is not known whether it was run";
 		}

@@ -55,7 +55,7 @@ final class RedisDiagnostics {
 	private final List<StoreDiagnostic> findings = new ArrayList<>();
 
 	/** Create a check of the servers of a store. */
-	public RedisDiagnostics(RedisConnectionFactory connections, ScriptExecutor executor, RedisStoreOptions options) {
+	RedisDiagnostics(RedisConnectionFactory connections, ScriptExecutor executor, RedisStoreOptions options) {
 		this.connections = connections;
 		this.executor = executor;
 		this.options = options;
@@ -66,7 +66,7 @@ final class RedisDiagnostics {
 	 * Start the check on its own thread, because drivers block.
 	 * @return a future of the findings, which fails with {@link StoreCommandException}
 	 */
-	public CompletableFuture<List<StoreDiagnostic>> start() {
+	CompletableFuture<List<StoreDiagnostic>> start() {
 		CompletableFuture<List<StoreDiagnostic>> end = new CompletableFuture<>();
 		this.executor.threads().start(() -> {
 			try (RedisConnection connection = this.connections.getConnection()) {
@@ -242,12 +242,12 @@ final class RedisDiagnostics {
 		return unlessForbidden(() -> await(commands.waitForReplication(0, 1).toCompletableFuture(), "wait")) != null;
 	}
 
-	private static <T> T await(CompletableFuture<T> answer, String what) {
+	private static <T> T await(CompletableFuture<T> answer, String subject) {
 		try {
 			return BlockingWait.get(answer, TimeUnit.SECONDS.toNanos(ANSWER_SECONDS));
 		}
 		catch (ExecutionException ex) {
-			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, what);
+			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, subject);
 		}
 		catch (TimeoutException | InterruptedException ex) {
 			throw new StoreCommandException("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);

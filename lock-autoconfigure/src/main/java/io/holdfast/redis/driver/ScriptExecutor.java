@@ -339,7 +339,7 @@ public final class ScriptExecutor {
 			opened = open();
 		}
 		catch (RuntimeException | Error ex) {
-			// Also errors: otherwise, calls would wait for ever.
+			// Also errors: otherwise, calls would wait forever.
 			trouble = ex;
 		}
 		StatefulConnection<byte[], byte[]> result = opened;

@@ -156,38 +156,37 @@ public final class RedisFailures {
 
 	/**
 	 * Return the failure to report.
-	 * @param what the key in Redis, or the attempt, for messages
+	 * @param subject the key in Redis, or the attempt, for messages
 	 */
-	public static StoreCommandException of(Throwable error, String what) {
+	public static StoreCommandException of(Throwable error, String subject) {
 		if (error instanceof StoreCommandException failure) {
 			return failure;
 		}
 		if (error instanceof CompletionException && error.getCause() != null) {
-			return of(error.getCause(), what);
+			return of(error.getCause(), subject);
 		}
 		// No script writes a value that is not a number.
-		return (error instanceof NumberFormatException) ? wrongType(error, what) : failure(withoutArguments(error),
-				what, chain(error).anyMatch(RedisCommandExecutionException.class::isInstance));
+		return (error instanceof NumberFormatException) ? wrongType(error, subject) : failure(withoutArguments(error),
+				subject, chain(error).anyMatch(RedisCommandExecutionException.class::isInstance));
 	}
 
-	private static StoreCommandException wrongType(Throwable error, String what) {
-		return new StoreCommandException(
-				"Redis holds something else at '" + what + "' or at one of the keys beside it: use another key, or set"
-						+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
-				false, error);
+	private static StoreCommandException wrongType(Throwable error, String subject) {
+		return new StoreCommandException("Redis holds something else at '" + subject
+				+ "' or at one of the keys beside it: use another key, or set"
+				+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);
 	}
 
-	private static StoreCommandException failure(Throwable error, String what, boolean answer) {
+	private static StoreCommandException failure(Throwable error, String subject, boolean answer) {
 		if (isWrongType(error)) {
-			return wrongType(error, what);
+			return wrongType(error, subject);
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
-			return forbidden("Redis does not give the application's user a right that it needs", what, text, error);
+			return forbidden("Redis does not give the application's user a right that it needs", subject, text, error);
 		}
 		text = find(error, NO_COMMAND);
 		if (text != null) {
-			return forbidden("Redis does not have a command that is needed", what, text, error);
+			return forbidden("Redis does not have a command that is needed", subject, text, error);
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
@@ -200,7 +199,7 @@ public final class RedisFailures {
 		}
 		text = find(error, MOVING);
 		if (text != null) {
-			return StoreCommandException.notYet("Redis moves the slot of '" + what + "' to another node: " + text,
+			return StoreCommandException.notYet("Redis moves the slot of '" + subject + "' to another node: " + text,
 					"Redis moves a slot to another node: " + text, error);
 		}
 		text = find(error, TEMPORARY);
@@ -209,7 +208,7 @@ public final class RedisFailures {
 		}
 		text = find(error, REFUSED);
 		if (text != null) {
-			return StoreCommandException.refused("Redis refused the command for '" + what + "': " + text, false,
+			return StoreCommandException.refused("Redis refused the command for '" + subject + "': " + text, false,
 					"Redis refused a command: " + text, error);
 		}
 		if (answer) {
@@ -233,8 +232,8 @@ public final class RedisFailures {
 	 * Return the failure of a forbidden command. The message names all commands, because
 	 * Redis does not always name the refused command.
 	 */
-	private static StoreCommandException forbidden(String problem, String what, String text, Throwable error) {
-		String message = problem + " for '" + what + "': " + text + " (the commands used are: " + COMMANDS
+	private static StoreCommandException forbidden(String problem, String subject, String text, Throwable error) {
+		String message = problem + " for '" + subject + "': " + text + " (the commands used are: " + COMMANDS
 				+ "; to watch the fleet also: " + FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: "
 				+ REPLICA_COMMANDS + ")";
 		String refusal = problem + ": " + text;
