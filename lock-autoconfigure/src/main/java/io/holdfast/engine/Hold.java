@@ -1,7 +1,10 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.async.SingleLine;
@@ -50,7 +53,8 @@ final class Hold {
 	 */
 	final long doubtSince;
 
-	final OpenLeases leases = new OpenLeases();
+	/** Lease of the request. Further leases are nested. */
+	final LeaseHandle first;
 
 	/** Time of the grant by the store. Local hand-overs do not change it. */
 	final long grantedByStoreAt;
@@ -58,8 +62,27 @@ final class Hold {
 	/** Number of local hand-overs since the grant by the store. */
 	final int handOvers;
 
-	/** Number of leases opened so far. Confined to the queue. */
-	long opened;
+	/**
+	 * Open leases in the order of their opening. The last lease stays after its release,
+	 * because its terms still apply. Changed by the queue only. Guarded by this.
+	 */
+	final Set<LeaseHandle> leases = new LinkedHashSet<>(2);
+
+	/** Number of the leases with renewal. Guarded by this. */
+	private int renewed;
+
+	/**
+	 * Lease with the longest lease time of the renewed leases, or {@code null} if not
+	 * known. Searched only when needed: a transaction may keep the leases of thousands of
+	 * calls. Guarded by this.
+	 */
+	private @Nullable LeaseHandle longest;
+
+	/**
+	 * Lease that ends last of the leases without renewal, or {@code null} if not known.
+	 * Guarded by this.
+	 */
+	private @Nullable LeaseHandle lastToEnd;
 
 	/** Whether a lease has reached its user. Changed by the queue only. */
 	private volatile boolean used;
@@ -71,15 +94,6 @@ final class Hold {
 
 	/** Number of unanswered extensions by the user to more than the lease time. */
 	private volatile int extensions;
-
-	/** Time of the grant or, for a request for several keys, of the last key's grant. */
-	private volatile long grantedAt;
-
-	/**
-	 * Whether other keys of the request are still waited for. Such a hold is always
-	 * renewed.
-	 */
-	private volatile boolean awaitingOtherKeys;
 
 	/** Whether the minHold does not apply, because the work has failed. */
 	private volatile boolean minHoldWaived;
@@ -159,11 +173,11 @@ final class Hold {
 		this.request = requester.request;
 		this.observation = requester.observation;
 		this.lossMargin = this.request.lossMarginNanos();
-		this.awaitingOtherKeys = requester.multiKeyPart;
 		this.doubtSince = doubtSince;
-		this.grantedAt = now;
 		this.grantedByStoreAt = grantedByStoreAt;
 		this.handOvers = handOvers;
+		this.first = LeaseHandle.of(this, requester, now);
+		add(this.first);
 	}
 
 	/**
@@ -192,7 +206,7 @@ final class Hold {
 	 * grant.
 	 */
 	long grantedAt() {
-		return this.grantedAt;
+		return this.first.openedAt();
 	}
 
 	/**
@@ -200,20 +214,12 @@ final class Hold {
 	 * validity.
 	 */
 	Duration heldFor(long now) {
-		return Duration.ofNanos(Math.min(0, validUntil() - now) + now - this.grantedAt);
-	}
-
-	/** Note that all keys of the request are granted: the user's time begins. */
-	void endWaitForOthers(long now) {
-		if (this.awaitingOtherKeys) {
-			this.grantedAt = now;
-			this.awaitingOtherKeys = false;
-		}
+		return Duration.ofNanos(Math.min(0, validUntil() - now) + now - grantedAt());
 	}
 
 	/** Return whether other keys of the request are still waited for. */
 	boolean isAwaitingOtherKeys() {
-		return this.awaitingOtherKeys;
+		return this.first.isAwaitingOtherKeys();
 	}
 
 	/** Return a description of the grant, for messages. */
@@ -245,41 +251,112 @@ final class Hold {
 
 	// Leases
 
-	/** Return whether any open lease has renewal, even if its maxHold is over. */
-	boolean isRenewed() {
-		return this.leases.isRenewed();
-	}
-
 	/**
-	 * Open a lease on this hold. Renews the hold at once if the grant ends before the new
-	 * lease should end, or if it is too short for the new lease's loss margin.
+	 * Open a nested lease on this hold. Renews the hold at once if the grant ends before
+	 * the new lease should end, or if it is too short for the new lease's loss margin.
 	 */
-	synchronized void open(LeaseHandle lease, long now) {
-		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
-				&& this.grantedUntil - lease.validIfGranted() < 0;
-		this.leases.add(lease);
+	synchronized LeaseHandle nest(Waiter requester, long now) {
+		LeaseHandle lease = LeaseHandle.of(this, requester, now);
+		boolean longer = this.grantedUntil - lease.validIfGranted() < 0 && lease.leaseMillis() > longestLease(now);
+		add(lease);
 		long margin = lease.request.lossMarginNanos();
 		boolean narrow = margin > this.lossMargin && !widenMargin(margin, now);
 		if (longer || narrow) {
 			renewInFull(!lease.isRenewed(), now);
 		}
+		this.queue.renewer().wakeBy(dueAt(now));
+		return lease;
 	}
 
 	/**
-	 * Close a lease. Renews the hold at once if a remaining lease relied on the renewals
-	 * of the closed lease.
+	 * Close a lease. Renews the hold at once if a lease without renewal relied on the
+	 * renewals of the closed lease.
+	 * @return whether it was the last lease
 	 */
-	synchronized void close(LeaseHandle lease, boolean used, long now) {
-		this.leases.remove(lease);
+	synchronized boolean close(LeaseHandle lease, boolean used, long now) {
 		this.used |= used;
-		if (this.leases.count() > 0 && this.leases.isAnyCutShort(this.grantedUntil, now)) {
+		if (this.leases.size() == 1) {
+			return true;
+		}
+		boolean mayBeLongest = lease.isRenewed() && (this.longest == null || lease == this.longest);
+		remove(lease);
+		LeaseHandle last = mayBeLongest ? lastToEnd() : null;
+		if (last != null && this.grantedUntil - last.validIfGranted() < 0 && last.leaseMillis() > longestLease(now)) {
 			renewInFull(true, now);
+			this.queue.renewer().wakeBy(now);
+		}
+		return false;
+	}
+
+	/** Note that all keys of a lease's request are granted: the user's time begins. */
+	synchronized void endWaitForOthers(LeaseHandle lease, long now) {
+		boolean open = remove(lease);
+		lease.endWaitForOthers(now);
+		if (open) {
+			add(lease);
 		}
 	}
 
+	private void add(LeaseHandle lease) {
+		this.leases.add(lease);
+		if (lease.isRenewed()) {
+			this.renewed++;
+			if (this.longest != null && lease.leaseMillis() > this.longest.leaseMillis()) {
+				this.longest = lease;
+			}
+		}
+		else if (this.lastToEnd != null && lease.validIfGranted() - this.lastToEnd.validIfGranted() > 0) {
+			this.lastToEnd = lease;
+		}
+	}
+
+	private boolean remove(LeaseHandle lease) {
+		boolean open = this.leases.remove(lease);
+		if (open && lease.isRenewed()) {
+			this.renewed--;
+		}
+		if (lease == this.longest) {
+			this.longest = null;
+		}
+		if (lease == this.lastToEnd) {
+			this.lastToEnd = null;
+		}
+		return open;
+	}
+
+	/**
+	 * Return the longest lease time of the leases that are renewed at a time, in
+	 * milliseconds. 0 without such leases.
+	 */
+	private synchronized long longestLease(long now) {
+		if (this.renewed > 0 && (this.longest == null || !this.longest.isRenewed(now))) {
+			this.longest = this.leases.stream()
+				.filter((lease) -> lease.isRenewed(now))
+				.max(Comparator.comparingLong(LeaseHandle::leaseMillis))
+				.orElse(null);
+		}
+		return (this.longest != null) ? this.longest.leaseMillis() : 0;
+	}
+
+	/** Return the lease that ends last of the leases without renewal, or {@code null}. */
+	private @Nullable LeaseHandle lastToEnd() {
+		if (this.lastToEnd == null && this.leases.size() > this.renewed) {
+			this.lastToEnd = this.leases.stream()
+				.filter((lease) -> !lease.isRenewed())
+				.reduce((left, right) -> (right.validIfGranted() - left.validIfGranted() > 0) ? right : left)
+				.orElse(null);
+		}
+		return this.lastToEnd;
+	}
+
+	/** Return whether any lease has renewal, even if its maxHold is over. */
+	synchronized boolean isRenewed() {
+		return this.renewed > 0;
+	}
+
 	/** Return whether a thread has an open lease on this hold, for re-entry. */
-	boolean isReentrantFor(@Nullable Thread thread) {
-		return thread != null && this.thread == thread && this.leases.isAnyReentrant();
+	synchronized boolean isReentrantFor(@Nullable Thread thread) {
+		return thread != null && this.thread == thread && this.leases.stream().anyMatch(LeaseHandle::allowsReentry);
 	}
 
 	/**
@@ -288,7 +365,7 @@ final class Hold {
 	 * without a release.
 	 */
 	boolean mustTellThread() {
-		return this.leases.isAnyReentrant() && isRenewed();
+		return isReentrantFor(this.thread) && isRenewed();
 	}
 
 	/** Return whether a lease has reached its user. */
@@ -297,8 +374,13 @@ final class Hold {
 	}
 
 	/** Return whether code runs under an open lease. */
-	boolean isForCode() {
-		return this.leases.isAnyForCode();
+	synchronized boolean isForCode() {
+		return this.leases.stream().anyMatch(LeaseHandle::isForCode);
+	}
+
+	/** Return whether the callers of all open leases have gone. */
+	synchronized boolean isCallerGone() {
+		return this.leases.stream().allMatch(LeaseHandle::isCallerGone);
 	}
 
 	// Validity
@@ -394,7 +476,7 @@ final class Hold {
 	 * waived, or if other keys of the request are still waited for.
 	 */
 	long minHoldLeft(long now) {
-		return (this.awaitingOtherKeys || this.minHoldWaived) ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
+		return (isAwaitingOtherKeys() || this.minHoldWaived) ? 0 : grantedAt() + this.request.minHoldNanos() - now;
 	}
 
 	/**
@@ -418,9 +500,9 @@ final class Hold {
 	 * Return the lease time of the next renewal, in milliseconds. 0 if the hold is not
 	 * renewed any more.
 	 */
-	long renewalMillis(long now) {
-		long renewed = longestRenewed(now);
-		return this.claimed ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
+	synchronized long renewalMillis(long now) {
+		LeaseHandle last = this.claimed ? lastToEnd() : null;
+		return Math.max(longestRenewed(now), (last != null) ? last.leftMillis(now) : 0);
 	}
 
 	/** Return the lease time that determines the rate of renewals, in milliseconds. */
@@ -434,7 +516,7 @@ final class Hold {
 	 * milliseconds. 0 without renewed leases.
 	 */
 	private long longestRenewed(long now) {
-		long longest = this.leases.longestRenewed(now);
+		long longest = longestLease(now);
 		return (longest > 0) ? Math.max(longest, TimeUnit.NANOSECONDS.toMillis(3 * this.lossMargin)) : 0;
 	}
 
@@ -580,7 +662,7 @@ final class Hold {
 	 */
 	synchronized List<Runnable> markLost(String why) {
 		this.loss = why;
-		return this.leases.takeLossActions();
+		return this.leases.stream().flatMap((lease) -> lease.takeLossActions().stream()).toList();
 	}
 
 	/**
@@ -591,7 +673,7 @@ final class Hold {
 			return "its lease time was over";
 		}
 		// Not now: the end may be noticed late.
-		if (!this.leases.isAnyRenewed(validUntil())) {
+		if (longestLease(validUntil()) == 0) {
 			return "it was held for longer than its maxHold";
 		}
 		String trouble = this.renewalTrouble;

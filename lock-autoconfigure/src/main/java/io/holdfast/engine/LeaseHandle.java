@@ -22,11 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class LeaseHandle implements EngineLease {
 
-	private final EngineContext context;
-
 	final Hold hold;
-
-	private final long number;
 
 	/** Result of the release. {@code null} before the release. */
 	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> releaseResult = new AtomicReference<>();
@@ -52,31 +48,18 @@ abstract class LeaseHandle implements EngineLease {
 	 */
 	private volatile boolean awaitingOtherKeys;
 
-	/** Maximum time of renewals since the opening, in nanoseconds. 0 without renewal. */
-	private volatile long renewedNanos;
-
-	/**
-	 * Observation of the hold's request, or {@code null} if this lease is nested or not
-	 * observed.
-	 */
-	private final @Nullable RequestObservation observation;
-
 	private volatile boolean callerGone;
 
 	/** Actions on a loss of the hold. Guarded by the hold. */
 	private List<Runnable> lossActions = List.of();
 
 	private LeaseHandle(Hold hold, Waiter requester, long now) {
-		this.context = hold.queue.context();
 		this.hold = hold;
-		this.number = ++hold.opened;
 		this.requestedByHolder = requester.thread != null && requester.thread == hold.thread;
 		this.request = requester.request;
 		this.hasMinHold = this.request == hold.request || this.request.minHoldNanos() > 0 && hold.restoreMinHold();
-		this.observation = (requester.observation == hold.observation) ? hold.observation : null;
 		this.openedAt = now;
 		this.awaitingOtherKeys = requester.multiKeyPart;
-		this.renewedNanos = this.awaitingOtherKeys ? ResolvedRequest.FOREVER : ownRenewedNanos();
 	}
 
 	/** Create a lease of a lock or of permits on a hold. */
@@ -87,49 +70,38 @@ abstract class LeaseHandle implements EngineLease {
 
 	// Terms
 
-	/** Note that all keys of the request are granted: the user's time begins. */
+	/**
+	 * Note that all keys of the request are granted. Called by the hold only, under its
+	 * lock.
+	 */
 	final void endWaitForOthers(long now) {
 		if (this.awaitingOtherKeys) {
-			this.hold.leases.change(this, () -> {
-				this.openedAt = now;
-				this.awaitingOtherKeys = false;
-				this.renewedNanos = ownRenewedNanos();
-			});
+			this.openedAt = now;
+			this.awaitingOtherKeys = false;
 		}
-		this.hold.endWaitForOthers(now);
+	}
+
+	/**
+	 * Return the time of the grant or, for a request for several keys, of the last key's
+	 * grant.
+	 */
+	final long openedAt() {
+		return this.openedAt;
+	}
+
+	/** Return whether other keys of the request are still waited for. */
+	final boolean isAwaitingOtherKeys() {
+		return this.awaitingOtherKeys;
 	}
 
 	/** Return whether this lease has renewal, even if its maxHold is over. */
 	final boolean isRenewed() {
-		return this.renewedNanos > 0;
+		return this.awaitingOtherKeys || this.request.renewal();
 	}
 
 	/** Return whether this lease is renewed at a time. */
 	final boolean isRenewed(long now) {
-		long renewed = this.renewedNanos;
-		return renewed > 0 && now - this.openedAt < renewed;
-	}
-
-	/**
-	 * Return the maximum time of renewals, in nanoseconds. 0 without renewal. The terms
-	 * of a lease only change in {@link OpenLeases#change}.
-	 */
-	final long renewedNanos() {
-		return this.renewedNanos;
-	}
-
-	/** Return the time of the last possible renewal. */
-	final long renewedUntil() {
-		return this.openedAt + this.renewedNanos;
-	}
-
-	/** Return the number of this lease within its hold. */
-	final long number() {
-		return this.number;
-	}
-
-	private long ownRenewedNanos() {
-		return this.request.renewal() ? this.request.maxHoldNanos() : 0;
+		return this.awaitingOtherKeys || this.request.renewal() && now - this.openedAt < this.request.maxHoldNanos();
 	}
 
 	final long leaseMillis() {
@@ -147,21 +119,22 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	/**
-	 * Return whether this lease lets the hold's thread re-enter. Not while other keys of
-	 * the request are waited for.
+	 * Return whether this lease lets the hold's thread re-enter, as the thread has
+	 * requested it itself. Not while other keys of the request are waited for, nor after
+	 * the release has begun.
 	 */
 	final boolean allowsReentry() {
-		return this.requestedByHolder && !this.awaitingOtherKeys;
+		return this.requestedByHolder && !this.awaitingOtherKeys && !isReleased();
 	}
 
-	/** Return whether code runs under this lease until its release. */
+	/** Return whether code runs under this lease, whose release has not begun. */
 	final boolean isForCode() {
-		return this.request.forCode() && !this.awaitingOtherKeys;
+		return this.request.forCode() && !this.awaitingOtherKeys && !isReleased();
 	}
 
 	@Override
 	public final EngineContext context() {
-		return this.context;
+		return this.hold.queue.context();
 	}
 
 	@Override
@@ -176,7 +149,7 @@ abstract class LeaseHandle implements EngineLease {
 
 	@Override
 	public boolean isHeld() {
-		return !isReleased() && this.hold.isHeld(this.context.scheduler.nanoTime());
+		return !isReleased() && this.hold.isHeld(context().scheduler.nanoTime());
 	}
 
 	@Override
@@ -186,7 +159,7 @@ abstract class LeaseHandle implements EngineLease {
 
 	@Override
 	public Duration remaining() {
-		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.scheduler.nanoTime()))
+		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - context().scheduler.nanoTime()))
 				: Duration.ZERO;
 	}
 
@@ -220,7 +193,7 @@ abstract class LeaseHandle implements EngineLease {
 	@Override
 	public void onLost(Runnable action) {
 		if (!this.hold.onLost(this, action) && !isReleased()) {
-			this.context.callOnLoss(action);
+			context().callOnLoss(action);
 		}
 	}
 
@@ -242,8 +215,9 @@ abstract class LeaseHandle implements EngineLease {
 	@Override
 	public void markCallerGone() {
 		this.callerGone = true;
-		if (this.observation != null) {
-			this.observation.callerGone();
+		RequestObservation observing = this.hold.observation;
+		if (observing != null && this == this.hold.first) {
+			observing.callerGone();
 		}
 	}
 

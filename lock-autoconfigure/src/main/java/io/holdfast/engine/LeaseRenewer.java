@@ -47,9 +47,6 @@ final class LeaseRenewer {
 	/** Maximum pause between two scans of all holds, in milliseconds. */
 	private static final int MAX_PAUSE_MILLIS = 20;
 
-	/** Time longer than any lease, in nanoseconds. */
-	private static final long NEVER = Long.MAX_VALUE / 2;
-
 	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
 
 	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
@@ -66,17 +63,17 @@ final class LeaseRenewer {
 
 	private @Nullable Future<?> timer;
 
+	/** Time of the next scan of all holds. Without a timer, a time that never comes. */
 	private volatile long wakeAt;
 
-	/** Time of the last scan of all holds. */
-	private volatile long lookedAt;
-
-	private volatile boolean armed;
+	/** Time of the last scan of all holds. Guarded by this. */
+	private long lookedAt;
 
 	/** Create the renewer of an instance. */
 	LeaseRenewer(EngineContext context) {
 		this.context = context;
 		this.lookedAt = context.scheduler.nanoTime();
+		this.wakeAt = this.lookedAt + ResolvedRequest.FOREVER;
 	}
 
 	/** Set the listener of losses. It is called on a thread that may block. */
@@ -84,24 +81,13 @@ final class LeaseRenewer {
 		this.listener = listener;
 	}
 
-	/** Start renewing a hold. */
+	/**
+	 * Start renewing a hold. After a local hand-over, it replaces the previous hold of
+	 * its token.
+	 */
 	void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
-		wakeBy(hold.renewAt());
-	}
-
-	/** Note that leases of a hold were opened or closed. */
-	void onLeasesChanged(Hold hold) {
-		wakeBy(hold.dueAt(this.context.scheduler.nanoTime()));
-	}
-
-	/**
-	 * Renew the next holder's hold after a local hand-over, in place of the previous
-	 * hold.
-	 */
-	void replace(Hold before, Hold next) {
-		this.holds.put(before.token, next);
-		wakeBy(next.renewAtOrBeforeEnd());
+		wakeBy(hold.renewAtOrBeforeEnd());
 	}
 
 	/** Stop renewing a hold. */
@@ -194,15 +180,15 @@ final class LeaseRenewer {
 	 * Set the timer for a hold that is new or has changed. Limits the rate of scans of
 	 * all holds.
 	 */
-	private void wakeBy(long due) {
-		if (this.armed && this.wakeAt - due <= 0) {
+	void wakeBy(long due) {
+		if (this.wakeAt - due <= 0) {
 			return;
 		}
 		synchronized (this) {
 			// About five times the duration of a scan.
 			long pause = TimeUnit.MILLISECONDS.toNanos(Math.min(this.holds.size() / 1000, MAX_PAUSE_MILLIS));
 			long wakeTime = ResourceQueue.later(due, this.lookedAt + pause);
-			if (this.armed && this.wakeAt - wakeTime <= 0) {
+			if (this.wakeAt - wakeTime <= 0) {
 				return;
 			}
 			Future<?> next = this.context.scheduler.schedule(this::wake, wakeTime - this.context.scheduler.nanoTime());
@@ -211,21 +197,17 @@ final class LeaseRenewer {
 			}
 			this.timer = next;
 			this.wakeAt = wakeTime;
-			this.armed = true;
 		}
 	}
 
 	private void wake() {
-		synchronized (this) {
-			this.armed = false;
-		}
 		long now = this.context.scheduler.nanoTime();
-		this.lookedAt = now;
+		synchronized (this) {
+			this.lookedAt = now;
+			this.wakeAt = now + ResolvedRequest.FOREVER;
+		}
 		try {
-			long next = renewDue(now);
-			if (next - now < NEVER) {
-				wakeBy(next);
-			}
+			wakeBy(renewDue(now));
 		}
 		catch (RuntimeException | Error ex) {
 			// An error must not stop all renewals.
@@ -237,11 +219,12 @@ final class LeaseRenewer {
 	/**
 	 * Renew all holds that are due now or soon. Scans all holds: keeping them sorted
 	 * would cost more at each acquisition and release.
-	 * @return the time at which the next hold is due
+	 * @return the time at which the next hold is due; without a hold, a time that never
+	 * comes
 	 */
 	private long renewDue(long now) {
 		List<Hold> due = new ArrayList<>();
-		long next = now + NEVER;
+		long next = now + ResolvedRequest.FOREVER;
 		for (Hold hold : this.holds.values()) {
 			// A cheap lower bound, which suffices for most holds.
 			long dueTime = hold.renewAtOrBeforeEnd();
@@ -253,7 +236,7 @@ final class LeaseRenewer {
 					expire(hold, hold.whyExpired(), now);
 				}
 			}
-			else if (isDue(hold, now)) {
+			else if (hold.renewAt() - now <= window(hold) && hold.renewalMillis(now) > 0) {
 				due.add(hold);
 			}
 			else {
@@ -282,10 +265,9 @@ final class LeaseRenewer {
 		return next;
 	}
 
-	private static boolean isDue(Hold hold, long now) {
-		long left = hold.renewAt() - now;
-		return left <= WINDOW_NANOS && hold.renewalMillis(now) > 0
-				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
+	/** Return the time by which the renewal of a hold may be early, in nanoseconds. */
+	private static long window(Hold hold) {
+		return Math.min(WINDOW_NANOS, TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10);
 	}
 
 	/**

@@ -50,7 +50,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	/** Note that all keys are granted: the user's time begins. */
 	void endWaitForOthers(long now) {
-		this.parts.forEach((part) -> part.endWaitForOthers(now));
+		this.parts.forEach((part) -> part.hold.endWaitForOthers(part, now));
 	}
 
 	@Override

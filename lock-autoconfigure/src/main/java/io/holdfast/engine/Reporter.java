@@ -86,7 +86,7 @@ public final class Reporter {
 
 	private Entry entry(Hold hold, long now) {
 		return entry(Tokens.number(hold.token), hold.request, hold.permits(), hold.thread,
-				hold.leases.isCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
+				hold.isCallerGone() ? CALLER_GONE : "", hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 

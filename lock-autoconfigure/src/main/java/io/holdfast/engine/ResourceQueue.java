@@ -719,9 +719,7 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void nest(Waiter waiter, Hold hold) {
-		LeaseHandle lease = openLease(waiter, hold, this.context.scheduler.nanoTime());
-		this.queues.renewer.onLeasesChanged(hold);
-		deliver(waiter, lease);
+		deliver(waiter, hold.nest(waiter, this.context.scheduler.nanoTime()));
 	}
 
 	/** Add a request to the queue. */
@@ -1072,14 +1070,13 @@ final class ResourceQueue extends SerialExecutor {
 		this.waiters.remove(waiter);
 		onLeft(waiter);
 		add(hold);
-		LeaseHandle lease = openLease(waiter, hold, now);
 		this.queues.renewer.startRenewing(hold);
 		// Only after the hold is registered: otherwise a notification would find the
 		// token unused.
 		waiterOf(place).place = null;
 		this.places.remove(place);
 		this.queues.removePlace(place.token());
-		deliver(waiter, lease);
+		deliver(waiter, hold.first);
 	}
 
 	/**
@@ -1097,14 +1094,8 @@ final class ResourceQueue extends SerialExecutor {
 		return waiterOf(granted);
 	}
 
-	private LeaseHandle openLease(Waiter waiter, Hold hold, long now) {
-		LeaseHandle lease = LeaseHandle.of(hold, waiter, now);
-		hold.open(lease, now);
-		waiter.lease = lease;
-		return lease;
-	}
-
 	private void deliver(Waiter waiter, LeaseHandle lease) {
+		waiter.lease = lease;
 		// Later: waking up a thread takes longer than the rest, and must not delay other
 		// events.
 		runAfterEvent(() -> {
@@ -1132,10 +1123,8 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	void releaseLease(Hold hold, LeaseHandle handle, boolean used, CompletableFuture<ReleaseResult> result) {
 		long now = this.context.scheduler.nanoTime();
-		hold.close(handle, used, now);
-		if (hold.leases.count() > 0) {
+		if (!hold.close(handle, used, now)) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-			this.queues.renewer.onLeasesChanged(hold);
 			return;
 		}
 		boolean held = hold.markReleased(now);
@@ -1218,9 +1207,8 @@ final class ResourceQueue extends SerialExecutor {
 		heir.tellHandedOver(HandOver.LOCAL);
 		Hold next = new Hold(heir, hold, now);
 		add(next);
-		LeaseHandle lease = openLease(heir, next, now);
-		this.queues.renewer.replace(hold, next);
-		deliver(heir, lease);
+		this.queues.renewer.startRenewing(next);
+		deliver(heir, next.first);
 	}
 
 	private void add(Hold hold) {

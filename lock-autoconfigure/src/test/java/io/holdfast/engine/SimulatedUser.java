@@ -327,7 +327,7 @@ final class SimulatedUser {
 		}
 		long now = this.simulation.now();
 		long local = this.instance.nanoTime();
-		boolean last = parts.stream().allMatch((part) -> part.hold.leases.count() == 1);
+		boolean last = parts.stream().allMatch((part) -> part.hold.leases.size() == 1);
 		lease.releaseAsync().whenComplete((result, error) -> {
 			String why = (error != null) ? "STORE" : result.name();
 			ids.forEach((id) -> record(Type.RELEASED, id, (event) -> event.why(why)));
