@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Lease object of a user: one of the open leases on a {@link Hold}.
  */
-abstract class LeaseHandle implements EngineLease {
+abstract class LeaseHandle extends EngineLease {
 
 	final Hold hold;
 
@@ -133,17 +133,17 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public final EngineContext context() {
+	final EngineContext context() {
 		return this.hold.queue.context();
 	}
 
 	@Override
-	public final List<Hold> holds() {
+	final List<Hold> holds() {
 		return List.of(this.hold);
 	}
 
 	@Override
-	public final Resource resource() {
+	final Resource resource() {
 		return this.hold.resource();
 	}
 
@@ -234,7 +234,7 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public final CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
+	final CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (!this.releaseResult.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
@@ -244,7 +244,7 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public final CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
+	final CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
 		CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
 		if (!this.releaseResult.compareAndSet(null, answer)) {
 			return CompletableFuture.completedFuture(null);
@@ -275,7 +275,7 @@ abstract class LeaseHandle implements EngineLease {
 	}
 
 	@Override
-	public final void tellObservers() {
+	final void tellObservers() {
 		RequestObservation observing = this.hold.observation;
 		if (observing != null) {
 			observing.tellHere();
@@ -299,10 +299,6 @@ abstract class LeaseHandle implements EngineLease {
 	/** Lease of a lock, exclusive or for reading. */
 	private static final class LockHandle extends LeaseHandle implements LockLease, FencedLease {
 
-		private volatile @Nullable String refusal;
-
-		private volatile boolean passed;
-
 		LockHandle(Hold hold, Waiter requester, long now) {
 			super(hold, requester, now);
 		}
@@ -315,34 +311,6 @@ abstract class LeaseHandle implements EngineLease {
 		@Override
 		public boolean isFenced() {
 			return this.request.fenced();
-		}
-
-		@Override
-		public String fenceName(String key) {
-			return context().fenceName(key);
-		}
-
-		@Override
-		public void refuse(String key, String why, String message) {
-			if (this.refusal == null) {
-				this.refusal = message;
-			}
-			this.hold.queue.renewer().lose(this.hold, why);
-		}
-
-		@Override
-		public @Nullable String refusal() {
-			return this.refusal;
-		}
-
-		@Override
-		public void passed() {
-			this.passed = true;
-		}
-
-		@Override
-		public boolean hasPassed() {
-			return this.passed;
 		}
 
 	}

@@ -148,7 +148,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	 * rest of their lease times.
 	 */
 	private void complete() {
-		MultiKeyLease lease = new MultiKeyLease(this.context, this.leases);
+		MultiKeyLease lease = new MultiKeyLease(this.leases);
 		long now = this.context.scheduler.nanoTime();
 		lease.endWaitForOthers(now);
 		if (this.requests.get(0).renewal()) {

@@ -13,14 +13,11 @@ import io.holdfast.async.FencedLease;
 import io.holdfast.async.PromptAction;
 import io.holdfast.async.SingleLine;
 import io.holdfast.engine.store.Resource;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One lease of several locks, which is held while the leases of all locks are held.
  */
-final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
-
-	private final EngineContext context;
+final class MultiKeyLease extends EngineLease implements LockLease, FencedLease {
 
 	private final List<LeaseHandle> parts;
 
@@ -31,13 +28,8 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	private final AtomicBoolean released = new AtomicBoolean();
 
-	private volatile @Nullable String refusal;
-
-	private volatile boolean passed;
-
 	/** Create the lease. */
-	MultiKeyLease(EngineContext context, List<LeaseHandle> parts) {
-		this.context = context;
+	MultiKeyLease(List<LeaseHandle> parts) {
 		this.parts = List.copyOf(parts);
 		this.keys = parts.stream().map(LeaseHandle::key).toList();
 		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
@@ -54,17 +46,17 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	}
 
 	@Override
-	public EngineContext context() {
-		return this.context;
+	EngineContext context() {
+		return this.parts.get(0).context();
 	}
 
 	@Override
-	public List<Hold> holds() {
+	List<Hold> holds() {
 		return this.parts.stream().map((part) -> part.hold).toList();
 	}
 
 	@Override
-	public Resource resource() {
+	Resource resource() {
 		return this.resource;
 	}
 
@@ -92,38 +84,6 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	@Override
 	public boolean isFenced() {
 		return this.parts.get(0).request.fenced();
-	}
-
-	@Override
-	public String fenceName(String key) {
-		return this.context.fenceName(key);
-	}
-
-	@Override
-	public void refuse(String key, String why, String message) {
-		if (this.refusal == null) {
-			this.refusal = message;
-		}
-		for (LeaseHandle part : this.parts) {
-			if (part.key().equals(key) && part instanceof FencedLease fenced) {
-				fenced.refuse(key, why, message);
-			}
-		}
-	}
-
-	@Override
-	public @Nullable String refusal() {
-		return this.refusal;
-	}
-
-	@Override
-	public void passed() {
-		this.passed = true;
-	}
-
-	@Override
-	public boolean hasPassed() {
-		return this.passed;
 	}
 
 	@Override
@@ -174,7 +134,7 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 
 	/** Release all locks at once: only acquisitions need the order. */
 	@Override
-	public CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
+	CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
@@ -188,14 +148,14 @@ final class MultiKeyLease implements EngineLease, LockLease, FencedLease {
 	}
 
 	@Override
-	public CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
+	CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
 		return this.released.compareAndSet(false, true) ? CompletableFuture.allOf(this.parts.stream()
 			.map((part) -> part.startUnawaitedRelease(blocking))
 			.toArray(CompletableFuture[]::new)) : CompletableFuture.completedFuture(null);
 	}
 
 	@Override
-	public void tellObservers() {
+	void tellObservers() {
 		this.parts.forEach(LeaseHandle::tellObservers);
 	}
 
