@@ -9,17 +9,16 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseRequest;
-import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.PermitLease;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.async.EngineFuture;
 import io.holdfast.engine.store.Resource.Kind;
@@ -43,39 +42,46 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private final ResourceQueues queues;
 
-	private final Function<R, List<ResolvedRequest>> resolver;
-
-	/** Returns the context of a request, or {@code null} if the request has none. */
-	private final Function<R, @Nullable LeaseContext> contexts;
+	private final ResolvedRequest defaults;
 
 	private final Class<L> type;
 
-	private BlockingAcquirer(ResourceQueues queues, Function<R, List<ResolvedRequest>> resolver,
-			Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
+	/** Namespace of requests that have none, or {@code null}. */
+	private volatile @Nullable KeyNamespace namespace;
+
+	/**
+	 * Create an acquirer.
+	 * @param kind the kind of resource
+	 * @param type the type of the leases
+	 */
+	BlockingAcquirer(ResourceQueues queues, Kind kind, Class<L> type) {
 		this.context = queues.context;
 		this.queues = queues;
-		this.resolver = resolver;
-		this.contexts = contexts;
+		this.defaults = ResolvedRequest.defaults(kind, queues.context.settings);
 		this.type = type;
 	}
 
-	/** Create a copy of an acquirer, for subclasses. */
-	BlockingAcquirer(BlockingAcquirer<R, L> other) {
-		this(other.queues, other.resolver, other.contexts, other.type);
+	/** Set the namespace of requests that have none. */
+	void setKeyNamespace(KeyNamespace namespace) {
+		this.namespace = namespace;
 	}
 
-	/** Create an acquirer of locks. */
-	static BlockingAcquirer<LockRequest, LockLease> ofLocks(ResourceQueues queues) {
-		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.LOCK, queues.context.settings);
-		return new BlockingAcquirer<>(queues, (request) -> ResolvedRequest.of(request, defaults), LockRequest::context,
-				LockLease.class);
+	/** Return a request in the current namespace. */
+	R named(R request) {
+		KeyNamespace namespace = this.namespace;
+		return (namespace != null) ? namespace.apply(request) : request;
 	}
 
-	/** Create an acquirer of permits. */
-	static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(ResourceQueues queues) {
-		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.SEMAPHORE, queues.context.settings);
-		return new BlockingAcquirer<>(queues, (request) -> List.of(ResolvedRequest.of(request, defaults)),
-				(request) -> null, PermitLease.class);
+	private List<ResolvedRequest> resolve(R request) {
+		return ResolvedRequest.of(named(request), this.defaults);
+	}
+
+	/**
+	 * Return the lease context of a request, or the given one if the request has none.
+	 */
+	private static LeaseContext context(LeaseRequest<?> request, Supplier<LeaseContext> otherwise) {
+		LeaseContext context = (request instanceof LockRequest lock) ? lock.context() : null;
+		return (context != null) ? context : otherwise.get();
 	}
 
 	/**
@@ -84,7 +90,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	 */
 	L acquire(R request) {
 		if (Thread.currentThread().isInterrupted()) {
-			throw EngineExceptions.notAcquired(this.resolver.apply(request).get(0), Reason.INTERRUPTED, 0,
+			throw EngineExceptions.notAcquired(resolve(request).get(0), Reason.INTERRUPTED, 0,
 					new InterruptedException());
 		}
 		PendingAcquisition acquisition = start(request);
@@ -108,11 +114,15 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			return Optional.of(acquire(onceByDefault(request)));
 		}
 		catch (NotAcquiredException ex) {
-			if (ex.getReason() == Reason.TIMED_OUT) {
+			if (isTimeout(ex)) {
 				return Optional.empty();
 			}
 			throw ex;
 		}
+	}
+
+	private static boolean isTimeout(@Nullable Throwable error) {
+		return error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT;
 	}
 
 	/**
@@ -156,9 +166,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	private PendingAcquisition start(R request) {
-		LeaseContext context = this.contexts.apply(request);
-		return this.queues.acquire(this.resolver.apply(request), Thread.currentThread(),
-				(context != null) ? context : LeaseContext.current());
+		return this.queues.acquire(resolve(request), Thread.currentThread(), context(request, LeaseContext::current));
 	}
 
 	private L await(PendingAcquisition acquisition) throws InterruptedException {
@@ -233,14 +241,12 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Acquire a lease without blocking. Cancelling the future ends the wait. */
 	CompletableFuture<L> acquireAsync(R request) {
-		return startAsync(request, this.type::cast, (error) -> null);
+		return startAsync(request, this.type::cast, null);
 	}
 
 	/** Acquire as {@link #tryAcquire} does, without blocking. */
 	CompletableFuture<Optional<L>> tryAcquireAsync(R request) {
-		return startAsync(onceByDefault(request), (lease) -> Optional.of(this.type.cast(lease)),
-				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)
-						? Optional.empty() : null);
+		return startAsync(onceByDefault(request), (lease) -> Optional.of(this.type.cast(lease)), Optional.empty());
 	}
 
 	/** Return the request with a wait time of zero if it has no wait time. */
@@ -257,22 +263,19 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	/**
 	 * Start an acquisition that belongs to no thread.
 	 * @param success converts the lease into the user's result
-	 * @param fallback converts an error into the user's result, or returns {@code null}
-	 * to fail the user's future with the error
+	 * @param ifTimedOut the user's result after a timeout, or {@code null} for an
+	 * exception
 	 * @return the user's future. If the user completes or cancels it, the wait ends, and
 	 * a lease that is granted later is released
 	 */
-	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success,
-			Function<Throwable, @Nullable T> fallback) {
-		LeaseContext context = this.contexts.apply(request);
-		PendingAcquisition acquisition = this.queues.acquire(this.resolver.apply(request), null,
-				(context != null) ? context : LeaseContext.empty());
+	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success, @Nullable T ifTimedOut) {
+		PendingAcquisition acquisition = this.queues.acquire(resolve(request), null,
+				context(request, LeaseContext::empty));
 		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::executeCode);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
 			tellObservers(acquisition, false);
-			T fallbackResult = (error != null) ? fallback.apply(error) : null;
-			if (fallbackResult != null) {
-				userFuture.complete(fallbackResult);
+			if (ifTimedOut != null && isTimeout(error)) {
+				userFuture.complete(ifTimedOut);
 			}
 			else if (error != null) {
 				userFuture.completeExceptionally(error);

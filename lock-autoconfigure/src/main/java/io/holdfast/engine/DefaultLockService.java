@@ -44,14 +44,12 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private final ThreadLock.Holds threadHolds = new ThreadLock.Holds();
 
-	private volatile @Nullable KeyNamespace namespace;
-
 	/**
 	 * Create the service.
 	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
-		this(engine, BlockingAcquirer.ofLocks(engine.queues));
+		this(engine, new BlockingAcquirer<>(engine.queues, Kind.LOCK, LockLease.class));
 	}
 
 	DefaultLockService(LeaseEngine engine, BlockingAcquirer<LockRequest, LockLease> acquirer) {
@@ -66,46 +64,41 @@ public class DefaultLockService implements LockService, LockAdmin {
 	 * @param namespace the namespace
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
-		this.namespace = namespace;
+		this.acquirer.setKeyNamespace(namespace);
 	}
 
-	private LockRequest named(LockRequest request) {
-		KeyNamespace namespace = this.namespace;
-		return (namespace != null) ? namespace.apply(request) : request;
-	}
-
-	private LockRequest request(String key) {
-		return named(LockRequest.of(key));
+	private Resource lock(String key) {
+		return new Resource(Kind.LOCK, this.acquirer.named(LockRequest.of(key)).key());
 	}
 
 	@Override
 	public LockLease acquire(LockRequest request) {
 		if (!request.isFenced()) {
-			return this.acquirer.acquire(named(request));
+			return this.acquirer.acquire(request);
 		}
 		checkFence(request, request.isForCode());
-		return withRaisedToken(request, this.acquirer.acquire(named(request)));
+		return withRaisedToken(request, this.acquirer.acquire(request));
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
 		if (!request.isFenced()) {
-			return this.acquirer.tryAcquire(named(request));
+			return this.acquirer.tryAcquire(request);
 		}
 		checkFence(request, request.isForCode());
-		return this.acquirer.tryAcquire(named(request)).map((lease) -> withRaisedToken(request, lease));
+		return this.acquirer.tryAcquire(request).map((lease) -> withRaisedToken(request, lease));
 	}
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
 		checkFence(request, false);
-		return this.acquirer.acquireAsync(named(request));
+		return this.acquirer.acquireAsync(request);
 	}
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
 		checkFence(request, false);
-		return this.acquirer.tryAcquireAsync(named(request));
+		return this.acquirer.tryAcquireAsync(request);
 	}
 
 	/** Refuse a fenced request whose code does not run on the calling thread. */
@@ -150,28 +143,30 @@ public class DefaultLockService implements LockService, LockAdmin {
 					+ " keys (" + request.key() + "): use acquire(request), which returns one lease for all of them");
 		}
 		checkFence(request, false);
-		return new ThreadLock(named(request), this.acquirer, this::statusOf, this.threadHolds);
+		LockRequest named = this.acquirer.named(request);
+		Resource lock = new Resource(Kind.LOCK, named.key());
+		return new ThreadLock(named, this.acquirer, () -> statusOf(lock), this.threadHolds);
 	}
 
 	@Override
 	public ReadWriteLockView asReadWriteLock(LockRequest request) {
 		checkFence(request, false);
-		LockRequest named = named(request);
+		LockRequest named = this.acquirer.named(request);
 		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.EXCLUSIVE)));
 	}
 
 	@Override
 	public LockStatus status(String key) {
-		return statusOf(request(key).key());
+		return statusOf(lock(key));
 	}
 
-	private LockStatus statusOf(String key) {
-		Resource lock = lock(key);
+	private LockStatus statusOf(Resource lock) {
 		Standing state = answer(this.engine.queues.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)),
 				lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
-		return new StoredLockStatus(this.engine, key, kind, state, answer(this.engine.queues.waiting(lock), lock));
+		return new StoredLockStatus(this.engine, lock.key(), kind, state,
+				answer(this.engine.queues.waiting(lock), lock));
 	}
 
 	private Owner kind(String owner) {
@@ -179,10 +174,6 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return Owner.THIS_INSTANCE;
 		}
 		return Tokens.isToken(owner) ? Owner.OTHER_INSTANCE : Owner.FOREIGN;
-	}
-
-	private static Resource lock(String key) {
-		return new Resource(Kind.LOCK, key);
 	}
 
 	private CompletableFuture<Standing> inspect(Resource lock) {
@@ -214,7 +205,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	 * @throws io.holdfast.LeaseStoreException if the store failed
 	 */
 	public ForcedResult forceRelease(String key, @Nullable Long fencingToken) {
-		Resource lock = lock(request(key).key());
+		Resource lock = lock(key);
 		Standing state = answer(inspect(lock), lock);
 		ForcedResult found = find(state);
 		if (!found.held() || fencingToken != null && !found.isGrantOf(fencingToken)) {
@@ -243,7 +234,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	@Override
 	public boolean forceRelease(String key, LockMode mode) {
 		Objects.requireNonNull(mode, "mode");
-		Resource lock = lock(request(key).key());
+		Resource lock = lock(key);
 		if (mode == LockMode.READ) {
 			return releaseReaders(lock);
 		}

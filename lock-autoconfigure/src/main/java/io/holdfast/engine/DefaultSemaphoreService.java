@@ -35,8 +35,6 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private final ForcedRelease forced;
 
-	private volatile @Nullable KeyNamespace namespace;
-
 	/**
 	 * Create the service.
 	 * @param engine the engine that grants the leases; not closed with this service
@@ -44,7 +42,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	public DefaultSemaphoreService(LeaseEngine engine) {
 		this.engine = engine;
 		this.context = engine.context;
-		this.acquirer = BlockingAcquirer.ofPermits(engine.queues);
+		this.acquirer = new BlockingAcquirer<>(engine.queues, Kind.SEMAPHORE, PermitLease.class);
 		this.forced = new ForcedRelease(engine.queues);
 	}
 
@@ -53,53 +51,43 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	 * @param namespace the namespace
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
-		this.namespace = namespace;
+		this.acquirer.setKeyNamespace(namespace);
 	}
 
-	private SemaphoreRequest named(SemaphoreRequest request) {
-		KeyNamespace namespace = this.namespace;
-		return (namespace != null) ? namespace.apply(request) : request;
-	}
-
-	private String named(String key) {
-		return named(SemaphoreRequest.of(key, 1)).key();
+	private Resource semaphore(String key) {
+		return new Resource(Kind.SEMAPHORE, this.acquirer.named(SemaphoreRequest.of(key, 1)).key());
 	}
 
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
-		return this.acquirer.acquire(named(request));
+		return this.acquirer.acquire(request);
 	}
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(named(request));
+		return this.acquirer.tryAcquire(request);
 	}
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		return this.acquirer.acquireAsync(named(request));
+		return this.acquirer.acquireAsync(request);
 	}
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(named(request));
+		return this.acquirer.tryAcquireAsync(request);
 	}
 
 	@Override
 	public SemaphoreStatus status(String key) {
-		String name = named(key);
-		Resource semaphore = semaphore(name);
+		Resource semaphore = semaphore(key);
 		Standing state = this.context.awaitAnswer(this.engine.queues.releases.firstAnswers(semaphore)
 			.thenCompose((released) -> this.context.inspect(semaphore, 0, 0)), semaphore, "The inspection");
 		Integer operatorLimit = state.limit();
 		Integer requestedLimit = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
-		return new StoredSemaphoreStatus(name, (operatorLimit != null) ? operatorLimit : requestedLimit,
+		return new StoredSemaphoreStatus(semaphore.key(), (operatorLimit != null) ? operatorLimit : requestedLimit,
 				operatorLimit != null, state.used(), state.holderCount(), state.waiting(),
 				this.context.awaitAnswer(this.engine.queues.waiting(semaphore), semaphore, "The inspection"));
-	}
-
-	private static Resource semaphore(String key) {
-		return new Resource(Kind.SEMAPHORE, key);
 	}
 
 	@Override
@@ -113,34 +101,33 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 			throw new IllegalArgumentException("limit of semaphore '" + SingleLine.of(key) + "' is " + limit
 					+ ", which is not from 0 to " + Resource.ALL);
 		}
-		String name = named(key);
-		limit(name, limit);
-		logger.info("The limit of semaphore '" + SingleLine.of(name) + "' was set to " + limit);
+		Resource semaphore = semaphore(key);
+		limit(semaphore, limit);
+		logger.info("The limit of " + semaphore + " was set to " + limit);
 	}
 
 	@Override
 	public boolean clearLimit(String key) {
-		String name = named(key);
-		boolean cleared = limit(name, null);
+		Resource semaphore = semaphore(key);
+		boolean cleared = limit(semaphore, null);
 		if (cleared) {
-			logger.info("The limit of semaphore '" + SingleLine.of(name) + "' was cleared");
+			logger.info("The limit of " + semaphore + " was cleared");
 		}
 		return cleared;
 	}
 
 	@Override
 	public boolean forceRelease(String key) {
-		String name = named(key);
-		int count = this.forced.releaseAll(semaphore(name));
+		Resource semaphore = semaphore(key);
+		int count = this.forced.releaseAll(semaphore);
 		if (count > 0) {
-			logger.warn("The permits of semaphore '" + SingleLine.of(name)
-					+ "' were released by force in the names of their holders: " + count);
+			logger.warn(
+					"The permits of " + semaphore + " were released by force in the names of their holders: " + count);
 		}
 		return count > 0;
 	}
 
-	private boolean limit(String key, @Nullable Integer limit) {
-		Resource semaphore = semaphore(key);
+	private boolean limit(Resource semaphore, @Nullable Integer limit) {
 		return this.context.awaitAnswerToChange(this.context.limit(semaphore, limit), semaphore, "Setting the limit");
 	}
 

@@ -221,8 +221,8 @@ public final class LeaseEngine implements AutoCloseable {
 		SemaphoreRequest request = SemaphoreRequest.of(EngineContext.WARM_UP_KEY + this.context.ensureStarted(), 1)
 			.waitTime(Duration.ZERO);
 		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.SEMAPHORE, this.context.settings);
-		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, defaults), null, LeaseContext.empty(), null,
-				null);
+		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, defaults).get(0), null, LeaseContext.empty(),
+				null, null);
 		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true, true));
 		try {
 			this.context.await(released, this.context.settings.commandTimeout(),

@@ -64,14 +64,19 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	}
 
 	/**
-	 * Resolve a request for locks: one request for each key, in the order of the keys.
+	 * Resolve a request for locks or permits: one request for each key, in the order of
+	 * the keys.
 	 */
-	static List<ResolvedRequest> of(LockRequest request, ResolvedRequest defaults) {
-		List<String> keys = request.keys();
-		if (keys.size() == 1) {
-			return List.of(of(request, keys.get(0), defaults));
+	static List<ResolvedRequest> of(LeaseRequest<?> request, ResolvedRequest defaults) {
+		if (request instanceof SemaphoreRequest permits) {
+			return List.of(of(permits, defaults));
 		}
-		return keys.stream().map((key) -> of(request, key, defaults)).toList();
+		LockRequest locks = (LockRequest) request;
+		List<String> keys = locks.keys();
+		if (keys.size() == 1) {
+			return List.of(of(locks, keys.get(0), defaults));
+		}
+		return keys.stream().map((key) -> of(locks, key, defaults)).toList();
 	}
 
 	private static ResolvedRequest of(LockRequest request, String key, ResolvedRequest defaults) {
@@ -81,8 +86,7 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 				(margin != null) ? margin.toNanos() : defaults.lossMarginNanos, request.isFenced(), defaults);
 	}
 
-	/** Resolve a request for permits. */
-	static ResolvedRequest of(SemaphoreRequest request, ResolvedRequest defaults) {
+	private static ResolvedRequest of(SemaphoreRequest request, ResolvedRequest defaults) {
 		Boolean fair = request.fair();
 		return of(request, new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
 				(fair != null) ? fair : defaults.fair, false, 0, false, defaults);

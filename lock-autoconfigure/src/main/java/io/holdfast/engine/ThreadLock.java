@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.function.Function;
+import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -42,13 +42,13 @@ final class ThreadLock implements LockView {
 
 	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
 
-	private final Function<String, LockStatus> status;
+	private final Supplier<LockStatus> status;
 
 	private final Holds holds;
 
 	/** Create the view of a lock. */
-	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
-			Function<String, LockStatus> status, Holds holds) {
+	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer, Supplier<LockStatus> status,
+			Holds holds) {
 		this.request = request;
 		this.waitingRequest = (request.waitTime() != null) ? request : request.waitForever();
 		this.acquirer = acquirer;
@@ -133,7 +133,7 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public boolean isLocked() {
-		return this.status.apply(this.request.key()).isLocked();
+		return this.status.get().isLocked();
 	}
 
 	@Override
@@ -163,7 +163,7 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public @Nullable Duration remaining() {
-		LockStatus status = this.status.apply(this.request.key());
+		LockStatus status = this.status.get();
 		return status.isLocked() ? status.remaining() : Duration.ZERO;
 	}
 

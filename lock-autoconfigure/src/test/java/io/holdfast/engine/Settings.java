@@ -28,7 +28,7 @@ public final class Settings {
 	}
 
 	static ResolvedRequest resolve(SemaphoreRequest request, EngineSettings settings) {
-		return ResolvedRequest.of(request, ResolvedRequest.defaults(Kind.SEMAPHORE, settings));
+		return ResolvedRequest.of(request, ResolvedRequest.defaults(Kind.SEMAPHORE, settings)).get(0);
 	}
 
 	/** Return the longest time until the caller of a request is answered. */

@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * The locks of a {@link SimulatedInstance}: what views ask for is written down.
@@ -9,7 +10,7 @@ import io.holdfast.LockRequest;
 final class SimulatedLocks extends DefaultLockService {
 
 	SimulatedLocks(SimulatedInstance instance) {
-		super(instance.engine, new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine.queues)) {
+		super(instance.engine, new BlockingAcquirer<>(instance.engine.queues, Kind.LOCK, LockLease.class) {
 
 			@Override
 			protected LockLease await(LockRequest request) throws InterruptedException {
