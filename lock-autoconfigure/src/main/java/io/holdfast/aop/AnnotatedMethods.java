@@ -49,7 +49,29 @@ final class AnnotatedMethods {
 	 * @return the annotation, or {@code null} if none applies
 	 */
 	@Nullable AnnotatedMethod find(Method method, Class<?> targetClass) {
-		return locate(method, ClassUtils.getUserClass(targetClass));
+		Class<?> userClass = ClassUtils.getUserClass(targetClass);
+		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
+		// A class may inherit the method from a class that does not implement the
+		// interface.
+		Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
+		MergedAnnotation<?> annotation = Stream.of(specific, implemented, method)
+			.distinct()
+			.<MergedAnnotation<?>>map(this::search)
+			.filter(MergedAnnotation::isPresent)
+			.findFirst()
+			.orElseGet(() -> searchBridges(specific, userClass));
+		if (!annotation.isPresent() && isReachedByType(specific)) {
+			annotation = ofType(userClass);
+			if (!annotation.isPresent()) {
+				// A proxy may implement interfaces that its target does not.
+				annotation = ofType(method.getDeclaringClass());
+			}
+			if (annotation.isPresent() && makesBean(specific)) {
+				return null;
+			}
+		}
+		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
+				? new AnnotatedMethod(annotation, specific, userClass, source) : null;
 	}
 
 	/** Return the annotated methods of a type, valid or not. */
@@ -61,7 +83,7 @@ final class AnnotatedMethods {
 		if (!AnnotationUtils.isCandidateClass(userClass, this.annotationType)) {
 			return List.of();
 		}
-		MetadataLookup<AnnotatedMethod> lookup = (method) -> locate(method, userClass);
+		MetadataLookup<AnnotatedMethod> lookup = (method) -> find(method, userClass);
 		Collection<AnnotatedMethod> annotatedMethods = MethodIntrospector.selectMethods(userClass, lookup).values();
 		return annotatedMethods.stream()
 			.filter((found) -> annotatedMethods.stream().noneMatch((other) -> isBridge(found, other)))
@@ -95,31 +117,6 @@ final class AnnotatedMethods {
 					.anyMatch((other) -> other.getName().equals(method.getName())
 							&& !Modifier.isFinal(other.getModifiers())
 							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
-	}
-
-	private @Nullable AnnotatedMethod locate(Method method, Class<?> userClass) {
-		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
-		// A class may inherit the method from a class that does not implement the
-		// interface.
-		Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
-		MergedAnnotation<?> annotation = Stream.of(specific, implemented, method)
-			.distinct()
-			.<MergedAnnotation<?>>map(this::search)
-			.filter(MergedAnnotation::isPresent)
-			.findFirst()
-			.orElseGet(() -> searchBridges(specific, userClass));
-		if (!annotation.isPresent() && isReachedByType(specific)) {
-			annotation = ofType(userClass);
-			if (!annotation.isPresent()) {
-				// A proxy may implement interfaces that its target does not.
-				annotation = ofType(method.getDeclaringClass());
-			}
-			if (annotation.isPresent() && makesBean(specific)) {
-				return null;
-			}
-		}
-		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
-				? new AnnotatedMethod(annotation, specific, userClass, source) : null;
 	}
 
 	/**

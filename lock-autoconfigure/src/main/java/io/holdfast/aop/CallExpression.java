@@ -143,17 +143,8 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	 * expression fails
 	 */
 	List<String> keys(@Nullable Object target, @Nullable Object[] arguments, String prefix, boolean several) {
-		Object value;
-		try {
-			value = evaluate(target, arguments);
-		}
-		catch (EvaluationException ex) {
-			throw failed("no key: " + explain(ex), ex);
-		}
-		catch (KeyText.NoTextException ex) {
-			throw failed("no key: " + ex.getMessage(), ex);
-		}
-		@Nullable Object[] values = (several && !(value instanceof String)) ? KeyText.split(KeyText.unboxed(value)) : null;
+		Object value = evaluate(target, arguments);
+		@Nullable Object[] values = (several && !(value instanceof String)) ? KeyText.split(value) : null;
 		if (values == null) {
 			return List.of(prefix + key(value, ""));
 		}
@@ -181,7 +172,15 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	private @Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
-		return this.expression.getValue(new Root(this, target, arguments));
+		try {
+			return this.expression.getValue(new Root(this, target, arguments));
+		}
+		catch (EvaluationException ex) {
+			throw failed(this.use.failure + ": " + explain(ex), ex);
+		}
+		catch (KeyText.NoTextException ex) {
+			throw failed(this.use.failure + ": " + ex.getMessage(), ex);
+		}
 	}
 
 	/**
@@ -190,13 +189,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	 * fails
 	 */
 	boolean holds(@Nullable Object target, @Nullable Object[] arguments) {
-		Object value;
-		try {
-			value = evaluate(target, arguments);
-		}
-		catch (EvaluationException ex) {
-			throw failed("neither true nor false: " + explain(ex), ex);
-		}
+		Object value = evaluate(target, arguments);
 		if (value instanceof Boolean decision) {
 			return decision;
 		}
@@ -211,10 +204,10 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Return an explanation of a failed evaluation: Spring's message with a remedy.
-	 * @return the explanation, without a full stop
+	 * Return an explanation of a failed evaluation: Spring's message with a remedy,
+	 * without a full stop.
 	 */
-	String explain(EvaluationException error) {
+	private String explain(EvaluationException error) {
 		String cure = "Correct the expression, or refuse the call";
 		if (error instanceof SpelEvaluationException known) {
 			cure = switch (known.getMessageCode()) {
@@ -256,14 +249,16 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	enum Use {
 
 		/** Key: yields one or several texts. */
-		KEY("key", "#name, or 'text:' + #name", "put text into quotes, or write it as name",
+		KEY("key", "no key", "#name, or 'text:' + #name", "put text into quotes, or write it as name",
 				"?. for . and a key for this call, as in #a?.b ?: 'none'"),
 
 		/** Condition: yields true or false. */
-		CONDITION("condition", "#name != null", "put text into quotes",
+		CONDITION("condition", "neither true nor false", "#name != null", "put text into quotes",
 				"?. for . and what null means, as in #a?.b ?: false");
 
 		final String attribute;
+
+		private final String failure;
 
 		private final String example;
 
@@ -271,8 +266,9 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 
 		private final String substitute;
 
-		Use(String attribute, String example, String hint, String substitute) {
+		Use(String attribute, String failure, String example, String hint, String substitute) {
 			this.attribute = attribute;
+			this.failure = failure;
 			this.example = example;
 			this.hint = hint;
 			this.substitute = substitute;

@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -9,7 +8,6 @@ import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.async.CallResult;
-import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,19 +18,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class CompletionStageInvocation {
 
-	private final MethodInvocation invocation;
-
 	private final AnnotatedMethod method;
 
-	private final List<MethodLease> methodLeases;
-
-	/** Observation of the call. */
-	private final MethodCallObservation observation;
+	private final MethodCall call;
 
 	/** Result for the caller, completed after all leases are released. */
 	private final CallResult<@Nullable Object> result = new CallResult<>();
 
-	/** Number of held leases, from the beginning of {@link #methodLeases}. */
+	/** Number of held leases, the outermost first. */
 	private int held;
 
 	private LeaseContext context = LeaseContext.current();
@@ -41,12 +34,9 @@ final class CompletionStageInvocation {
 	private @Nullable TransactionShare transaction;
 
 	/** Create the invocation. */
-	CompletionStageInvocation(MethodInvocation invocation, AnnotatedMethod method, List<MethodLease> methodLeases,
-			MethodCallObservation observation) {
-		this.invocation = invocation;
+	CompletionStageInvocation(AnnotatedMethod method, MethodCall call) {
 		this.method = method;
-		this.methodLeases = methodLeases;
-		this.observation = observation;
+		this.call = call;
 	}
 
 	/**
@@ -55,8 +45,7 @@ final class CompletionStageInvocation {
 	 */
 	CompletableFuture<@Nullable Object> start() {
 		// Read the transaction on the caller's thread: the method runs on another thread.
-		TransactionShare share = this.methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
-				? SpringTransactionBinding.current() : null;
+		TransactionShare share = this.call.joinsTransaction() ? SpringTransactionBinding.current() : null;
 		if (share != null) {
 			this.context = this.context.within(share);
 			this.transaction = share;
@@ -72,64 +61,53 @@ final class CompletionStageInvocation {
 	 * next call would get nested leases.
 	 */
 	@Nullable Object startHere() throws Throwable {
+		Object instead;
 		try {
-			Object fallback = this.observation.run(() -> LeaseInterceptor.acquire(this.methodLeases, this.observation));
-			if (fallback != LeaseInterceptor.ACQUIRED) {
-				endWith(() -> fallback);
-				return this.result.future();
-			}
+			instead = this.call.observed(this.call::acquire);
 		}
 		catch (Throwable ex) {
-			this.observation.ended(ex);
+			this.call.endObservation(ex);
 			throw ex;
 		}
-		this.methodLeases.forEach(this::hold);
+		if (instead != MethodCall.ACQUIRED) {
+			endWith(() -> instead);
+			return this.result.future();
+		}
+		this.held = this.call.leases.size();
+		this.context = this.call.context(this.context);
 		this.result.followCaller();
-		call();
+		callMethod();
 		return this.result.future();
 	}
 
 	private void acquireNext() {
-		if (this.held == this.methodLeases.size()) {
-			call();
+		if (this.held == this.call.leases.size()) {
+			callMethod();
 			return;
 		}
-		MethodLease methodLease = this.methodLeases.get(this.held);
-		CompletableFuture<Lease> acquisition = this.observation
-			.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
+		MethodLease lease = this.call.leases.get(this.held);
+		CompletableFuture<Lease> acquisition = this.call.acquireAsync(lease, this.context, this.transaction);
 		this.result.cancelIfCallerGoes(acquisition);
 		acquisition.whenComplete((granted, failure) -> this.result.runOffCallerThread(acquisition, () -> {
 			if (failure != null) {
-				notAcquired(methodLease, CallResult.cause(failure));
+				notAcquired(lease, CallResult.cause(failure));
 			}
 			else {
-				if (methodLease.isUnguarded()) {
-					this.observation.unguarded();
-				}
-				hold(methodLease);
+				this.call.observeUnguarded(lease);
+				this.held++;
+				this.context = this.context.with(granted);
 				acquireNext();
 			}
 		}));
 	}
 
-	private void hold(MethodLease granted) {
-		this.held++;
-		this.context = this.context.with(granted.lease());
-	}
-
-	private void discard() {
-		while (this.held > 0) {
-			this.methodLeases.get(--this.held).discard();
-		}
-	}
-
-	private void notAcquired(MethodLease methodLease, Throwable failure) {
-		discard();
+	private void notAcquired(MethodLease lease, Throwable failure) {
+		this.call.discard(this.held);
 		if (!(failure instanceof HoldfastException ex) || this.result.future().isDone()) {
 			complete(null, failure);
 			return;
 		}
-		endWith(() -> this.observation.run(() -> methodLease.resultWithoutLease(ex)));
+		endWith(() -> this.call.observed(() -> lease.resultWithoutLease(ex)));
 	}
 
 	/** End the call with the stage of a fallback. */
@@ -138,23 +116,22 @@ final class CompletionStageInvocation {
 			.whenComplete(this::complete);
 	}
 
-	private void call() {
+	private void callMethod() {
 		if (this.result.future().isDone()) {
 			// The caller has cancelled.
-			discard();
+			this.call.discard(this.held);
 			complete(null, null);
 			return;
 		}
-		this.result.markAbandonedIfCallerGoes(this.methodLeases.stream().map(MethodLease::lease).toList());
+		this.result.markAbandonedIfCallerGoes(this.call.leases.stream().map(MethodLease::lease).toList());
 		CallResult.<@Nullable Object>follow(this::run).whenComplete(this::end);
 	}
 
 	private CompletionStage<?> run() throws Throwable {
-		CompletionStage<?> stage = stage(
-				this.observation.run(() -> LeaseInterceptor.run(this.invocation, this.context, this.methodLeases)), "");
-		this.methodLeases.stream()
-			.filter((methodLease) -> methodLease.onLoss() == OnLoss.INTERRUPT)
-			.forEach((methodLease) -> methodLease.lease().onLost(() -> CallResult.cancel(stage)));
+		CompletionStage<?> stage = stage(this.call.observed(() -> this.call.proceed(this.context)), "");
+		this.call.leases.stream()
+			.filter((lease) -> lease.onLoss() == OnLoss.INTERRUPT)
+			.forEach((lease) -> lease.lease().onLost(() -> CallResult.cancel(stage)));
 		return stage;
 	}
 
@@ -173,13 +150,13 @@ final class CompletionStageInvocation {
 			complete(value, failure);
 			return;
 		}
-		MethodLease innermost = this.methodLeases.get(--this.held);
+		MethodLease innermost = this.call.leases.get(--this.held);
 		innermost.endAsync(failure).whenComplete((exception, unexpected) -> end(value, exception));
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {
 		Throwable cause = (failure != null) ? CallResult.cause(failure) : null;
-		this.observation.ended(cause, () -> this.result.complete(value, cause));
+		this.call.endObservation(cause, () -> this.result.complete(value, cause));
 	}
 
 }

@@ -44,7 +44,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	private final LeaseContext leases;
 
 	/**
-	 * Inner proxy that the call must reach next, as in {@link LeaseInterceptor}, or
+	 * Inner proxy that the call must reach next, as in {@link MethodCall}, or
 	 * {@code null}.
 	 */
 	private final @Nullable Object innerProxy;
@@ -58,7 +58,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	CoroutineBody(LeaseContext leases, MethodInvocation call) {
 		super(KEY);
 		this.leases = leases;
-		this.innerProxy = LeaseInterceptor.innerProxy(call);
+		this.innerProxy = MethodCall.innerProxy(call);
 	}
 
 	/**
@@ -177,8 +177,8 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	/**
 	 * Return whether a call of a suspending function has arrived at the inner proxy, and
-	 * has already acquired its leases at the outer proxy, see {@link LeaseInterceptor}.
-	 * Returns {@code true} once for each call.
+	 * has already acquired its leases at the outer proxy, see {@link MethodCall}. Returns
+	 * {@code true} once for each call.
 	 */
 	static boolean tryEnterInnerProxy(MethodInvocation call) {
 		@Nullable Object[] arguments = call.getArguments();

@@ -75,7 +75,7 @@ final class KeyText {
 	 * is already unboxed, and both forms must have the same text.
 	 * @return the inner value, or the given value if it is no value class
 	 */
-	static @Nullable Object unboxed(@Nullable Object value) {
+	private static @Nullable Object unboxed(@Nullable Object value) {
 		Method unbox = (value != null && KotlinDetector.isKotlinType(value.getClass()))
 				? ReflectionUtils.findMethod(value.getClass(), "unbox-impl") : null;
 		if (unbox == null) {
@@ -90,7 +90,8 @@ final class KeyText {
 	 * not split.
 	 * @return the elements, or {@code null} if the value is not split
 	 */
-	static @Nullable Object @Nullable [] split(@Nullable Object value) {
+	static @Nullable Object @Nullable [] split(@Nullable Object boxed) {
+		Object value = unboxed(boxed);
 		if (value instanceof Collection<?> collection) {
 			return collection.toArray();
 		}

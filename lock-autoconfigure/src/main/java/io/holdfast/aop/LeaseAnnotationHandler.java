@@ -11,8 +11,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
-import io.holdfast.KeyNamespace;
-import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.jdbc.TransactionFences;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -50,11 +48,6 @@ final class LeaseAnnotationHandler {
 
 	private final Supplier<ConfigurableListableBeanFactory> beans;
 
-	/** Namespace of keys. {@code null} if the application is known to have none. */
-	volatile @Nullable ApplicationBean<KeyNamespace> namespace;
-
-	final ApplicationBean<NotAcquiredStrategy> strategy;
-
 	/** Services by the names of their beans, filled by first calls. */
 	final Map<String, Object> services = new ConcurrentHashMap<>();
 
@@ -63,9 +56,6 @@ final class LeaseAnnotationHandler {
 
 	/** Fenced methods for which a warning was logged. */
 	final Set<Method> unchecked = ConcurrentHashMap.newKeySet();
-
-	/** Scheduled methods for which a warning was logged. */
-	private final Set<String> inTurns = ConcurrentHashMap.newKeySet();
 
 	/**
 	 * Create the handler.
@@ -81,8 +71,6 @@ final class LeaseAnnotationHandler {
 		this.serviceType = serviceType;
 		this.unnamed = unnamed;
 		this.beans = beans;
-		this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
-		this.strategy = new ApplicationBean<>(beans, NotAcquiredStrategy.class);
 	}
 
 	/**
@@ -137,26 +125,20 @@ final class LeaseAnnotationHandler {
 	void checkBeans() {
 		this.complete = true;
 		checkExpected();
-		this.namespace = ApplicationBean.ifAny(this.namespace);
-		this.strategy.find();
 	}
 
 	private void checkExpected() {
-		Set<String> found = new TreeSet<>();
+		Set<String> inTurns = new TreeSet<>();
 		for (LeasedMethod next = this.expected.poll(); next != null; next = this.expected.poll()) {
 			checkBeans(next);
-			String name = next.annotatedMethod().qualifiedMethodName();
-			if (next.inTurns() && isScheduling() && this.inTurns.add(name)) {
-				found.add(name);
+			if (next.inTurns()
+					&& beans().containsBean(TaskManagementConfigUtils.SCHEDULED_ANNOTATION_PROCESSOR_BEAN_NAME)) {
+				inTurns.add(next.annotatedMethod().qualifiedMethodName());
 			}
 		}
-		if (!found.isEmpty()) {
-			warnOfTurns(found);
+		if (!inTurns.isEmpty()) {
+			warnOfTurns(inTurns);
 		}
-	}
-
-	private boolean isScheduling() {
-		return beans().containsBean(TaskManagementConfigUtils.SCHEDULED_ANNOTATION_PROCESSOR_BEAN_NAME);
 	}
 
 	private static void warnOfTurns(Set<String> methods) {

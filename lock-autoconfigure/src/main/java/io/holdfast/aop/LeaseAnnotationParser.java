@@ -58,9 +58,7 @@ final class LeaseAnnotationParser {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		LockRequest plain = LockRequest.of("example").mode(mode).name(purpose(attributes));
-		LockRequest request = withTerms(attributes, plain);
-		Duration lossMargin = lossMargin(attributes, request);
-		request = (lossMargin != null) ? request.lossMargin(lossMargin) : request;
+		LockRequest request = withLossMargin(attributes, withTerms(attributes, plain));
 		return leasedMethod(handler, attributes, isFenced(attributes, mode) ? request.fenced() : request);
 	}
 
@@ -99,41 +97,54 @@ final class LeaseAnnotationParser {
 	 * Set and check the times of waiting and holding. The service's defaults apply to
 	 * times that are not set.
 	 */
-	private <R extends LeaseRequest<R>> R withTerms(AnnotationValues attributes, R request) {
-		Duration leaseTime = bounded(attributes, "leaseTime", LockRequest::leaseTime,
+	private <R extends LeaseRequest<R>> R withTerms(AnnotationValues attributes, R plain) {
+		R request = plain.forCode().autoRenew(attributes.plain().getBoolean("autoRenew"));
+		request = withTime(attributes, "leaseTime", request, LeaseRequest<R>::leaseTime,
 				"Write a time from 100ms to 365d, or leave it out for the default");
-		Duration maxHold = bounded(attributes, "maxHold", LockRequest::maxHold,
+		request = withTime(attributes, "maxHold", request, LeaseRequest<R>::maxHold,
 				"Write a time of at least 100ms, or leave it out for the default");
-		Duration minHold = bounded(attributes, "minHold", LockRequest::minHold,
+		request = withTime(attributes, "minHold", request, LeaseRequest<R>::minHold,
 				"Write a time up to 365d, or leave it out for none");
-		boolean forever = attributes.resolve("waitTime").trim().equals("-1");
-		Duration waitTime = forever ? null : attributes.duration("waitTime");
-		boolean autoRenew = attributes.plain().getBoolean("autoRenew");
-		attributes.refuseIf(maxHold != null && !autoRenew, "maxHold",
+		if (attributes.resolve("waitTime").trim().equals("-1")) {
+			request = request.waitForever();
+		}
+		else {
+			Duration waitTime = attributes.duration("waitTime");
+			request = (waitTime != null) ? request.waitTime(waitTime) : request;
+		}
+		attributes.refuseIf(request.maxHold() != null && !request.isAutoRenew(), "maxHold",
 				"has no effect, because autoRenew = false: there is no renewal to stop", "Leave one of them out");
-		if (isLonger(leaseTime, maxHold)) {
+		if (isLonger(request.leaseTime(), request.maxHold())) {
 			throw attributes.invalidText("maxHold", "is shorter than leaseTime = \"" + attributes.resolve("leaseTime")
 					+ "\", for which the lease lasts without any renewal", "Lower leaseTime, or raise maxHold");
 		}
-		refuseLongerMinHold(attributes, minHold, "maxHold", maxHold, "");
-		refuseLongerMinHold(attributes, minHold, "leaseTime", autoRenew ? null : leaseTime,
+		refuseLongerMinHold(attributes, request, "maxHold", request.maxHold(), "");
+		refuseLongerMinHold(attributes, request, "leaseTime", request.isAutoRenew() ? null : request.leaseTime(),
 				", with which the lease ends, because autoRenew = false");
-		refuseLongerThanLongest(attributes, leaseTime);
-		R result = request.forCode().autoRenew(autoRenew);
-		result = forever ? result.waitForever() : (waitTime != null) ? result.waitTime(waitTime) : result;
-		result = (leaseTime != null) ? result.leaseTime(leaseTime) : result;
-		result = (maxHold != null) ? result.maxHold(maxHold) : result;
-		result = (minHold != null) ? result.minHold(minHold) : result;
-		return isSkip(attributes) ? result.optional() : result;
+		refuseLongerThanLongest(attributes, request.leaseTime());
+		return isSkip(attributes) ? request.optional() : request;
 	}
 
-	/** Read the loss margin. Refuses a margin that leaves no time for two renewals. */
-	private @Nullable Duration lossMargin(AnnotationValues attributes, LockRequest terms) {
-		Duration margin = bounded(attributes, "lossMargin", LockRequest::lossMargin,
-				"Write a time up to a third of the lease time, or leave it out for the default");
+	/** Set a time if it is given. The setters of requests check the bounds. */
+	private static <R extends LeaseRequest<R>> R withTime(AnnotationValues attributes, String attribute, R request,
+			BiFunction<R, Duration, R> setter, String cure) {
+		Duration time = attributes.duration(attribute);
+		try {
+			return (time != null) ? setter.apply(request, time) : request;
+		}
+		catch (IllegalArgumentException ex) {
+			throw attributes.invalidText(attribute, "is out of bounds", cure).causedBy(ex);
+		}
+	}
+
+	/** Set the loss margin. Refuses a margin that leaves no time for two renewals. */
+	private LockRequest withLossMargin(AnnotationValues attributes, LockRequest request) {
+		Duration margin = withTime(attributes, "lossMargin", LockRequest.of("example"), LockRequest::lossMargin,
+				"Write a time up to a third of the lease time, or leave it out for the default")
+			.lossMargin();
 		// Without a lease time, maxHold limits the default lease time.
-		String bound = (terms.leaseTime() != null) ? "leaseTime" : "maxHold";
-		Duration longest = (terms.leaseTime() != null) ? terms.leaseTime() : terms.maxHold();
+		String bound = (request.leaseTime() != null) ? "leaseTime" : "maxHold";
+		Duration longest = (request.leaseTime() != null) ? request.leaseTime() : request.maxHold();
 		if (isAboveThird(margin, longest)) {
 			throw attributes.invalidText("lossMargin",
 					"is more than a third of " + bound + " = \"" + attributes.resolve(bound) + "\"",
@@ -142,7 +153,7 @@ final class LeaseAnnotationParser {
 		if (attributes.text("service").isEmpty()) {
 			refuseMarginOfDefaults(attributes, margin, bound, longest);
 		}
-		return margin;
+		return (margin != null) ? request.lossMargin(margin) : request;
 	}
 
 	private void refuseMarginOfDefaults(AnnotationValues attributes, @Nullable Duration margin, String bound,
@@ -165,24 +176,9 @@ final class LeaseAnnotationParser {
 		return margin != null && isLonger(margin.multipliedBy(3), leaseTime);
 	}
 
-	private static @Nullable Duration bounded(AnnotationValues attributes, String attribute,
-			BiFunction<LockRequest, Duration, LockRequest> use, String cure) {
-		Duration duration = attributes.duration(attribute);
-		try {
-			if (duration != null) {
-				// The setters of requests check the bounds.
-				use.apply(LockRequest.of("example"), duration);
-			}
-			return duration;
-		}
-		catch (IllegalArgumentException ex) {
-			throw attributes.invalidText(attribute, "is out of bounds", cure).causedBy(ex);
-		}
-	}
-
-	private static void refuseLongerMinHold(AnnotationValues attributes, @Nullable Duration minHold, String bound,
+	private static void refuseLongerMinHold(AnnotationValues attributes, LeaseRequest<?> request, String bound,
 			@Nullable Duration value, String why) {
-		if (isLonger(minHold, value)) {
+		if (isLonger(request.minHold(), value)) {
 			throw attributes.invalidText("minHold",
 					"is longer than " + bound + " = \"" + attributes.resolve(bound) + "\"" + why,
 					"Lower minHold, or raise " + bound);
@@ -247,10 +243,11 @@ final class LeaseAnnotationParser {
 		boolean keyed = !attributes.expression(Use.KEY.attribute).isEmpty();
 		LeaseRequest<?> requestTemplate = checked(attributes,
 				(keyed && name.isEmpty()) ? "example" : purpose(attributes), example);
+		ReturnKind returnKind = ReturnKind.of(annotatedMethod);
 		boolean scheduled = annotatedMethod.isScheduled();
-		return new LeasedMethod(handler, annotatedMethod, ReturnKind.of(annotatedMethod), scheduled, condition,
-				expression(attributes, Use.KEY), name.isEmpty() ? "" : name + ":", requestTemplate, declaredHandler,
-				onStoreFailure(attributes, onStoreFailure, declaredHandler),
+		return new LeasedMethod(handler, annotatedMethod, returnKind, scheduled && returnKind == ReturnKind.REACTIVE,
+				condition, expression(attributes, Use.KEY), name.isEmpty() ? "" : name + ":", requestTemplate,
+				declaredHandler, onStoreFailure(attributes, onStoreFailure, declaredHandler),
 				attributes.plain().getEnum("onLoss", OnLoss.class),
 				lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD,
 				attributes.text("service"),

@@ -122,8 +122,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 						this::beans),
 				new LeaseAnnotationHandler(DistributedLock.class, this.parser::lock, LockService.class, locks,
 						this::beans));
-		this.interceptor = new LeaseInterceptor(this.handlers,
-				new ApplicationBean<>(this::beans, MethodObserver.class));
+		this.interceptor = new LeaseInterceptor(this.handlers, this::beans);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
 		setOrder(DEFAULT_ORDER);

@@ -1,19 +1,18 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
+import java.util.function.Supplier;
 
-import io.holdfast.HoldfastException;
-import io.holdfast.LeaseContext;
-import io.holdfast.annotation.OnLoss;
-import io.holdfast.async.CallResult;
+import io.holdfast.KeyNamespace;
+import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.async.Guard;
-import io.holdfast.async.PromptAction;
 import io.micrometer.observation.Observation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -22,40 +21,31 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.ProxyMethodInvocation;
-import org.springframework.aop.framework.Advised;
-import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.core.KotlinDetector;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
 
 /**
  * Advice that acquires the leases of an annotated method before its invocation, and
  * releases them afterwards in the reverse order.
- *
- * <p>
- * If a bean's proxy is the target of another proxy, both may have this advice. The outer
- * proxy then acquires the leases. The inner proxy must not acquire them again, and has to
- * distinguish such a call from a direct call.
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
 	private static final Log logger = LogFactory.getLog(LeaseInterceptor.class);
 
-	/**
-	 * Inner proxy that the current call of this thread must reach next, without acquiring
-	 * leases again.
-	 */
-	private static final ThreadLocal<Object> INNER_PROXY = new ThreadLocal<>();
-
-	/** Marker: all leases of a call were acquired. */
-	static final Object ACQUIRED = new Object();
-
+	/** Handlers, the outermost first. */
 	private final List<LeaseAnnotationHandler> handlers;
 
-	/** Observer of calls. {@code null} if the application is known to have none. */
+	// Beans of the application. null if the application is known to have none.
+
+	private volatile @Nullable ApplicationBean<KeyNamespace> namespace;
+
+	private volatile @Nullable ApplicationBean<NotAcquiredStrategy> strategy;
+
 	private volatile @Nullable ApplicationBean<MethodObserver> observer;
 
-	private final Guard observerGuard = MethodCallObservation.guard();
+	private final Guard observerGuard = new Guard(LogFactory.getLog(MethodObserver.class),
+			"An observer of annotated methods failed", "the calls are not affected");
 
 	/**
 	 * Kinds of results of methods with the return type {@code Object}, by class of the
@@ -69,22 +59,26 @@ final class LeaseInterceptor implements MethodInterceptor {
 	/** Annotations of called methods, by method and class. */
 	private final Map<MethodClassKey, List<LeasedMethod>> annotations = new ConcurrentHashMap<>();
 
-	LeaseInterceptor(List<LeaseAnnotationHandler> handlers, ApplicationBean<MethodObserver> observer) {
+	LeaseInterceptor(List<LeaseAnnotationHandler> handlers, Supplier<ConfigurableListableBeanFactory> beans) {
 		this.handlers = handlers;
-		this.observer = observer;
+		this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
+		this.strategy = new ApplicationBean<>(beans, NotAcquiredStrategy.class);
+		this.observer = new ApplicationBean<>(beans, MethodObserver.class);
 	}
 
 	/** Check the beans that calls will need, after all beans are created. */
 	void checkBeans() {
 		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
+		this.namespace = ApplicationBean.ifAny(this.namespace);
+		this.strategy = ApplicationBean.ifAny(this.strategy);
 		this.observer = ApplicationBean.ifAny(this.observer);
 	}
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (tryEnterInnerProxy(invocation)) {
+		if (MethodCall.tryEnterInnerProxy(invocation)) {
 			// Not directly to the target: there may be a third proxy.
-			return proceed(invocation);
+			return MethodCall.proceed(invocation);
 		}
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
@@ -96,11 +90,21 @@ final class LeaseInterceptor implements MethodInterceptor {
 		// All annotations of a call have the same method.
 		AnnotatedMethod method = annotations.get(0).annotatedMethod();
 		return switch (annotations.get(0).returnKind()) {
-			case PLAIN -> invokeHere(invocation, targetClass, method, leases(invocation, annotations));
+			case PLAIN -> {
+				List<MethodLease> leases = leases(invocation, annotations).run();
+				if (leases.isEmpty()) {
+					yield invocation.proceed();
+				}
+				Object result = call(invocation, targetClass, leases, null).run();
+				if (result != null && method.method().getReturnType() == Object.class) {
+					warnIfAsynchronous(method, result.getClass());
+				}
+				yield result;
+			}
 			case STAGE -> {
 				List<MethodLease> leases;
 				try {
-					leases = leases(invocation, annotations);
+					leases = leases(invocation, annotations).run();
 				}
 				catch (Throwable ex) {
 					// Expressions and beans of the application may throw any exception.
@@ -109,12 +113,19 @@ final class LeaseInterceptor implements MethodInterceptor {
 				if (leases.isEmpty()) {
 					yield invocation.proceed();
 				}
-				CompletionStageInvocation call = new CompletionStageInvocation(invocation, method, leases,
-						observe(invocation, targetClass, null));
+				CompletionStageInvocation call = new CompletionStageInvocation(method,
+						call(invocation, targetClass, leases, null));
 				yield AdviceClassifier.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> method.isSuspending() && CoroutineBody.tryEnterInnerProxy(invocation)
-					? invocation.proceed() : invokeReactive(invocation, targetClass, method, annotations);
+			case REACTIVE -> {
+				if (method.isSuspending() && CoroutineBody.tryEnterInnerProxy(invocation)) {
+					yield invocation.proceed();
+				}
+				ReactiveInvocation call = new ReactiveInvocation((ProxyMethodInvocation) invocation, method,
+						leases(invocation, annotations),
+						(leases, parent) -> call(invocation, targetClass, leases, parent));
+				yield annotations.get(0).calledOnce() ? call.startLater() : call.start();
+			}
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
 	}
@@ -133,197 +144,74 @@ final class LeaseInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Evaluate all expressions on the caller's thread, before the first lease is
-	 * acquired.
+	 * Return the evaluation of the annotations, which returns new leases each time, the
+	 * outermost first. Namespace and strategy are those of the current thread, because
+	 * later threads may be outside their scopes.
 	 */
-	private static List<MethodLease> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
-		List<MethodLease> leases = List.of();
-		for (int i = 0; i < annotations.size(); i++) {
-			leases = append(leases, annotations.get(i).lease(invocation));
-		}
-		return leases;
-	}
-
-	/**
-	 * Return a list of leases with one more lease.
-	 * @param outer the leases so far, at most one; immutable lists are cheaper than a
-	 * growing list
-	 * @param inner the next lease, or {@code null} if the call does not need it
-	 */
-	static List<MethodLease> append(List<MethodLease> outer, @Nullable MethodLease inner) {
-		if (inner == null) {
-			return outer;
-		}
-		if (outer.isEmpty()) {
-			return List.of(inner);
-		}
-		outer.get(0).inner = inner;
-		return List.of(outer.get(0), inner);
-	}
-
-	/** Call a method that returns when its work is done, on the current thread. */
-	private @Nullable Object invokeHere(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
-			List<MethodLease> leases) throws Throwable {
-		if (leases.isEmpty()) {
-			return invocation.proceed();
-		}
-		MethodCallObservation observation = observe(invocation, targetClass, null);
-		Object result = (observation != MethodCallObservation.NONE) ? holdObserved(invocation, leases, observation)
-				: hold(invocation, leases, observation);
-		if (result != null && method.method().getReturnType() == Object.class) {
-			warnIfAsynchronous(method, result.getClass());
-		}
-		return result;
-	}
-
-	private static @Nullable Object holdObserved(MethodInvocation invocation, List<MethodLease> leases,
-			MethodCallObservation observation) throws Throwable {
-		try {
-			Object result = observation.run(() -> hold(invocation, leases, observation));
-			observation.ended(null);
-			return result;
-		}
-		catch (Throwable ex) {
-			observation.ended(ex);
-			throw ex;
-		}
-	}
-
-	/** Acquire the leases, run the method, and release them in the reverse order. */
-	private static @Nullable Object hold(MethodInvocation invocation, List<MethodLease> leases,
-			MethodCallObservation observation) throws Throwable {
-		Object result = acquire(leases, observation);
-		if (result != ACQUIRED) {
-			return result;
-		}
-		LeaseContext context = LeaseContext.current();
-		for (int i = 0; i < leases.size(); i++) {
-			context = context.with(leases.get(i).lease());
-		}
-		Throwable failure = null;
-		try {
-			result = run(invocation, context, leases);
-		}
-		catch (Throwable ex) {
-			failure = ex;
-		}
-		for (int i = leases.size() - 1; i >= 0; i--) {
-			failure = leases.get(i).end(failure);
-		}
-		if (failure != null) {
-			throw failure;
-		}
-		return result;
-	}
-
-	/**
-	 * Acquire the leases for the current thread.
-	 * @return {@link #ACQUIRED}, or a result for the caller in place of the method's
-	 * result
-	 */
-	static @Nullable Object acquire(List<MethodLease> leases, MethodCallObservation observation) throws Throwable {
-		for (int i = 0; i < leases.size(); i++) {
-			MethodLease methodLease = leases.get(i);
-			try {
-				methodLease.acquire();
+	private Evaluation<List<MethodLease>> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
+		Evaluation<String> currentNamespace = currentNamespace();
+		NotAcquiredStrategy currentStrategy = currentStrategy();
+		return () -> {
+			List<MethodLease> leases = new ArrayList<>(annotations.size());
+			for (int i = 0; i < annotations.size(); i++) {
+				MethodLease lease = annotations.get(i).lease(invocation, currentNamespace, currentStrategy);
+				if (lease != null) {
+					leases.add(lease);
+				}
 			}
-			catch (Throwable ex) {
-				for (int j = i - 1; j >= 0; j--) {
-					leases.get(j).discard();
-				}
-				if (ex instanceof HoldfastException refused) {
-					return methodLease.resultWithoutLease(refused);
-				}
+			if (leases.size() > 1) {
+				leases.get(0).innerLease = leases.get(1);
+			}
+			return leases;
+		};
+	}
+
+	private @Nullable Evaluation<String> currentNamespace() {
+		ApplicationBean<KeyNamespace> bean = this.namespace;
+		try {
+			KeyNamespace found = (bean != null) ? bean.get() : null;
+			if (found == null) {
+				return null;
+			}
+			String current = found.current();
+			return () -> current;
+		}
+		catch (Throwable missing) {
+			// A call whose condition is false needs no namespace.
+			return () -> {
+				throw missing;
+			};
+		}
+	}
+
+	private @Nullable NotAcquiredStrategy currentStrategy() {
+		ApplicationBean<NotAcquiredStrategy> bean = this.strategy;
+		try {
+			return (bean != null) ? bean.get() : null;
+		}
+		catch (Throwable missing) {
+			// The strategy may not be needed. Its failure must not hide the reason why a
+			// call got no lease.
+			return (method, ex) -> {
+				ex.addSuppressed(missing);
 				throw ex;
-			}
-			if (observation != MethodCallObservation.NONE && methodLease.isUnguarded()) {
-				observation.unguarded();
-			}
-		}
-		return ACQUIRED;
-	}
-
-	/**
-	 * Run the method under its leases on the current thread. Interrupts the thread on the
-	 * loss of a lease with {@link OnLoss#INTERRUPT}.
-	 */
-	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, List<MethodLease> leases)
-			throws Throwable {
-		LeaseContext.Scope scope = context.open();
-		LossInterrupt interrupt = null;
-		try {
-			for (int i = 0; i < leases.size(); i++) {
-				MethodLease methodLease = leases.get(i);
-				if (methodLease.onLoss() == OnLoss.INTERRUPT) {
-					interrupt = (interrupt != null) ? interrupt : new LossInterrupt();
-					methodLease.lease().onLost((PromptAction) interrupt::lost);
-				}
-			}
-			return proceed(invocation);
-		}
-		finally {
-			if (interrupt != null) {
-				interrupt.end();
-			}
-			scope.close();
-		}
-	}
-
-	/** Proceed with the invocation after the leases are acquired. */
-	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
-		Object outer = INNER_PROXY.get();
-		Object innerProxy = innerProxy(invocation);
-		if (outer == null && innerProxy == null) {
-			return invocation.proceed();
-		}
-		setInnerProxy(innerProxy);
-		try {
-			return invocation.proceed();
-		}
-		finally {
-			// Restore the state of an outer call that has not reached its target yet.
-			setInnerProxy(outer);
+			};
 		}
 	}
 
 	/**
-	 * Return the inner proxy: the next proxy with this advice behind the current proxy,
-	 * or {@code null}. There may be other proxies in between, and the advice may be from
-	 * another context.
+	 * Return a call with its leases, and start its observation.
+	 * @param parent the observation in Reactor's context, or {@code null}
 	 */
-	static @Nullable Object innerProxy(MethodInvocation invocation) {
-		Object target = invocation.getThis();
-		while (target instanceof Advised proxy && Stream.of(proxy.getAdvisors())
-			.noneMatch((advisor) -> advisor.getAdvice() instanceof LeaseInterceptor)) {
-			target = AopProxyUtils.getSingletonTarget(target);
-		}
-		return (target instanceof Advised) ? target : null;
-	}
-
-	private static void setInnerProxy(@Nullable Object innerProxy) {
-		if (innerProxy != null) {
-			INNER_PROXY.set(innerProxy);
-		}
-		else {
-			INNER_PROXY.remove();
-		}
-	}
-
-	/**
-	 * Return whether a call has arrived at the inner proxy, and has already acquired its
-	 * leases at the outer proxy. Returns {@code true} once for each call. Not for
-	 * suspending functions, whose coroutine has this state, because another coroutine may
-	 * be resumed between the two proxies.
-	 */
-	static boolean tryEnterInnerProxy(MethodInvocation invocation) {
-		Object innerProxy = INNER_PROXY.get();
-		if (innerProxy == null || !(invocation instanceof ProxyMethodInvocation proxied)
-				|| proxied.getProxy() != innerProxy || KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
-			return false;
-		}
-		// Calls made by the method are new calls.
-		INNER_PROXY.remove();
-		return true;
+	private MethodCall call(MethodInvocation invocation, Class<?> targetClass, List<MethodLease> leases,
+			@Nullable Observation parent) {
+		ApplicationBean<MethodObserver> bean = this.observer;
+		MethodObserver found = (bean != null) ? bean.get() : null;
+		Observation observation = (found == null) ? Observation.NOOP
+				: this.observerGuard.get(
+						() -> Objects.requireNonNull(found.start(invocation.getMethod(), targetClass, parent)),
+						() -> Observation.NOOP);
+		return new MethodCall(invocation, leases, observation, this.observerGuard);
 	}
 
 	/**
@@ -339,26 +227,17 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 	}
 
-	private @Nullable Object invokeReactive(MethodInvocation invocation, Class<?> targetClass, AnnotatedMethod method,
-			List<LeasedMethod> annotations) throws Throwable {
-		List<CallResult.Code<MethodLease>> leases = annotations.stream()
-			.map((annotation) -> annotation.leases(invocation))
-			.toList();
-		ReactiveInvocation call = new ReactiveInvocation((ProxyMethodInvocation) invocation, method, leases,
-				(observer() != null) ? (parent) -> observe(invocation, targetClass, parent) : null);
-		return annotations.get(0).scheduled() ? call.startLater() : call.start();
-	}
+	/**
+	 * Evaluation for a call, which may throw any exception.
+	 *
+	 * @param <T> the type of the value
+	 */
+	@FunctionalInterface
+	interface Evaluation<T> {
 
-	private MethodCallObservation observe(MethodInvocation invocation, Class<?> targetClass,
-			@Nullable Observation parent) {
-		MethodObserver observer = observer();
-		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerGuard,
-				() -> observer.start(invocation.getMethod(), targetClass, parent));
-	}
+		/** Return the value. */
+		T run() throws Throwable;
 
-	private @Nullable MethodObserver observer() {
-		ApplicationBean<MethodObserver> bean = this.observer;
-		return (bean != null) ? bean.get() : null;
 	}
 
 }

@@ -30,6 +30,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 /**
@@ -50,11 +51,7 @@ final class MethodLease {
 
 	private final LeaseRequest<?> request;
 
-	/**
-	 * Handler of a refusal. {@code null} to find the handler on the caller's thread when
-	 * needed.
-	 */
-	private final @Nullable NotAcquiredHandler handler;
+	private final NotAcquiredHandler notAcquiredHandler;
 
 	/**
 	 * Attempts of the call, or {@code null} unless its permits are kept after a failure.
@@ -67,21 +64,19 @@ final class MethodLease {
 	/** The lease, or {@code null} before the acquisition. */
 	private @Nullable Lease lease;
 
-	/** Transaction that keeps the lease after the method, or {@code null}. */
-	private @Nullable TransactionShare keeper;
+	/** Transaction that is to keep the lease after the method, or {@code null}. */
+	private @Nullable TransactionShare keepingTransaction;
 
-	/** Whether the transaction keeps and releases the lease. */
 	private volatile boolean leftToTransaction;
 
 	/** Message of the loss, or {@code null} if no loss is known. */
 	private volatile @Nullable String loss;
 
 	/**
-	 * Next inner lease of the same call, which ends before this lease, or {@code null}.
+	 * Inner lease of the same call, which is released before this lease, or {@code null}.
 	 */
-	@Nullable MethodLease inner;
+	@Nullable MethodLease innerLease;
 
-	/** Whether the release has failed. */
 	private volatile boolean releaseFailed;
 
 	/**
@@ -89,13 +84,13 @@ final class MethodLease {
 	 * @param service the {@link LockService} or {@link SemaphoreService}
 	 */
 	MethodLease(LeasedMethod method, MethodInvocation invocation, Object service, LeaseRequest<?> request,
-			@Nullable NotAcquiredHandler handler, @Nullable Attempts attempts) {
+			NotAcquiredHandler notAcquiredHandler) {
 		this.method = method;
 		this.invocation = invocation;
 		this.service = service;
 		this.request = request;
-		this.handler = handler;
-		this.attempts = attempts;
+		this.notAcquiredHandler = notAcquiredHandler;
+		this.attempts = method.keepsPermitsOfFailedRun() ? Attempts.of(invocation) : null;
 	}
 
 	Lease lease() {
@@ -129,11 +124,13 @@ final class MethodLease {
 	 * the declared wait time at most.
 	 */
 	void acquire() throws Throwable {
-		TransactionShare transaction = joinsTransaction() ? SpringTransactionBinding.current() : null;
+		TransactionShare transaction = (joinsTransaction()
+				&& TransactionSynchronizationManager.isActualTransactionActive()) ? SpringTransactionBinding.current()
+						: null;
 		LeaseRequest<?> requested = (transaction != null) ? within(LeaseContext.current().within(transaction))
 				: this.request;
-		if (requested instanceof LockRequest lock && lock.isFenced()
-				&& this.method.leavesTokenToTransaction(this.invocation)) {
+		if (requested instanceof LockRequest lock && lock.isFenced() && OwnTransaction.raisesToken(this.invocation,
+				this.method.annotatedMethod().targetClass(), this.method.handler().beans())) {
 			requested = lock.fencedByTransaction();
 		}
 		@Nullable Lease granted;
@@ -194,13 +191,25 @@ final class MethodLease {
 	 */
 	private Lease unguarded(Throwable failure, @Nullable TransactionShare transaction) throws Throwable {
 		Throwable cause = CallResult.cause(failure);
-		if (!(cause instanceof HoldfastException ex)) {
+		if (cause instanceof NotAcquiredException refused) {
+			if (transaction != null) {
+				transaction.explain(refused);
+			}
+			if (refused.getReason() == Reason.TIMED_OUT || refused.getReason() == Reason.EXCEEDS_LIMIT) {
+				// This refusal is an answer of the store.
+				this.method.handler().failing.remove(this.service);
+			}
+		}
+		if (!(cause instanceof LeaseStoreException ex) || this.method.onStoreFailure() != OnStoreFailure.PROCEED
+				|| !(this.request instanceof SemaphoreRequest permits)) {
 			throw cause;
 		}
-		if (transaction != null && ex instanceof NotAcquiredException refused) {
-			transaction.explain(refused);
+		if (this.method.handler().failing.add(this.service)) {
+			logger.warn(this.method.annotatedMethod()
+					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
+					+ "are not logged until the store answers again. " + ex.getMessage());
 		}
-		return this.method.unguarded(this.service, this.request, ex);
+		return new UnguardedPermits(permits, ex);
 	}
 
 	private void acquired(@Nullable Lease granted, @Nullable TransactionShare transaction) {
@@ -208,12 +217,12 @@ final class MethodLease {
 			throw noAnswer("lease");
 		}
 		if (!this.method.handler().failing.isEmpty() && !(granted instanceof UnguardedPermits)) {
-			this.method.onAnswer(this.service);
+			this.method.handler().failing.remove(this.service);
 		}
 		this.lease = granted;
 		this.keptUntil = (this.attempts != null) ? System.nanoTime() + this.request.minHold().toNanos() : 0;
 		if (transaction != null && this.method.releaseAfter() == ReleaseAfter.TRANSACTION) {
-			this.keeper = transaction;
+			this.keepingTransaction = transaction;
 			transaction.add(this);
 		}
 	}
@@ -242,7 +251,7 @@ final class MethodLease {
 		if (!handled) {
 			throw ex;
 		}
-		return ((this.handler != null) ? this.handler : this.method.notAcquiredHandler()).take(this.invocation, ex);
+		return this.notAcquiredHandler.take(this.invocation, ex);
 	}
 
 	/**
@@ -280,11 +289,10 @@ final class MethodLease {
 	 */
 	@Nullable Throwable end(@Nullable Throwable failure) {
 		waiveMinHold(failure);
-		// The transaction does not keep a lost lease. Its release reports the loss.
-		if (!tryLeave()) {
+		if (!leaveToTransaction()) {
 			release();
 		}
-		return verdict(failure);
+		return outcome(failure);
 	}
 
 	/**
@@ -294,11 +302,11 @@ final class MethodLease {
 	 */
 	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
 		waiveMinHold(failure);
-		if (tryLeave()) {
-			return CompletableFuture.completedFuture(verdict(failure));
+		if (leaveToTransaction()) {
+			return CompletableFuture.completedFuture(outcome(failure));
 		}
-		CompletableFuture<?> released = needsAnswer() ? releaseBy(lease()::releaseAsync) : sendReleaseAsync();
-		return released.thenApply((done) -> verdict(failure));
+		CompletableFuture<?> released = awaitsRelease() ? releaseBy(lease()::releaseAsync) : sendReleaseAsync();
+		return released.thenApply((done) -> outcome(failure));
 	}
 
 	/** Waive the minHold of a lock after a failure of the method. */
@@ -308,8 +316,12 @@ final class MethodLease {
 		}
 	}
 
-	private boolean tryLeave() {
-		boolean left = this.keeper != null && this.keeper.tryLeave(lease());
+	/**
+	 * Leave the lease to the transaction. The transaction does not keep a lost lease,
+	 * whose release reports the loss.
+	 */
+	private boolean leaveToTransaction() {
+		boolean left = this.keepingTransaction != null && this.keepingTransaction.tryLeave(lease());
 		if (left) {
 			this.leftToTransaction = true;
 		}
@@ -317,53 +329,49 @@ final class MethodLease {
 	}
 
 	/**
-	 * Return whether the outcome of the call depends on the outcome of the release. After
-	 * a failed release of the inner lease, waits again only if this lease is known to be
-	 * lost, so that the call waits for an unresponsive store only once.
+	 * Return whether the call waits for the answer to the release, because its outcome
+	 * depends on it. After a failed release of the inner lease, the call waits again only
+	 * if this lease is known to be lost, so that it waits for an unresponsive store only
+	 * once.
 	 */
-	private boolean needsAnswer() {
+	private boolean awaitsRelease() {
 		if (!(this.lease instanceof LeaseInternals)) {
 			return true;
 		}
-		MethodLease innerLease = this.inner;
-		return onLoss() != OnLoss.NOTIFY && (innerLease == null || !innerLease.releaseFailed || !this.lease.isHeld());
+		MethodLease inner = this.innerLease;
+		return onLoss() != OnLoss.NOTIFY && (inner == null || !inner.releaseFailed || !this.lease.isHeld());
 	}
 
 	private void release() {
-		String why = whyNotHeld();
+		String whyLost = whyLost();
 		try {
-			if (needsAnswer()) {
-				onReleased(lease().release(), why);
+			if (awaitsRelease()) {
+				released(lease().release(), null, whyLost);
 			}
 			else {
 				lease().close();
 			}
 		}
 		catch (RuntimeException | Error ex) {
-			onReleaseFailed(ex, why);
+			released(null, ex, whyLost);
 		}
 	}
 
 	private CompletableFuture<?> releaseBy(CallResult.Code<CompletableFuture<ReleaseResult>> release) {
-		String why = whyNotHeld();
+		String whyLost = whyLost();
 		// Use follow, because a mock of a lease may return no future, and the caller
 		// waits for the result.
-		return CallResult.<ReleaseResult>follow(release).handle((result, ex) -> {
-			if (ex != null) {
-				onReleaseFailed(ex, why);
-			}
-			else {
-				onReleased(result, why);
-			}
-			return why;
+		return CallResult.<ReleaseResult>follow(release).handle((result, failure) -> {
+			released(result, failure, whyLost);
+			return whyLost;
 		});
 	}
 
 	/**
-	 * Return the reason why the lease is not held, as the end of a message, or an empty
-	 * text if it is held. Called before the release, which would become the reason.
+	 * Return the reason of a known loss, as the end of a message, or an empty text.
+	 * Called before the release, which would become the reason.
 	 */
-	private String whyNotHeld() {
+	private String whyLost() {
 		try {
 			lease().ensureHeld();
 			return "";
@@ -373,40 +381,36 @@ final class MethodLease {
 		}
 	}
 
-	private void onReleased(ReleaseResult result, String why) {
-		if (result == ReleaseResult.LOST) {
-			this.loss = describeLoss(why);
+	private void released(@Nullable ReleaseResult result, @Nullable Throwable failure, String whyLost) {
+		if (failure != null) {
+			this.releaseFailed = true;
+			logger.warn(describe() + " of " + this.method.annotatedMethod().qualifiedMethodName()
+					+ " was not released at once; it ends with its lease at the latest", failure);
+		}
+		if (result == ReleaseResult.LOST || (failure != null && !whyLost.isEmpty())) {
+			this.loss = describeLoss(whyLost);
 			// The service has already logged a warning.
 			logger.debug(this.loss);
 		}
 	}
 
-	private void onReleaseFailed(Throwable ex, String why) {
-		this.releaseFailed = true;
-		if (!why.isEmpty()) {
-			this.loss = describeLoss(why);
-		}
-		logger.warn(describe() + " of " + this.method.annotatedMethod().qualifiedMethodName()
-				+ " was not released at once; it ends with its lease at the latest", ex);
-	}
-
-	private String describeLoss(String why) {
+	private String describeLoss(String whyLost) {
 		String name = this.method.annotatedMethod().qualifiedMethodName();
 		return describe() + " was lost " + (this.leftToTransaction
 				? "before the transaction around " + name + " was completed" : "while " + name + " ran")
-				+ ": others may have held it at the same time" + why;
+				+ ": others may have held it at the same time" + whyLost;
 	}
 
 	private String describe() {
 		return (this.method.isLock() ? "Lock '" : "Permit of semaphore '") + SingleLine.of(lease().key()) + "'";
 	}
 
-	private @Nullable Throwable verdict(@Nullable Throwable failure) {
-		Throwable verdict = failureOrLoss(failure);
+	private @Nullable Throwable outcome(@Nullable Throwable failure) {
+		Throwable outcome = failureOrLoss(failure);
 		if (this.attempts != null) {
-			this.attempts.ended(verdict, this.keptUntil);
+			this.attempts.ended(outcome, this.keptUntil);
 		}
-		return verdict;
+		return outcome;
 	}
 
 	private @Nullable Throwable failureOrLoss(@Nullable Throwable failure) {
@@ -417,12 +421,22 @@ final class MethodLease {
 				return (failure instanceof LeaseLostException) ? failure : lost(refusal, failure, false);
 			}
 			if (failure == null && !fenced.hasPassed()) {
-				this.method.warnOfUnchecked();
+				warnOfUnchecked();
 			}
 		}
 		String lossMessage = this.loss;
 		return (lossMessage == null || onLoss() == OnLoss.NOTIFY) ? failure
 				: lost(lossMessage, failure, onLoss() == OnLoss.INTERRUPT);
+	}
+
+	/** Warn once of a fenced method whose call has begun no checked transaction. */
+	private void warnOfUnchecked() {
+		AnnotatedMethod annotatedMethod = this.method.annotatedMethod();
+		if (this.method.handler().unchecked.add(annotatedMethod.method())) {
+			logger.warn(annotatedMethod + " is fenced, but a call began no transaction that was checked: "
+					+ "what it wrote without one, in a read-only one or on another thread, a late holder writes, too. "
+					+ "Write in a transaction of the fenced DataSource, or leave out fenced. Further calls are not logged");
+		}
 	}
 
 	private Throwable lost(String message, @Nullable Throwable failure, boolean lossFirst) {
@@ -434,10 +448,10 @@ final class MethodLease {
 	}
 
 	/**
-	 * Attempts of one call, which outer advice repeats, or subscriptions to its result. A
-	 * failed run keeps its permits for the {@code minHold}, so that the next attempt may
-	 * find no permits. The caller then gets the failure of the run instead of that of the
-	 * missing permits. Thread-safe.
+	 * Attempts of one call, which transaction advice repeats, or subscriptions to its
+	 * result. A failed run keeps its permits for the {@code minHold}, so that the next
+	 * attempt may find no permits. The caller then gets the failure of the run instead of
+	 * that of the missing permits. Thread-safe.
 	 */
 	static final class Attempts {
 
@@ -452,12 +466,12 @@ final class MethodLease {
 				return new Attempts();
 			}
 			String name = Attempts.class.getName();
-			if (call.getUserAttribute(name) instanceof Attempts known) {
-				return known;
+			// Subscriptions to the result of a call may be concurrent.
+			synchronized (call) {
+				Attempts attempts = (call.getUserAttribute(name) instanceof Attempts known) ? known : new Attempts();
+				call.setUserAttribute(name, attempts);
+				return attempts;
 			}
-			Attempts attempts = new Attempts();
-			call.setUserAttribute(name, attempts);
-			return attempts;
 		}
 
 		/** Note the end of a run, whose permits are kept until a time. */

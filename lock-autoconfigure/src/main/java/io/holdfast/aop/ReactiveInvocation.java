@@ -3,13 +3,14 @@ package io.holdfast.aop;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.annotation.OnLoss;
-import io.holdfast.async.CallResult;
+import io.holdfast.aop.LeaseInterceptor.Evaluation;
 import io.holdfast.reactive.Holding;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
@@ -24,7 +25,6 @@ import org.springframework.core.ReactiveAdapter;
 import org.springframework.transaction.NoTransactionException;
 import org.springframework.transaction.reactive.TransactionSynchronization;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
-import org.springframework.util.Assert;
 
 /**
  * Call of a method that returns a reactive type, or of a suspending function. Each
@@ -35,19 +35,13 @@ import org.springframework.util.Assert;
  */
 final class ReactiveInvocation {
 
-	private static final Work ENDED = () -> CompletableFuture.completedFuture(null);
-
 	private final ProxyMethodInvocation invocation;
 
 	private final AnnotatedMethod method;
 
-	private final List<CallResult.Code<MethodLease>> sources;
+	private final Evaluation<List<MethodLease>> leases;
 
-	/**
-	 * Starts the observation of a subscription from the subscriber's observation, or
-	 * {@code null} without observers.
-	 */
-	private final @Nullable Function<@Nullable Observation, MethodCallObservation> observer;
+	private final BiFunction<List<MethodLease>, @Nullable Observation, MethodCall> calls;
 
 	private final LeaseContext callerLeases;
 
@@ -58,32 +52,31 @@ final class ReactiveInvocation {
 	private final ReactiveAdapter adapter;
 
 	/**
-	 * Evaluation for the next subscription. For the first subscription, the result of the
-	 * call's evaluation.
+	 * Supplier of the leases of the next subscription. For the first subscription, it has
+	 * the result of the call's evaluation.
 	 */
-	private final AtomicReference<CallResult.Code<List<MethodLease>>> evaluation = new AtomicReference<>(
-			this::evaluate);
+	private final AtomicReference<Evaluation<List<MethodLease>>> nextLeases;
 
 	/** The method's result if the call needed no lease, or {@code null}. */
 	private volatile @Nullable Object unleased;
 
 	/**
 	 * Create the invocation.
-	 * @param sources the sources of leases, one for each annotation
-	 * @param observer starts the observation of a subscription that needs a lease, from
-	 * the observation in the subscriber's context; or {@code null}
+	 * @param leases evaluates the annotations, for each subscription
+	 * @param calls creates the call of a subscription, which needs leases, and starts its
+	 * observation as a child of the observation in the subscriber's context
 	 */
-	ReactiveInvocation(ProxyMethodInvocation invocation, AnnotatedMethod method,
-			List<CallResult.Code<MethodLease>> sources,
-			@Nullable Function<@Nullable Observation, MethodCallObservation> observer) {
+	ReactiveInvocation(ProxyMethodInvocation invocation, AnnotatedMethod method, Evaluation<List<MethodLease>> leases,
+			BiFunction<List<MethodLease>, @Nullable Observation, MethodCall> calls) {
 		this.invocation = invocation;
 		this.method = method;
-		this.sources = sources;
-		this.observer = observer;
+		this.leases = leases;
+		this.calls = calls;
 		this.suspending = method.isSuspending();
 		this.callerLeases = this.suspending ? CoroutineBody.callerLeases(invocation) : LeaseContext.current();
 		this.adapter = method.reactiveAdapter();
 		this.flow = this.adapter.getReactiveType().getName().equals(ReturnKind.FLOW);
+		this.nextLeases = new AtomicReference<>(leases);
 	}
 
 	/**
@@ -93,24 +86,24 @@ final class ReactiveInvocation {
 	 * @throws Throwable the exception of a method that needs no lease
 	 */
 	@Nullable Object start() throws Throwable {
-		List<MethodLease> methodLeases;
+		List<MethodLease> first;
 		try {
-			methodLeases = evaluate();
+			first = this.leases.run();
 		}
 		catch (Throwable ex) {
-			this.evaluation.set(() -> {
+			this.nextLeases.set(() -> {
 				throw ex;
 			});
 			return startLater();
 		}
-		if (methodLeases.isEmpty()) {
+		if (first.isEmpty()) {
 			Object returned = proceed();
 			if (returned == null) {
 				return returned;
 			}
 			this.unleased = returned;
 		}
-		this.evaluation.set(() -> methodLeases);
+		this.nextLeases.set(() -> first);
 		return startLater();
 	}
 
@@ -122,20 +115,15 @@ final class ReactiveInvocation {
 		return this.flow ? CoroutineBody.anew(this::next) : published(Flux.defer(() -> (Publisher<?>) next()));
 	}
 
-	private List<MethodLease> evaluate() throws Throwable {
-		List<MethodLease> methodLeases = List.of();
-		for (CallResult.Code<MethodLease> source : this.sources) {
-			methodLeases = LeaseInterceptor.append(methodLeases, source.run());
-		}
-		return methodLeases;
-	}
-
 	/** Return the chain or flow for the next subscription. */
 	private Object next() {
 		try {
-			List<MethodLease> methodLeases = this.evaluation.getAndSet(this::evaluate).run();
-			Assert.state(methodLeases != null, "Not evaluated");
-			return chain(methodLeases);
+			List<MethodLease> next = this.nextLeases.getAndSet(this.leases).run();
+			if (!next.isEmpty()) {
+				return under(next);
+			}
+			Object returned = (this.unleased != null) ? this.unleased : proceed();
+			return (this.flow && returned != null) ? returned : publisher(returned, null, "");
 		}
 		catch (Throwable ex) {
 			return this.flow ? published(Flux.error(ex)) : Flux.error(ex);
@@ -146,42 +134,17 @@ final class ReactiveInvocation {
 		return this.invocation.invocableClone().proceed();
 	}
 
-	private Object chain(List<MethodLease> methodLeases) throws Throwable {
-		if (!methodLeases.isEmpty()) {
-			return under(methodLeases);
-		}
-		Object returned = (this.unleased != null) ? this.unleased : proceed();
-		return (this.flow && returned != null) ? returned : publisher(returned, null, "");
+	private Object published(Flux<?> chain) {
+		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
 	}
 
-	private Object under(List<MethodLease> methodLeases) {
-		Flux<Object> chain = (this.observer != null) ? observed(methodLeases, this.observer)
-				: chain(methodLeases, MethodCallObservation.NONE);
+	private Object under(List<MethodLease> next) {
+		Flux<Object> chain = Flux.deferContextual((view) -> {
+			Object parent = view.getOrDefault(ObservationThreadLocalAccessor.KEY, null);
+			return observed(this.calls.apply(next, (parent instanceof Observation observation) ? observation : null));
+		});
 		return this.flow ? CoroutineBody.inStep((collector) -> published(within(collector, chain)))
 				: within(this.callerLeases, chain);
-	}
-
-	/**
-	 * Observe each subscription, as a child of the observation in the subscriber's
-	 * context. The observation is put into the context of the chain, and is stopped
-	 * before the subscriber gets the end.
-	 */
-	private Flux<Object> observed(List<MethodLease> methodLeases,
-			Function<@Nullable Observation, MethodCallObservation> observer) {
-		String key = ObservationThreadLocalAccessor.KEY;
-		return Flux.deferContextual((view) -> {
-			MethodCallObservation begun = observer
-				.apply((view.getOrDefault(key, null) instanceof Observation parent) ? parent : null);
-			return !begun.isObserved() ? chain(methodLeases, begun)
-					: Flux
-						.usingWhen(Mono.just(begun), (call) -> chain(methodLeases, call), (call) -> ended(call, null),
-								ReactiveInvocation::ended, (call) -> ended(call, null))
-						.contextWrite((outer) -> outer.put(key, begun.observation));
-		});
-	}
-
-	private static Mono<Void> ended(MethodCallObservation call, @Nullable Throwable failure) {
-		return Mono.create((sink) -> call.ended(failure, sink::success));
 	}
 
 	/** Put the caller's leases into the context, unless the subscriber has leases. */
@@ -190,46 +153,24 @@ final class ReactiveInvocation {
 			.contextWrite((outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, caller));
 	}
 
-	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation) {
-		return methodLeases.stream().anyMatch(MethodLease::joinsTransaction)
-				? Transaction.join()
+	/**
+	 * Return the chain of a call. Its observation is in the context of the chain, and
+	 * ends before the subscriber gets the end.
+	 */
+	private Flux<Object> observed(MethodCall call) {
+		Flux<Object> chain = (!call.joinsTransaction()) ? new Chain(call, null).whole()
+				: Transaction.join()
 					.singleOptional()
-					.flatMapMany((share) -> chain(methodLeases, observation, share.orElse(null)))
-				: chain(methodLeases, observation, null);
+					.flatMapMany((share) -> new Chain(call, share.orElse(null)).whole());
+		return call.observation.isNoop() ? chain
+				: Flux
+					.usingWhen(Mono.just(call), (begun) -> chain, (begun) -> ended(begun, null),
+							ReactiveInvocation::ended, (begun) -> ended(begun, null))
+					.contextWrite((outer) -> outer.put(ObservationThreadLocalAccessor.KEY, call.observation));
 	}
 
-	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation,
-			@Nullable TransactionShare transaction) {
-		AtomicReference<@Nullable Work> begun = new AtomicReference<>();
-		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class), begun, observation));
-		for (int i = methodLeases.size() - 1; i >= 0; i--) {
-			chain = holding(methodLeases.get(i), begun, observation, transaction).around(chain);
-		}
-		return (transaction == null) ? chain : chain.contextWrite((outer) -> outer.put(LeaseContext.class,
-				outer.<LeaseContext>get(LeaseContext.class).within(transaction)));
-	}
-
-	private Object published(Flux<?> chain) {
-		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
-	}
-
-	private Publisher<Object> call(LeaseContext current, AtomicReference<@Nullable Work> begun,
-			MethodCallObservation observation) {
-		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current, this.invocation) : null;
-		begun.set((body != null) ? body::ended : ENDED);
-		LeaseContext.Scope scope = current.open();
-		try {
-			MethodInvocation call = (body != null && this.suspending)
-					? this.invocation.invocableClone(body.runningIn(this.invocation.getArguments()))
-					: this.invocation.invocableClone();
-			return publisher(observation.run(() -> LeaseInterceptor.proceed(call)), body, "");
-		}
-		catch (Throwable ex) {
-			return Mono.error(ex);
-		}
-		finally {
-			scope.close();
-		}
+	private static Mono<Void> ended(MethodCall call, @Nullable Throwable failure) {
+		return Mono.create((sink) -> call.endObservation(failure, sink::success));
 	}
 
 	private <T> Publisher<T> publisher(@Nullable Object returned, @Nullable CoroutineBody body, String whose) {
@@ -244,58 +185,94 @@ final class ReactiveInvocation {
 		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);
 	}
 
-	/** Return the holding of one annotation's lease. */
-	private Holding<Lease> holding(MethodLease methodLease, AtomicReference<@Nullable Work> begun,
-			MethodCallObservation observation, @Nullable TransactionShare transaction) {
-		return new Holding<>() {
+	/**
+	 * Chain of one subscription under its leases.
+	 */
+	private final class Chain {
 
-			@Override
-			protected CompletableFuture<Lease> acquire(LeaseContext context) {
-				return observation.ask(() -> methodLease.acquireAsync(context, transaction));
+		private final MethodCall call;
+
+		private final @Nullable TransactionShare transaction;
+
+		/** Supplies the end of the work; {@code null} before the method is called. */
+		private volatile @Nullable Supplier<CompletableFuture<@Nullable Void>> workEnd;
+
+		Chain(MethodCall call, @Nullable TransactionShare transaction) {
+			this.call = call;
+			this.transaction = transaction;
+		}
+
+		Flux<Object> whole() {
+			Flux<Object> chain = Flux.deferContextual((view) -> callMethod(view.get(LeaseContext.class)));
+			for (int i = this.call.leases.size() - 1; i >= 0; i--) {
+				chain = holding(this.call.leases.get(i)).around(chain);
 			}
+			TransactionShare share = this.transaction;
+			return (share == null) ? chain : chain.contextWrite((outer) -> outer.put(LeaseContext.class,
+					outer.<LeaseContext>get(LeaseContext.class).within(share)));
+		}
 
-			@Override
-			protected <T> Publisher<T> instead(Throwable failure) {
-				if (!(failure instanceof HoldfastException ex)) {
-					return Mono.error(failure);
-				}
-				try {
-					return publisher(observation.run(() -> methodLease.resultWithoutLease(ex)), null,
-							"The fallback of ");
-				}
-				catch (Throwable thrown) {
-					return Mono.error(thrown);
-				}
+		private Publisher<Object> callMethod(LeaseContext current) {
+			ReactiveInvocation all = ReactiveInvocation.this;
+			CoroutineBody body = (all.suspending || all.flow) ? new CoroutineBody(current, all.invocation) : null;
+			this.workEnd = (body != null) ? body::ended : () -> CompletableFuture.completedFuture(null);
+			LeaseContext.Scope scope = current.open();
+			try {
+				MethodInvocation clone = (body != null && all.suspending)
+						? all.invocation.invocableClone(body.runningIn(all.invocation.getArguments()))
+						: all.invocation.invocableClone();
+				return publisher(this.call.observed(() -> MethodCall.proceed(clone)), body, "");
 			}
-
-			@Override
-			protected boolean endsOnLoss() {
-				return methodLease.onLoss() == OnLoss.INTERRUPT;
+			catch (Throwable ex) {
+				return Mono.error(ex);
 			}
-
-			@Override
-			protected CompletableFuture<@Nullable Throwable> end(Lease held, @Nullable Throwable failure) {
-				if (methodLease.isUnguarded()) {
-					observation.unguarded();
-				}
-				// The method was not called if an inner lease was not acquired.
-				Work work = begun.get();
-				if (work == null) {
-					methodLease.discard();
-					return CompletableFuture.completedFuture(failure);
-				}
-				return work.ended().thenCompose((ended) -> methodLease.endAsync(failure));
+			finally {
+				scope.close();
 			}
+		}
 
-		};
-	}
+		/** Return the holding of one annotation's lease. */
+		private Holding<Lease> holding(MethodLease lease) {
+			return new Holding<>() {
 
-	/** Work of a method that was called under its leases. */
-	@FunctionalInterface
-	private interface Work {
+				@Override
+				protected CompletableFuture<Lease> acquire(LeaseContext context) {
+					return Chain.this.call.acquireAsync(lease, context, Chain.this.transaction);
+				}
 
-		/** Return a future that is completed at the end of the work. */
-		CompletableFuture<@Nullable Void> ended();
+				@Override
+				protected <T> Publisher<T> instead(Throwable failure) {
+					if (!(failure instanceof HoldfastException ex)) {
+						return Mono.error(failure);
+					}
+					try {
+						return publisher(Chain.this.call.observed(() -> lease.resultWithoutLease(ex)), null,
+								"The fallback of ");
+					}
+					catch (Throwable thrown) {
+						return Mono.error(thrown);
+					}
+				}
+
+				@Override
+				protected boolean endsOnLoss() {
+					return lease.onLoss() == OnLoss.INTERRUPT;
+				}
+
+				@Override
+				protected CompletableFuture<@Nullable Throwable> end(Lease held, @Nullable Throwable failure) {
+					Chain.this.call.observeUnguarded(lease);
+					// The method was not called if an inner lease was not acquired.
+					Supplier<CompletableFuture<@Nullable Void>> end = Chain.this.workEnd;
+					if (end == null) {
+						lease.discard();
+						return CompletableFuture.completedFuture(failure);
+					}
+					return end.get().thenCompose((ended) -> lease.endAsync(failure));
+				}
+
+			};
+		}
 
 	}
 

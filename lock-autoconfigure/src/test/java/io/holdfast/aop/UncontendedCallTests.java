@@ -23,8 +23,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 @WithRedis
 class UncontendedCallTests {
 
-	/** To be lowered with the number of calls. */
-	private static final int MOST = 77;
+	/**
+	 * To be lowered with the number of calls. Two more than the fewest, which depend on
+	 * an early answer.
+	 */
+	private static final int MOST = 78;
 
 	/** As well: all types, and those of the engine for a grant and a release. */
 	private static final Map<String, Integer> TYPES = Map.of("types: ", 46, "acquire: ", 21, "release: ", 16);

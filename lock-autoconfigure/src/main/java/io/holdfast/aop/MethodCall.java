@@ -1,0 +1,285 @@
+package io.holdfast.aop;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.async.CallResult;
+import io.holdfast.async.DaemonThreads;
+import io.holdfast.async.Guard;
+import io.holdfast.async.PromptAction;
+import io.micrometer.observation.Observation;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.core.KotlinDetector;
+
+/**
+ * Call of an annotated method that needs leases, or one subscription to its result: its
+ * leases and its observation. Exceptions of the observer do not affect the call.
+ *
+ * <p>
+ * If a bean's proxy is the target of another proxy, both may have the advice of leases.
+ * The outer proxy then acquires the leases. The inner proxy must not acquire them again,
+ * and has to distinguish such a call from a direct call.
+ */
+final class MethodCall {
+
+	/** Marker: all leases of a call were acquired. */
+	static final Object ACQUIRED = new Object();
+
+	/**
+	 * Inner proxy that the current call of this thread must reach next, without acquiring
+	 * leases again.
+	 */
+	private static final ThreadLocal<@Nullable Object> INNER_PROXY = new ThreadLocal<>();
+
+	final MethodInvocation invocation;
+
+	/** Leases, the outermost first. */
+	final List<MethodLease> leases;
+
+	final Observation observation;
+
+	/** Guard against exceptions of the observer. */
+	private final Guard guard;
+
+	private final AtomicBoolean observationEnded = new AtomicBoolean();
+
+	/**
+	 * Create a call.
+	 * @param observation the started observation, or {@link Observation#NOOP}
+	 */
+	MethodCall(MethodInvocation invocation, List<MethodLease> leases, Observation observation, Guard guard) {
+		this.invocation = invocation;
+		this.leases = leases;
+		this.observation = observation;
+		this.guard = guard;
+	}
+
+	/** Acquire the leases, run the method, and release the leases, on this thread. */
+	@Nullable Object run() throws Throwable {
+		try {
+			Object result = observed(this::runWithLeases);
+			endObservation(null);
+			return result;
+		}
+		catch (Throwable ex) {
+			endObservation(ex);
+			throw ex;
+		}
+	}
+
+	private @Nullable Object runWithLeases() throws Throwable {
+		Object result = acquire();
+		if (result != ACQUIRED) {
+			return result;
+		}
+		Throwable failure = null;
+		try {
+			result = proceed(context(LeaseContext.current()));
+		}
+		catch (Throwable ex) {
+			failure = ex;
+		}
+		for (int i = this.leases.size() - 1; i >= 0; i--) {
+			failure = this.leases.get(i).end(failure);
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return result;
+	}
+
+	/**
+	 * Acquire the leases for the current thread.
+	 * @return {@link #ACQUIRED}, or a result for the caller in place of the method's
+	 * result
+	 */
+	@Nullable Object acquire() throws Throwable {
+		for (int i = 0; i < this.leases.size(); i++) {
+			MethodLease lease = this.leases.get(i);
+			try {
+				lease.acquire();
+			}
+			catch (Throwable ex) {
+				discard(i);
+				if (ex instanceof HoldfastException refused) {
+					return lease.resultWithoutLease(refused);
+				}
+				throw ex;
+			}
+			observeUnguarded(lease);
+		}
+		return ACQUIRED;
+	}
+
+	/**
+	 * Acquire one of the leases without blocking.
+	 * @return a future, which fails if the request throws an exception
+	 */
+	CompletableFuture<Lease> acquireAsync(MethodLease lease, LeaseContext context,
+			@Nullable TransactionShare transaction) {
+		try {
+			return Objects.requireNonNull(observed(() -> lease.acquireAsync(context, transaction)));
+		}
+		catch (Throwable ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	/** Discard the first leases, the innermost first. */
+	void discard(int count) {
+		for (int i = count - 1; i >= 0; i--) {
+			this.leases.get(i).discard();
+		}
+	}
+
+	/** Return the context of the method: an outer context with the leases. */
+	LeaseContext context(LeaseContext outer) {
+		LeaseContext context = outer;
+		for (MethodLease lease : this.leases) {
+			context = context.with(lease.lease());
+		}
+		return context;
+	}
+
+	/** Return whether one of the leases may join a transaction. */
+	boolean joinsTransaction() {
+		return this.leases.stream().anyMatch(MethodLease::joinsTransaction);
+	}
+
+	/**
+	 * Run the method under its leases on the current thread. Interrupts the thread on the
+	 * loss of a lease with {@link OnLoss#INTERRUPT}.
+	 */
+	@Nullable Object proceed(LeaseContext context) throws Throwable {
+		LeaseContext.Scope scope = context.open();
+		LossInterrupt interrupt = null;
+		try {
+			for (int i = 0; i < this.leases.size(); i++) {
+				MethodLease lease = this.leases.get(i);
+				if (lease.onLoss() == OnLoss.INTERRUPT) {
+					interrupt = (interrupt != null) ? interrupt : new LossInterrupt();
+					lease.lease().onLost((PromptAction) interrupt::lost);
+				}
+			}
+			return proceed(this.invocation);
+		}
+		finally {
+			if (interrupt != null) {
+				interrupt.end();
+			}
+			scope.close();
+		}
+	}
+
+	/** Proceed with an invocation whose leases are acquired. */
+	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
+		Object outer = INNER_PROXY.get();
+		Object innerProxy = innerProxy(invocation);
+		if (outer == null && innerProxy == null) {
+			return invocation.proceed();
+		}
+		INNER_PROXY.set(innerProxy);
+		try {
+			return invocation.proceed();
+		}
+		finally {
+			// Restore the state of an outer call that has not reached its target yet.
+			INNER_PROXY.set(outer);
+		}
+	}
+
+	/**
+	 * Return the inner proxy: the next proxy with this advice behind the current proxy,
+	 * or {@code null}. There may be other proxies in between, and the advice may be from
+	 * another context.
+	 */
+	static @Nullable Object innerProxy(MethodInvocation invocation) {
+		Object target = invocation.getThis();
+		while (target instanceof Advised proxy && Stream.of(proxy.getAdvisors())
+			.noneMatch((advisor) -> advisor.getAdvice() instanceof LeaseInterceptor)) {
+			target = AopProxyUtils.getSingletonTarget(target);
+		}
+		return (target instanceof Advised) ? target : null;
+	}
+
+	/**
+	 * Return whether a call has arrived at the inner proxy, and has already acquired its
+	 * leases at the outer proxy. Returns {@code true} once for each call. Not for
+	 * suspending functions, whose coroutine has this state, because another coroutine may
+	 * be resumed between the two proxies.
+	 */
+	static boolean tryEnterInnerProxy(MethodInvocation invocation) {
+		Object innerProxy = INNER_PROXY.get();
+		if (innerProxy == null || !(invocation instanceof ProxyMethodInvocation proxied)
+				|| proxied.getProxy() != innerProxy || KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
+			return false;
+		}
+		// Calls made by the method are new calls.
+		INNER_PROXY.remove();
+		return true;
+	}
+
+	/** Run code of the call within the scope of the observation. */
+	<T> @Nullable T observed(CallResult.Code<T> code) throws Throwable {
+		if (this.observation.isNoop()) {
+			return code.run();
+		}
+		Observation.Scope scope = this.guard.get(this.observation::openScope, () -> Observation.Scope.NOOP);
+		try {
+			return code.run();
+		}
+		finally {
+			this.guard.run(scope::close);
+		}
+	}
+
+	/** Note that the method runs without permits because the store failed. */
+	void observeUnguarded(MethodLease lease) {
+		if (!this.observation.isNoop() && lease.isUnguarded()) {
+			this.observation.getContext().put(MethodObserver.UNGUARDED, Boolean.TRUE);
+		}
+	}
+
+	/** End the observation. */
+	void endObservation(@Nullable Throwable failure) {
+		if (this.observation.isNoop() || this.observationEnded.getAndSet(true)) {
+			return;
+		}
+		this.guard.run(() -> {
+			if (failure != null) {
+				this.observation.error(failure);
+			}
+			this.observation.stop();
+		});
+	}
+
+	/**
+	 * End the observation, and then run an action. Moves both to another thread if the
+	 * current thread may not block, such as an event loop or a timer.
+	 */
+	void endObservation(@Nullable Throwable failure, Runnable then) {
+		Runnable end = () -> {
+			endObservation(failure);
+			then.run();
+		};
+		if (this.observation.isNoop() || this.observationEnded.get() || DaemonThreads.isForCode()) {
+			end.run();
+		}
+		else {
+			CallResult.runOnNewThread(end);
+		}
+	}
+
+}
