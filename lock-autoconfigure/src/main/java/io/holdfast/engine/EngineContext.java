@@ -363,25 +363,24 @@ public final class EngineContext {
 	private <T> CompletableFuture<T> sendInTime(Supplier<CompletableFuture<T>> sender) {
 		ensureStarted();
 		CompletableFuture<T> sent = sendUnobserved(sender);
-		CompletableFuture<T> answer = inTime(sent);
-		answer.whenComplete((reply, error) -> sent.cancel(true));
-		return answer;
-	}
-
-	/**
-	 * Return a future that is completed as a command is, but fails after the command
-	 * timeout.
-	 */
-	<T> CompletableFuture<T> inTime(CompletableFuture<T> sent) {
 		if (sent.isDone()) {
 			return sent;
 		}
-		CompletableFuture<T> answer = sent.copy();
-		Future<?> timeout = this.scheduler.schedule(
-				() -> answer.completeExceptionally(
-						StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException())),
-				this.commandTimeoutNanos);
-		answer.whenComplete((reply, error) -> timeout.cancel(false));
+		CompletableFuture<T> answer = new CompletableFuture<>();
+		Future<?> timeout = this.scheduler.schedule(() -> {
+			answer.completeExceptionally(
+					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
+			sent.cancel(true);
+		}, this.commandTimeoutNanos);
+		sent.whenComplete((reply, error) -> {
+			timeout.cancel(false);
+			if (error != null) {
+				answer.completeExceptionally(error);
+			}
+			else {
+				answer.complete(reply);
+			}
+		});
 		return answer;
 	}
 

@@ -11,7 +11,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 import io.holdfast.async.BoundedExecutor;
-import io.holdfast.async.CallResult;
 import io.holdfast.async.Guard;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
@@ -133,7 +132,7 @@ final class EngineObservers {
 	<T> CompletableFuture<T> follow(Command command, CompletableFuture<T> answer) {
 		if (!this.observers.isEmpty() && (!answer.isDone() || answer.isCompletedExceptionally())) {
 			answer.whenComplete((reply, error) -> {
-				if (error != null && !(CallResult.cause(error) instanceof CancellationException)) {
+				if (error != null && !(error instanceof CancellationException)) {
 					failed(command);
 				}
 			});

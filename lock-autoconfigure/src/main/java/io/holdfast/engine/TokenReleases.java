@@ -6,7 +6,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -18,6 +20,7 @@ import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -76,10 +79,7 @@ final class TokenReleases {
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, long doubtSince,
 			@Nullable AcquireCommand next) {
-		Release release = new Release(resource, ended, doubtSince);
-		this.releasing.put(ended.token(), release);
-		release.send(next);
-		return release.outcome;
+		return new Release(resource, ended, doubtSince).start(next);
 	}
 
 	/** Release the token of an ended hold. */
@@ -234,8 +234,14 @@ final class TokenReleases {
 
 	private CompletableFuture<?> answer(Release release) {
 		Throwable failure = release.failure();
-		return (failure != null && EngineExceptions.isTemporary(failure)) ? this.context.inTime(release.over)
-				: release.outcome;
+		if (failure == null || !EngineExceptions.isTemporary(failure)) {
+			return release.outcome;
+		}
+		CompletableFuture<@Nullable Void> answer = release.over.copy();
+		Future<?> patience = this.context.scheduler.schedule(() -> answer.complete(null),
+				this.context.commandTimeoutNanos);
+		answer.whenComplete((over, error) -> patience.cancel(false));
+		return answer;
 	}
 
 	/**
@@ -294,7 +300,7 @@ final class TokenReleases {
 			if (failure != null) {
 				logUnawaited(failure);
 			}
-			else {
+			else if (this.unawaitedFailing.get()) {
 				this.unawaitedFailing.set(false);
 			}
 			mayContinue.complete(null);
@@ -353,11 +359,22 @@ final class TokenReleases {
 
 		private final long expiresAt;
 
-		/** Value of {@link Hold#doubtSince} for the token. */
+		/**
+		 * Value of {@link Hold#doubtSince} for the token.
+		 */
 		private final long doubtSince;
 
-		/** Number of repetitions so far. Confined to the sequence of repetitions. */
-		private volatile int repetitions;
+		private boolean done;
+
+		private int attempts;
+
+		/** Number of the last failed attempt. */
+		private int lastFailed;
+
+		/** Last command. */
+		private @Nullable CompletableFuture<ReleaseReply> command;
+
+		private @Nullable Future<?> timer;
 
 		Release(Resource resource, AcquireCommand ended, long doubtSince) {
 			this.resource = resource;
@@ -368,6 +385,15 @@ final class TokenReleases {
 					+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 		}
 
+		CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
+			Release before = TokenReleases.this.releasing.put(this.ended.token(), this);
+			if (before != null) {
+				this.over.thenAccept(before.over::complete);
+			}
+			send(next);
+			return this.outcome;
+		}
+
 		/**
 		 * Return the failure of the first command, or {@code null} if it has not failed.
 		 */
@@ -376,74 +402,129 @@ final class TokenReleases {
 					? BlockingWait.join(this.outcome.<Throwable>handle((reply, error) -> error)) : null;
 		}
 
-		/**
-		 * Send RELEASE. The command is not cancelled after the timeout: the answer to any
-		 * command ends the release, however late.
-		 */
-		void send(@Nullable AcquireCommand next) {
+		private synchronized void send(@Nullable AcquireCommand next) {
+			if (this.done) {
+				return;
+			}
+			int attempt = ++this.attempts;
+			CompletableFuture<?> earlier = this.command;
+			if (earlier != null) {
+				this.over.thenRun(() -> earlier.cancel(true));
+			}
 			CompletableFuture<ReleaseReply> command = EngineContext
 				.sendUnobserved(() -> this.context.store.release(this.resource, this.ended, next));
-			// Otherwise the store might send the command after its next connect.
-			this.over.thenRun(() -> command.cancel(true));
-			command.thenAccept(this::onAnswer);
-			this.context.inTime(command).whenComplete((reply, error) -> {
-				if (error != null && !this.over.isDone()) {
-					onFailure(command, error);
+			this.command = command;
+			if (!command.isDone()) {
+				this.timer = this.context.scheduler
+					.schedule(
+							() -> onFailure(attempt, StoreCommandException
+								.silence(this.context.settings.commandTimeout(), new TimeoutException())),
+							this.context.commandTimeoutNanos);
+			}
+			command.whenComplete((reply, error) -> {
+				if (error == null) {
+					onAnswer(reply);
+				}
+				else {
+					onFailure(attempt, error);
 				}
 			});
 		}
 
 		private void onAnswer(ReleaseReply reply) {
-			this.outcome.complete(reply);
-			if (end() && this.doubtSince != Hold.NO_DOUBT && this.context.store.mayRunLate(this.doubtSince)) {
-				// Once more, late enough that all earlier commands have run or are
-				// dropped. Late copies of this command do no harm, as it brings in no
-				// other token.
-				this.context.scheduler.schedule(() -> release(this.resource, this.ended, Hold.NO_DOUBT, null),
-						TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
+			synchronized (this) {
+				if (this.done) {
+					return;
+				}
+				this.done = true;
+				disarm();
+				if (this.doubtSince != Hold.NO_DOUBT && this.context.store.mayRunLate(this.doubtSince)) {
+					// Once more, late enough that all earlier commands have run or are
+					// dropped.
+					this.context.scheduler.schedule(this::repeat,
+							TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
+				}
 			}
+			this.outcome.complete(reply);
+			end();
 		}
 
-		private void onFailure(CompletableFuture<?> command, Throwable error) {
+		private void repeat() {
+			// No further repetition: late copies of this command do no harm, as it brings
+			// in no other token.
+			release(this.resource, this.ended, Hold.NO_DOUBT, null);
+		}
+
+		private void onFailure(int attempt, Throwable error) {
+			boolean expired;
+			synchronized (this) {
+				if (attempt <= this.lastFailed) {
+					// The timeout of this attempt was already processed.
+					return;
+				}
+				this.lastFailed = attempt;
+				expired = !this.done && !trySchedule();
+			}
 			this.context.observers.failed(Command.RELEASE);
 			this.outcome.completeExceptionally(error);
-			repeatLater(command);
-		}
-
-		/** Schedule a repetition, unless the token will have expired by then. */
-		private void repeatLater(CompletableFuture<?> last) {
-			long delay = this.context.retryDelay() << Math.min(this.repetitions, 5);
-			this.repetitions++;
-			if (this.context.scheduler.nanoTime() + delay - this.expiresAt < 0) {
-				this.context.scheduler.schedule(() -> repeat(last), delay);
-			}
-			else {
+			if (expired) {
 				end();
 			}
 		}
 
-		private void repeat(CompletableFuture<?> last) {
-			if (this.over.isDone()) {
-				return;
+		/**
+		 * Schedule a repetition. Returns {@code false} if the token will have expired by
+		 * then.
+		 */
+		private boolean trySchedule() {
+			disarm();
+			long delay = this.context.retryDelay() << Math.min(this.attempts - 1, 5);
+			this.done = this.context.scheduler.nanoTime() + delay - this.expiresAt >= 0;
+			if (!this.done) {
+				this.timer = this.context.scheduler.schedule(this::sendAgain, delay);
 			}
-			if (!last.isDone() && !this.context.isReached()) {
+			return !this.done;
+		}
+
+		private void sendAgain() {
+			synchronized (this) {
+				boolean commandPending = this.command != null && !this.command.isDone() && !this.context.isReached();
+				if (this.done || !commandPending) {
+					send(null);
+					return;
+				}
 				// Not needed: the store will send the last command after the next
 				// connect.
-				repeatLater(last);
+				this.attempts++;
+				if (trySchedule()) {
+					return;
+				}
 			}
-			else {
-				send(null);
+			end();
+		}
+
+		private void disarm() {
+			if (this.timer != null) {
+				this.timer.cancel(false);
+				this.timer = null;
 			}
 		}
 
 		/**
-		 * End this release, whose outcome is known.
-		 * @return {@code false} if the release had already ended
+		 * End this release, whose outcome is known. Cancels the last command, so that the
+		 * store does not send it after its next connect.
 		 */
-		private boolean end() {
+		private void end() {
+			CompletableFuture<?> last;
+			synchronized (this) {
+				last = this.command;
+			}
+			if (last != null) {
+				last.cancel(true);
+			}
 			// Only this release: a later release of the token may have replaced it.
 			TokenReleases.this.releasing.remove(this.ended.token(), this);
-			return this.over.complete(null);
+			this.over.complete(null);
 		}
 
 	}
