@@ -130,6 +130,16 @@ class MemoryBackendTests {
 	}
 
 	@Test
+	@DisplayName("Nor is JDBC needed, with which Spring Boot's modes of databases come")
+	void withoutJdbcOnTheClassPath() {
+		List<String> jdbc = List.of("spring-boot-sql", "spring-boot-jdbc", "spring-jdbc");
+		try (ChildJvm child = ChildJvm.startWithout(jdbc, Application.class)) {
+			child.awaitLine("locked: true", ChildProcess.PATIENCE);
+			assertThat(child.awaitExit(ChildProcess.PATIENCE)).isZero();
+		}
+	}
+
+	@Test
 	@DisplayName("A Redis that is configured is not connected to, and needs not answer")
 	void leavesRedisAlone() throws IOException {
 		try (ServerSocket silent = new ServerSocket(0)) {
