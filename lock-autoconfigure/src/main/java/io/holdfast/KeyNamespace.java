@@ -20,10 +20,9 @@ public interface KeyNamespace {
 
 	/**
 	 * Return the current namespace. Called once per request, on the caller's thread. For
-	 * an annotated method, called when the method is called, and not again by later
-	 * subscriptions to its result. For a view, called when the view is created. For a
-	 * reactive service, called on the subscribing thread. Must be thread-safe and must
-	 * not block.
+	 * an annotated method, called once per call, and not again by later subscriptions to
+	 * the result. For a view, called when the view is created. For a reactive service,
+	 * called on the subscribing thread. Must be thread-safe and must not block.
 	 * @return the namespace, without a colon, neither {@code null} nor blank; empty for
 	 * no namespace. Without a namespace, a key such as {@code acme:stock} is the key
 	 * {@code stock} of the namespace {@code acme}. Namespace, colon and key together must
@@ -34,9 +33,8 @@ public interface KeyNamespace {
 	String current();
 
 	/**
-	 * Return a request in the current namespace. Do not override this method: later
-	 * subscriptions to the result of an annotated method do not call it, but use the
-	 * namespace that {@link #current()} returned for the call.
+	 * Return a request in the current namespace. Do not override this method: annotated
+	 * methods do not call it, but use the result of {@link #current()}.
 	 * @param <R> the type of the request
 	 * @param request the request
 	 * @return the request in the current namespace; the given request if it has a

@@ -39,8 +39,7 @@ local function instanceOf(token)
   return instance and #instance == 32 and instance or nil
 end
 
--- The differences. What a token holds or wants ("wanted") is r for reading, '' for an exclusive lock, or a number of
--- permits.
+-- The differences. The terms of a token ("wanted") are r for reading, '' for an exclusive lock, or a number of permits.
 --
 -- parse(entry): token, instance, claim, mode (s if subscribed, p if polling), wanted, and the limit of a request for
 -- permits; nothing for an entry of another version or program.

@@ -81,8 +81,8 @@ class PoolThreadTests {
 		LockLease ledger = locks.acquire(LockRequest.of("ledger"));
 		AtomicReference<Thread> holder = new AtomicReference<>();
 		AtomicBoolean secondInside = new AtomicBoolean();
-		// Every other worker is busy, here or with what an earlier test has left behind,
-		// so only this one can take the second task.
+		// Every other worker is busy, here or with a task of an earlier test. Only this
+		// worker can take the second task.
 		int others = ForkJoinPool.getCommonPoolParallelism() - 1;
 		CountDownLatch busyWorkers = new CountDownLatch(others);
 		CountDownLatch over = new CountDownLatch(1);

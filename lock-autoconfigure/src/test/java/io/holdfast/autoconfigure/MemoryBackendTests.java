@@ -130,10 +130,11 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("Nor is JDBC needed, with which Spring Boot's modes of databases come")
-	void withoutJdbcOnTheClassPath() {
-		List<String> jdbc = List.of("spring-boot-sql", "spring-boot-jdbc", "spring-jdbc");
-		try (ChildJvm child = ChildJvm.startWithout(jdbc, Application.class)) {
+	@DisplayName("No optional library is needed")
+	void withoutOptionalLibraries() {
+		List<String> optional = List.of("spring-boot-sql", "spring-boot-jdbc", "spring-jdbc", "jedis", "kotlin",
+				"blockhound", "micrometer-core", "spring-boot-actuator", "spring-boot-health", "spring-web", "jackson");
+		try (ChildJvm child = ChildJvm.startWithout(optional, Application.class)) {
 			child.awaitLine("locked: true", ChildProcess.PATIENCE);
 			assertThat(child.awaitExit(ChildProcess.PATIENCE)).isZero();
 		}

@@ -23,8 +23,8 @@ import org.springframework.web.server.ResponseStatusException;
 /**
  * Editing of the shop's settings by one person at a time, over all instances. Opening the
  * settings takes a lock, which is held over several requests until the settings are saved
- * or closed. Other persons see the name of the editor. The lease of an editor who
- * disappears is renewed only for the editing time.
+ * or closed. Other persons see the name of the editor. After the editor has disappeared,
+ * the lease is renewed only for the editing time.
  */
 @Service
 class SettingsEditor {
