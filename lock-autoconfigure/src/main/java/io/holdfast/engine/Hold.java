@@ -278,7 +278,8 @@ final class Hold {
 		if (this.leases.size() == 1) {
 			return true;
 		}
-		boolean mayBeLongest = lease.isRenewed() && (this.longest == null || lease == this.longest);
+		boolean mayBeLongest = lease.isRenewed()
+				&& (this.longest == null || lease == this.longest || !this.longest.isRenewed(now));
 		remove(lease);
 		LeaseHandle last = mayBeLongest ? lastToEnd() : null;
 		if (last != null && this.grantedUntil - last.validIfGranted() < 0 && last.leaseMillis() > longestLease(now)) {

@@ -232,6 +232,24 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aLeaseWithoutRenewalIsLengthenedAtTheEndOfTheLastRenewedOneAlthoughTheLongestIsPastItsMaxHold() {
+		LockLease outer = granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
+		LeaseContext context = LeaseContext.empty().with(outer);
+		this.store.elapse(2000);
+		LockLease last = nested(REQUEST.leaseTime(Duration.ofSeconds(29)).autoRenew(false).within(context));
+		LockLease renewed = nested(REQUEST.leaseTime(Duration.ofSeconds(20)).within(context));
+		this.store.elapse(4000);
+		this.store.sent();
+		renewed.releaseAsync();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 25000");
+		this.store.last("renew 1").renewed(true);
+		outer.releaseAsync();
+		this.store.elapse(24_000);
+		assertThat(last.isHeld()).isTrue();
+	}
+
+	@Test
 	void aFailedReleaseIsRepeatedForAsLongAsItWasRenewedByHand() {
 		LockLease lease = granted(REQUEST, 100);
 		this.store.answerAtOnce("renew 1 for 3600000", (command) -> command.renewed(true));
