@@ -38,7 +38,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private final EngineContext context;
 
-	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
+	private final LeaseAcquirer<LockRequest, LockLease> acquirer;
 
 	private final ForcedRelease forced;
 
@@ -49,10 +49,10 @@ public class DefaultLockService implements LockService, LockAdmin {
 	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
-		this(engine, new BlockingAcquirer<>(engine.queues, Kind.LOCK, LockLease.class));
+		this(engine, new LeaseAcquirer<>(engine.queues, Kind.LOCK, LockLease.class));
 	}
 
-	DefaultLockService(LeaseEngine engine, BlockingAcquirer<LockRequest, LockLease> acquirer) {
+	DefaultLockService(LeaseEngine engine, LeaseAcquirer<LockRequest, LockLease> acquirer) {
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;

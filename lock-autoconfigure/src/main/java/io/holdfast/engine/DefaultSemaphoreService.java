@@ -31,7 +31,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private final EngineContext context;
 
-	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
+	private final LeaseAcquirer<SemaphoreRequest, PermitLease> acquirer;
 
 	private final ForcedRelease forced;
 
@@ -42,7 +42,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	public DefaultSemaphoreService(LeaseEngine engine) {
 		this.engine = engine;
 		this.context = engine.context;
-		this.acquirer = new BlockingAcquirer<>(engine.queues, Kind.SEMAPHORE, PermitLease.class);
+		this.acquirer = new LeaseAcquirer<>(engine.queues, Kind.SEMAPHORE, PermitLease.class);
 		this.forced = new ForcedRelease(engine.queues);
 	}
 

@@ -40,14 +40,14 @@ final class ThreadLock implements LockView {
 	 */
 	private final LockRequest waitingRequest;
 
-	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
+	private final LeaseAcquirer<LockRequest, LockLease> acquirer;
 
 	private final Supplier<LockStatus> status;
 
 	private final Holds holds;
 
 	/** Create the view of a lock. */
-	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer, Supplier<LockStatus> status,
+	ThreadLock(LockRequest request, LeaseAcquirer<LockRequest, LockLease> acquirer, Supplier<LockStatus> status,
 			Holds holds) {
 		this.request = request;
 		this.waitingRequest = (request.waitTime() != null) ? request : request.waitForever();
@@ -69,7 +69,7 @@ final class ThreadLock implements LockView {
 	@Override
 	public boolean tryLock() {
 		try {
-			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(BlockingAcquirer.once(this.request)));
+			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(LeaseAcquirer.once(this.request)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
@@ -85,7 +85,7 @@ final class ThreadLock implements LockView {
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
 			this.holds.push(this.request, this.acquirer
-				.await(wait.isZero() ? BlockingAcquirer.once(this.request) : this.request.waitTime(wait)));
+				.await(wait.isZero() ? LeaseAcquirer.once(this.request) : this.request.waitTime(wait)));
 			return true;
 		}
 		catch (NotAcquiredException ex) {

@@ -10,7 +10,7 @@ import io.holdfast.engine.store.Resource.Kind;
 final class SimulatedLocks extends DefaultLockService {
 
 	SimulatedLocks(SimulatedInstance instance) {
-		super(instance.engine, new BlockingAcquirer<>(instance.engine.queues, Kind.LOCK, LockLease.class) {
+		super(instance.engine, new LeaseAcquirer<>(instance.engine.queues, Kind.LOCK, LockLease.class) {
 
 			@Override
 			protected LockLease await(LockRequest request) throws InterruptedException {

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param <R> the type of the requests
  * @param <L> the type of the leases in the API
  */
-class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
+class LeaseAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/**
 	 * Time after its deadline at which a blocked call ends its wait itself, in
@@ -54,7 +54,7 @@ class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	 * @param kind the kind of resource
 	 * @param type the type of the leases
 	 */
-	BlockingAcquirer(ResourceQueues queues, Kind kind, Class<L> type) {
+	LeaseAcquirer(ResourceQueues queues, Kind kind, Class<L> type) {
 		this.context = queues.context;
 		this.queues = queues;
 		this.defaults = ResolvedRequest.defaults(kind, queues.context.settings);
