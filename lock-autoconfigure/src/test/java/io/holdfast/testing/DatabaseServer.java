@@ -140,7 +140,7 @@ final class DatabaseServer {
 			@Override
 			List<String> preparation(Path program, Path directory) {
 				return List.of("mariadb-install-db", "--no-defaults", "--datadir=" + directory + "/data",
-						"--auth-root-authentication-method=normal", "--skip-test-db");
+						tmpdir(directory), "--auth-root-authentication-method=normal", "--skip-test-db");
 			}
 
 			@Override
@@ -148,9 +148,18 @@ final class DatabaseServer {
 				Files.writeString(directory.resolve("init.sql"), "CREATE USER '" + USER + "'@'%' IDENTIFIED BY '" + USER
 						+ "';\nGRANT ALL PRIVILEGES ON *.* TO '" + USER + "'@'%' WITH GRANT OPTION;\n");
 				return List.of(program.toString(), "--no-defaults", "--datadir=" + directory + "/data",
-						"--port=" + port, "--bind-address=127.0.0.1", "--socket=" + directory + "/socket",
-						"--pid-file=" + directory + "/pid", "--init-file=" + directory + "/init.sql",
-						"--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M");
+						tmpdir(directory), "--port=" + port, "--bind-address=127.0.0.1",
+						"--socket=" + directory + "/socket", "--pid-file=" + directory + "/pid",
+						"--init-file=" + directory + "/init.sql", "--skip-name-resolve",
+						"--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M");
+			}
+
+			/**
+			 * A starting server deletes the temporary tables of all servers in its
+			 * tmpdir.
+			 */
+			private static String tmpdir(Path directory) {
+				return "--tmpdir=" + directory;
 			}
 
 			@Override
