@@ -91,8 +91,7 @@ class PackageRulesTests {
 			Map.entry("io.holdfast.actuate",
 					List.of("io.holdfast", "io.holdfast.async", "io.holdfast.engine",
 							"org.springframework.boot.actuate..", "org.springframework.boot.health..",
-							"org.springframework.lang..", "org.springframework.http..", "org.springframework.util..",
-							"org.springframework.web.server..", "org.apache.commons.logging..")), //
+							"org.springframework.lang..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.autoconfigure", List.of("..")));
 
 	/** The rooms of a package from top to bottom; "" is the package itself. */

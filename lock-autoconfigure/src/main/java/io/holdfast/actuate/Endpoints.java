@@ -18,9 +18,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
-import org.springframework.http.HttpStatus;
-import org.springframework.util.ClassUtils;
-import org.springframework.web.server.ResponseStatusException;
 
 /**
  * Converts and checks arguments of the endpoints.
@@ -34,13 +31,6 @@ final class Endpoints {
 	private static final int DEFAULT_LIMIT = 100;
 
 	private static final int MAX_LIMIT = 1000;
-
-	/**
-	 * Whether Spring Web is present. Without it, as with JMX only, exceptions are passed
-	 * on.
-	 */
-	private static final boolean WEB = ClassUtils.isPresent("org.springframework.web.server.ResponseStatusException",
-			Endpoints.class.getClassLoader());
 
 	private Endpoints() {
 	}
@@ -75,24 +65,11 @@ final class Endpoints {
 	}
 
 	/**
-	 * Run code that needs the store. Converts a failure of the store to the status 503,
-	 * because neither the request nor this instance is at fault.
-	 */
-	static <T extends @Nullable Object> T answered(Supplier<T> action) {
-		try {
-			return checked(action);
-		}
-		catch (LeaseStoreException ex) {
-			throw WEB ? Web.unavailable(ex) : ex;
-		}
-	}
-
-	/**
 	 * Run code that changes the store. Logs a failure of the store, because the change
 	 * may have been made all the same.
 	 */
 	static <T extends @Nullable Object> T changed(String what, SecurityContext by, Supplier<T> action) {
-		return answered(() -> {
+		return checked(() -> {
 			try {
 				return action.get();
 			}
@@ -146,14 +123,6 @@ final class Endpoints {
 	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {
 		String line = SingleLine.of(message);
 		return new InvalidEndpointRequestException(line, line, cause);
-	}
-
-	private static final class Web {
-
-		static RuntimeException unavailable(LeaseStoreException ex) {
-			return new ResponseStatusException(HttpStatus.SERVICE_UNAVAILABLE, ex.getMessage(), ex);
-		}
-
 	}
 
 }

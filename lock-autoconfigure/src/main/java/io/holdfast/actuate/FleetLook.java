@@ -92,7 +92,7 @@ final class FleetLook {
 	 * @return the resource, or {@code null} if it is unused
 	 */
 	@Nullable ResourceDescriptor one(String key) {
-		Standing standing = Endpoints.answered(() -> look(key));
+		Standing standing = Endpoints.checked(() -> look(key));
 		if (standing.isEmpty()) {
 			return null;
 		}

@@ -2,10 +2,12 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.async.SingleLine;
@@ -14,14 +16,19 @@ import io.holdfast.engine.LeaseEngine;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.endpoint.EndpointId;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.InvocationContext;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.invoke.OperationInvokerAdvisor;
 import org.springframework.boot.actuate.endpoint.invoke.ParameterMappingException;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.WebServerNamespace;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.ProblemDetail;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of the endpoints {@code locks} and
@@ -49,8 +56,8 @@ public final class HoldfastEndpointsAutoConfiguration {
 	}
 
 	/**
-	 * Create an advisor that adds the name of a refused parameter to the response, which
-	 * Spring Boot does not.
+	 * Create an advisor that answers refused requests with a reason, which the responses
+	 * of Spring Boot do not have by default.
 	 */
 	@Bean
 	static OperationInvokerAdvisor holdfastEndpointsAdvisor() {
@@ -58,13 +65,31 @@ public final class HoldfastEndpointsAutoConfiguration {
 			try {
 				return invoker.invoke(context);
 			}
-			catch (ParameterMappingException ex) {
-				String reason = SingleLine
-					.of("The parameter '" + ex.getParameter().getName() + "' is '" + ex.getValue()) + "', which is not "
-						+ allowed(ex.getParameter().getType());
-				throw new InvalidEndpointRequestException(reason, reason, ex);
+			catch (InvalidEndpointRequestException ex) {
+				String reason = (ex instanceof ParameterMappingException mapping) ? reason(mapping)
+						: Objects.requireNonNullElse(ex.getReason(), "");
+				return refuse(context, WebEndpointResponse.STATUS_BAD_REQUEST,
+						new InvalidEndpointRequestException(reason, reason, ex));
+			}
+			catch (LeaseStoreException ex) {
+				// Neither the request nor this instance is at fault.
+				return refuse(context, WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, ex);
 			}
 		} : invoker;
+	}
+
+	/** Return the response to a refused request. Clients of JMX get the exception. */
+	private static Object refuse(InvocationContext context, int status, RuntimeException refusal) {
+		if (!context.canResolve(WebServerNamespace.class)) {
+			throw refusal;
+		}
+		return new WebEndpointResponse<>(
+				ProblemDetail.forStatusAndDetail(HttpStatusCode.valueOf(status), refusal.getMessage()), status);
+	}
+
+	private static String reason(ParameterMappingException refusal) {
+		return SingleLine.of("The parameter '" + refusal.getParameter().getName() + "' is '" + refusal.getValue())
+				+ "', which is not " + allowed(refusal.getParameter().getType());
 	}
 
 	private static String allowed(Class<?> type) {

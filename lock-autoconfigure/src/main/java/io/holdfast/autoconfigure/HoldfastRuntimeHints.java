@@ -26,7 +26,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
 			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
-			"org.springframework.web.server.ResponseStatusException", "kotlinx.coroutines.reactor.MonoKt");
+			"kotlinx.coroutines.reactor.MonoKt");
 
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {

@@ -121,7 +121,7 @@ class RuntimeHintsTests {
 	@ValueSource(strings = { "io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
 			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
-			"org.springframework.web.server.ResponseStatusException", "kotlinx.coroutines.reactor.MonoKt" })
+			"kotlinx.coroutines.reactor.MonoKt" })
 	@DisplayName("What Holdfast looks for by its name is found")
 	void optional(String type) {
 		assertThat(has(REFLECTION.onType(TypeReference.of(type)))).isTrue();

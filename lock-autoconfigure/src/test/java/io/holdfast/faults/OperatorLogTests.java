@@ -2,6 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -15,7 +16,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.boot.actuate.endpoint.SecurityContext;
-import org.springframework.web.server.ResponseStatusException;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -91,10 +91,10 @@ class OperatorLogTests extends ProxiedTestCase {
 	@DisplayName("A change whose answer does not come is logged with the key, the user, and that its end is not known")
 	void tellsOfTheUnknown() {
 		this.proxy.blackHole();
-		assertThatExceptionOfType(ResponseStatusException.class)
+		assertThatExceptionOfType(LeaseStoreException.class)
 			.isThrownBy(
 					() -> new SemaphoresEndpoint(engine(this.instance)).limit("calls", 9, null, SecurityContext.NONE))
-			.satisfies((ex) -> assertThat(ex.getReason()).endsWith(UNKNOWN));
+			.withMessageEndingWith(UNKNOWN);
 		assertThat(this.lines.aboveDebug()).contains("WARN The limit of semaphore 'calls' was to be set to 9, as an "
 				+ "endpoint was asked by an unknown user. Setting the limit of semaphore 'calls' failed: the store "
 				+ "(Redis) did not answer within 500 ms. " + UNKNOWN);
@@ -104,7 +104,7 @@ class OperatorLogTests extends ProxiedTestCase {
 	@DisplayName("A release by force whose lock could not even be looked at is logged without a doubt")
 	void tellsOfTheKnown() {
 		this.proxy.blackHole();
-		assertThatExceptionOfType(ResponseStatusException.class)
+		assertThatExceptionOfType(LeaseStoreException.class)
 			.isThrownBy(() -> locks().release("a", null, SecurityContext.NONE));
 		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was to be released by force, as an endpoint was "
 				+ "asked by an unknown user. The inspection of lock 'a' failed: the store (Redis) did not answer "

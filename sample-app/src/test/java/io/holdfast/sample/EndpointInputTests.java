@@ -16,6 +16,7 @@ import io.holdfast.SemaphoreService;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
@@ -115,6 +116,7 @@ class EndpointInputTests {
 	void parameters(String query) throws Exception {
 		HttpResponse<String> answer = send("GET", "locks?" + query, "", "");
 		assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+		assertThat(answer.body()).contains("\"detail\":");
 	}
 
 	@ParameterizedTest
@@ -150,6 +152,14 @@ class EndpointInputTests {
 		HttpResponse<String> answer = send("POST", "semaphores", "application/json", body);
 		assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
 		assertThat(context.getBean(SemaphoreService.class).status("a").limit()).isNull();
+	}
+
+	@Test
+	@DisplayName("the response to a refused limit names the value and the bounds")
+	void limit() throws Exception {
+		HttpResponse<String> answer = send("POST", "semaphores", "application/json", "{\"key\":\"a\",\"limit\":-5}");
+		assertThat(answer.statusCode()).isEqualTo(400);
+		assertThat(answer.body()).contains("semaphore 'a' is -5, which is not from 0 to 1000000000");
 	}
 
 	@ParameterizedTest

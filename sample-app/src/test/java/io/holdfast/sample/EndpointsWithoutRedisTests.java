@@ -64,7 +64,7 @@ class EndpointsWithoutRedisTests {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Bare.class).run("--server.port=0",
 				"--spring.data.redis.port=" + redis, "--spring.sql.init.mode=never",
 				"--spring.datasource.url=jdbc:h2:mem:without-redis", "--holdfast.redis.command-timeout=500ms",
-				"--spring.web.error.include-message=always", "--spring.mvc.problemdetails.enabled=false")) {
+				"--spring.mvc.problemdetails.enabled=false")) {
 			Instance instance = new Instance(context,
 					context.getEnvironment().getRequiredProperty("local.server.port"));
 			for (String what : new String[] { "locks", "semaphores" }) {
@@ -94,7 +94,7 @@ class EndpointsWithoutRedisTests {
 			.expectStatus()
 			.isEqualTo(503)
 			.expectBody()
-			.jsonPath("$.message")
+			.jsonPath("$.detail")
 			.value(String.class, (message) -> assertThat(message).contains("'a' failed: "));
 	}
 
