@@ -16,6 +16,9 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 
 	private static final long serialVersionUID = 1L;
 
+	private static final String LONGER_WAIT = ". To wait longer, give a waitTime, or set holdfast.semaphore.wait-time, "
+			+ "which is 0 by default";
+
 	/** Number of requested permits. */
 	private final int permits;
 
@@ -45,7 +48,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	public PermitNotAcquiredException(String key, int permits, int limit, int used, Duration waited) {
 		this(key, permits, limit, Reason.TIMED_OUT, waited, null,
 				(((long) used + permits > limit) ? "not enough of them were free" : "others came first") + " (" + used
-						+ " of " + limit + " in use)");
+						+ " of " + limit + " in use)" + LONGER_WAIT);
 	}
 
 	private PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
@@ -58,7 +61,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 
 	private static String text(Reason reason, int limit) {
 		return switch (reason) {
-			case TIMED_OUT -> "not enough of them were free, or others came first";
+			case TIMED_OUT -> "not enough of them were free, or others came first" + LONGER_WAIT;
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
 			case EXCEEDS_LIMIT -> (limit < 0)
