@@ -41,7 +41,7 @@ class OutageTests extends ProxiedTestCase {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
 			.withMessageContaining(KEY)
-			.withMessageContaining("cannot be reached")
+			.withMessageContaining("cannot be reached (see spring.data.redis.*): ")
 			.satisfies((ex) -> assertThat(ex).hasMessageNotContaining("fleet"))
 			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire(KEY))

@@ -221,7 +221,8 @@ public final class RedisFailures {
 			.map((each) -> each.getMessage() + ": ")
 			.findFirst()
 			.orElse("");
-		return new StoreCommandException("Redis cannot be reached: " + address + deepest(error), true, error);
+		return new StoreCommandException(
+				"Redis cannot be reached (see spring.data.redis.*): " + address + deepest(error), true, error);
 	}
 
 	private static StoreCommandException refused(String message, boolean temporary, Throwable error) {
