@@ -50,7 +50,7 @@ public record HoldfastFenceProperties(@Nullable Boolean enabled,
 			.orElseThrow();
 		PropertyBounds.check(this.retention.compareTo(longest) >= 0, "fence.jdbc.retention", this.retention,
 				"it must not be shorter than the longest of holdfast.lock.lease-time, holdfast.lock.max-hold and "
-						+ "holdfast.redis.longest-lease, which is " + longest.toHours() + "h");
+						+ "holdfast.redis.longest-lease, which is " + PropertyBounds.text(longest));
 		PropertyBounds.check(this.tableName.matches("[\\w$#.]+"), "fence.jdbc.table-name", this.tableName,
 				"it must be letters, digits and underscores, with a dot after the schema");
 	}

@@ -57,13 +57,14 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
 		PropertyBounds.check(this.lock.maxHold() == null || this.lock.maxHold().compareTo(this.lock.leaseTime()) >= 0,
-				"lock.max-hold", this.lock.maxHold(), "it must not be shorter than holdfast.lock.lease-time ("
-						+ this.lock.leaseTime().toMillis() + "ms), for which a lease lasts without any renewal");
+				"lock.max-hold", this.lock.maxHold(),
+				"it must not be shorter than holdfast.lock.lease-time (" + PropertyBounds.text(this.lock.leaseTime())
+						+ "), for which a lease lasts without any renewal");
 		PropertyBounds.checkBounds(Duration.ZERO, "lock.loss-margin", this.lock.lossMargin());
 		PropertyBounds.check(this.lock.lossMargin().multipliedBy(3).compareTo(this.lock.leaseTime()) <= 0,
 				"lock.loss-margin", this.lock.lossMargin(),
-				"it must be at most a third of holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
-						+ "ms), or leases would be lost before their renewal could be tried twice");
+				"it must be at most a third of holdfast.lock.lease-time (" + PropertyBounds.text(this.lock.leaseTime())
+						+ "), or leases would be lost before their renewal could be tried twice");
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
 		PropertyBounds.checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
 		PropertyBounds.checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
@@ -93,8 +94,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 
 	private void checkLongest(String property, Duration leaseTime) {
 		PropertyBounds.check(leaseTime.compareTo(this.redis.longestLease()) <= 0, property, leaseTime,
-				"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
-						+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended");
+				"it must not be longer than holdfast.redis.longest-lease ("
+						+ PropertyBounds.text(this.redis.longestLease())
+						+ "), after which holdfast.redis.fail-over-grace counts every lease as ended");
 	}
 
 	private void checkReplicas() {

@@ -176,7 +176,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
 				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
 				.hasMessageContaining("holdfast." + kind + ".lease-time")
-				.hasMessageContaining("holdfast.redis.longest-lease (30000ms)"));
+				.hasMessageContaining("holdfast.redis.longest-lease (30s)"));
 		this.runner.withPropertyValues(settings)
 			.withPropertyValues("holdfast.redis.longest-lease=31s")
 			.run((context) -> assertThat(context).hasNotFailed());

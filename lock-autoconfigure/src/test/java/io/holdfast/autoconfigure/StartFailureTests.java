@@ -160,8 +160,8 @@ class StartFailureTests {
 					holdfast.lock.lease-time     | 2 parsec      | '2 parsec' is not a valid duration
 					holdfast.lock.wait-time      | -2s           | it must be at least 0, or -1 to wait without limit
 					holdfast.semaphore.wait-time | soon          | 'soon' is not a valid duration
-					holdfast.lock.max-hold       | 29s           | it must not be shorter than holdfast.lock.lease-time (30000ms)
-					holdfast.lock.loss-margin    | 10001ms       | it must be at most a third of holdfast.lock.lease-time (30000ms)
+					holdfast.lock.max-hold       | 29s           | it must not be shorter than holdfast.lock.lease-time (30s)
+					holdfast.lock.loss-margin    | 10001ms       | it must be at most a third of holdfast.lock.lease-time (30s)
 					holdfast.lock.loss-margin    | -1ms          | it must be at least 0ms
 					holdfast.semaphore.key-prefix | lock:        | it must not be the same as holdfast.lock.key-prefix
 					holdfast.semaphore.lease-time | 366d         | it must be at most 365d

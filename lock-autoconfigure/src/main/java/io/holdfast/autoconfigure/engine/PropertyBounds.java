@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.Ordered;
+import org.springframework.format.annotation.DurationFormat.Style;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 /**
  * Checks of the values of properties. Names of properties are without the prefix
@@ -25,6 +27,11 @@ public final class PropertyBounds {
 		if (!allowed) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value, reason);
 		}
+	}
+
+	/** Return a time as it is written in properties. */
+	public static String text(Duration time) {
+		return DurationFormatterUtils.print(time, Style.COMPOSITE);
 	}
 
 	/** Refuse a number below 1. */
