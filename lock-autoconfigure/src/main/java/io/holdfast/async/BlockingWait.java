@@ -16,17 +16,15 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
+	/** Longest time of the clock, of 292 years. */
 	private static final long UNLIMITED = Long.MAX_VALUE;
 
 	private final CompletableFuture<?> future;
-
-	private final boolean limited;
 
 	private final long until;
 
 	private BlockingWait(CompletableFuture<?> future, long nanos) {
 		this.future = future;
-		this.limited = nanos != UNLIMITED;
 		this.until = System.nanoTime() + nanos;
 		Thread waiting = Thread.currentThread();
 		future.whenComplete((value, failure) -> LockSupport.unpark(waiting));
@@ -99,20 +97,17 @@ public final class BlockingWait implements ForkJoinPool.ManagedBlocker {
 
 	@Override
 	public boolean block() throws InterruptedException {
-		long left = this.until - System.nanoTime();
-		while (!this.future.isDone() && (left > 0 || !this.limited)) {
+		for (long left = left(); !this.future.isDone() && left > 0; left = left()) {
 			if (Thread.interrupted()) {
 				throw new InterruptedException();
 			}
-			if (this.limited) {
-				LockSupport.parkNanos(this, left);
-			}
-			else {
-				LockSupport.park(this);
-			}
-			left = this.until - System.nanoTime();
+			LockSupport.parkNanos(this, left);
 		}
 		return true;
+	}
+
+	private long left() {
+		return this.until - System.nanoTime();
 	}
 
 	@Override
