@@ -3,15 +3,12 @@ package io.holdfast.autoconfigure;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.MethodObserver;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;
-import io.holdfast.observation.MethodObservationConvention;
 import io.holdfast.observation.MethodObservations;
 import io.holdfast.observation.LeaseMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -38,17 +35,15 @@ public final class HoldfastObservationAutoConfiguration {
 		@Bean
 		@ConditionalOnBean({ LeaseEngine.class, ObservationRegistry.class })
 		@ConditionalOnMissingBean
-		LeaseObservations holdfastLeaseObservations(ObservationRegistry registry,
-				ObjectProvider<LeaseObservationConvention> conventions) {
-			return new LeaseObservations(registry, conventions.orderedStream().toList());
+		LeaseObservations holdfastLeaseObservations(ObservationRegistry registry) {
+			return new LeaseObservations(registry);
 		}
 
 		@Bean
 		@ConditionalOnBean({ LeaseBeanPostProcessor.class, ObservationRegistry.class })
 		@ConditionalOnMissingBean(MethodObserver.class)
-		MethodObservations holdfastMethodObservations(ObservationRegistry registry,
-				ObjectProvider<MethodObservationConvention> conventions) {
-			return new MethodObservations(registry, conventions.orderedStream().findFirst().orElse(null));
+		MethodObservations holdfastMethodObservations(ObservationRegistry registry) {
+			return new MethodObservations(registry);
 		}
 
 	}

@@ -1,7 +1,7 @@
 package io.holdfast.observation;
 
+import io.micrometer.observation.GlobalObservationConvention;
 import io.micrometer.observation.Observation;
-import io.micrometer.observation.ObservationConvention;
 
 /**
  * Convention for the observations of requests and leases. A bean of this type replaces
@@ -10,7 +10,7 @@ import io.micrometer.observation.ObservationConvention;
  *
  * @since 0.1.0
  */
-public interface LeaseObservationConvention extends ObservationConvention<LeaseObservationContext> {
+public interface LeaseObservationConvention extends GlobalObservationConvention<LeaseObservationContext> {
 
 	@Override
 	default boolean supportsContext(Observation.Context context) {

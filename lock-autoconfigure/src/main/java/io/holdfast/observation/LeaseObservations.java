@@ -17,20 +17,19 @@ public final class LeaseObservations implements EngineObserver {
 
 	private final ObservationRegistry registry;
 
-	private final ObservationFactory<LeaseObservationContext> observations;
+	private final ObservationFactory observations;
 
 	/** Default conventions by kind of observation. */
 	private final LeaseObservationConvention[] defaults;
 
 	/**
 	 * Create the observer.
-	 * @param registry the registry of observations
-	 * @param conventions the users' conventions; the first that supports a context
-	 * replaces the default convention
+	 * @param registry the registry of observations, and of the users' conventions; the
+	 * first that supports a context replaces the default convention
 	 */
-	public LeaseObservations(ObservationRegistry registry, List<LeaseObservationConvention> conventions) {
+	public LeaseObservations(ObservationRegistry registry) {
 		this.registry = registry;
-		this.observations = new ObservationFactory<>(registry, conventions);
+		this.observations = new ObservationFactory(registry);
 		this.defaults = Stream.of(HoldfastObservationDocumentation.values())
 			.map(DefaultLeaseObservationConvention::new)
 			.toArray(LeaseObservationConvention[]::new);

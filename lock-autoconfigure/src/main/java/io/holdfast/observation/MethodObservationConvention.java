@@ -1,7 +1,7 @@
 package io.holdfast.observation;
 
+import io.micrometer.observation.GlobalObservationConvention;
 import io.micrometer.observation.Observation;
-import io.micrometer.observation.ObservationConvention;
 
 /**
  * Convention for the observations of annotated methods. A bean of this type replaces
@@ -9,7 +9,7 @@ import io.micrometer.observation.ObservationConvention;
  *
  * @since 0.1.0
  */
-public interface MethodObservationConvention extends ObservationConvention<MethodObservationContext> {
+public interface MethodObservationConvention extends GlobalObservationConvention<MethodObservationContext> {
 
 	@Override
 	default boolean supportsContext(Observation.Context context) {

@@ -1,7 +1,6 @@
 package io.holdfast.observation;
 
 import java.lang.reflect.Method;
-import java.util.List;
 
 import io.holdfast.aop.MethodObserver;
 import io.micrometer.observation.Observation;
@@ -18,16 +17,16 @@ public final class MethodObservations implements MethodObserver {
 
 	private final ObservationRegistry registry;
 
-	private final ObservationFactory<MethodObservationContext> observations;
+	private final ObservationFactory observations;
 
 	/**
 	 * Create the observer.
-	 * @param registry the registry of observations
-	 * @param convention the user's convention, or {@code null} for the default convention
+	 * @param registry the registry of observations, and of the user's convention, which
+	 * replaces the default convention
 	 */
-	public MethodObservations(ObservationRegistry registry, @Nullable MethodObservationConvention convention) {
+	public MethodObservations(ObservationRegistry registry) {
 		this.registry = registry;
-		this.observations = new ObservationFactory<>(registry, (convention != null) ? List.of(convention) : List.of());
+		this.observations = new ObservationFactory(registry);
 	}
 
 	@Override

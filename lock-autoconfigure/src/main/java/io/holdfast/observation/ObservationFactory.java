@@ -1,7 +1,5 @@
 package io.holdfast.observation;
 
-import java.util.List;
-
 import io.micrometer.observation.NullObservation;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
@@ -11,35 +9,21 @@ import org.jspecify.annotations.Nullable;
 /**
  * Starts observations with a given parent on any thread. Thread-safe.
  *
- * @param <T> the type of the context
+ * @param registry the registry of observations, and of the users' conventions
  */
-final class ObservationFactory<T extends Observation.Context> {
-
-	private final ObservationRegistry registry;
-
-	private final List<? extends ObservationConvention<T>> conventions;
-
-	/**
-	 * Create the factory.
-	 * @param registry the registry of observations
-	 * @param conventions the users' conventions; the first that supports a context
-	 * replaces the default convention
-	 */
-	ObservationFactory(ObservationRegistry registry, List<? extends ObservationConvention<T>> conventions) {
-		this.registry = registry;
-		this.conventions = List.copyOf(conventions);
-	}
+record ObservationFactory(ObservationRegistry registry) {
 
 	/**
 	 * Start an observation.
+	 * @param <T> the type of the context
 	 * @param context the context
 	 * @param convention the default convention
 	 * @param parent the parent, or {@code null} for none
 	 * @param onRequestingThread whether the current thread is the requesting thread
 	 * @return the observation
 	 */
-	Observation start(T context, ObservationConvention<T> convention, @Nullable Observation parent,
-			boolean onRequestingThread) {
+	<T extends Observation.Context> Observation start(T context, ObservationConvention<T> convention,
+			@Nullable Observation parent, boolean onRequestingThread) {
 		if (onRequestingThread && this.registry.getCurrentObservation() == parent) {
 			return start(context, convention, parent);
 		}
@@ -54,10 +38,9 @@ final class ObservationFactory<T extends Observation.Context> {
 		}
 	}
 
-	private Observation start(T context, ObservationConvention<T> convention, @Nullable Observation parent) {
-		Observation created = Observation
-			.createNotStarted(GuardedConvention.find(this.conventions, context, convention), convention, () -> context,
-					this.registry)
+	private <T extends Observation.Context> Observation start(T context, ObservationConvention<T> convention,
+			@Nullable Observation parent) {
+		Observation created = Observation.createNotStarted(null, convention, () -> context, this.registry)
 			.parentObservation(parent);
 		try {
 			return created.start();

@@ -23,11 +23,13 @@ import io.holdfast.observation.LeaseMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.GlobalObservationConvention;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -157,8 +159,10 @@ class ObservationAutoConfigurationTests {
 		}
 
 		@Bean
-		ObservationRegistry observations(MeterRegistry meters) {
+		ObservationRegistry observations(MeterRegistry meters,
+				ObjectProvider<GlobalObservationConvention<?>> conventions) {
 			ObservationRegistry registry = ObservationRegistry.create();
+			conventions.orderedStream().forEach(registry.observationConfig()::observationConvention);
 			registry.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
 			return registry;
 		}

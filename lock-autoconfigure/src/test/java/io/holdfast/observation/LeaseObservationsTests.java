@@ -49,11 +49,7 @@ class LeaseObservationsTests {
 
 	@BeforeEach
 	void observe() {
-		observe(List.of());
-	}
-
-	private void observe(List<LeaseObservationConvention> conventions) {
-		this.instance.engine.observe(new LeaseObservations(this.registry, conventions));
+		this.instance.engine.observe(new LeaseObservations(this.registry));
 	}
 
 	private ObservationContextAssert<?> only(String name) {
@@ -192,44 +188,23 @@ class LeaseObservationsTests {
 
 	@Test
 	void aConventionTakesThePlaceOfTheDefaultForWhatItSupports() {
-		try (ObservedInstance other = new ObservedInstance(this.leases)) {
-			other.engine.observe(new LeaseObservations(this.registry,
-					List.of(new DefaultLeaseObservationConvention(HoldfastObservationDocumentation.LOCK_HOLD) {
-						@Override
-						public String getName() {
-							return "my.hold";
-						}
+		this.registry.observationConfig()
+			.observationConvention(new DefaultLeaseObservationConvention(HoldfastObservationDocumentation.LOCK_HOLD) {
+				@Override
+				public String getName() {
+					return "my.hold";
+				}
 
-						@Override
-						public KeyValues getLowCardinalityKeyValues(LeaseObservationContext context) {
-							return KeyValues.of("prefix", context.getRequest().keys().get(0).substring(0, 5));
-						}
-					})));
-			other.locks.acquire(STOCK).release();
-			only("my.hold").hasOnlyKeys("prefix", "holdfast.key", "holdfast.fence")
-				.hasLowCardinalityKeyValue("prefix", "stock");
-			only("holdfast.lock.acquire").hasLowCardinalityKeyValue("name", "stock");
-			hasNone("holdfast.lock.hold");
-		}
-	}
-
-	@Test
-	void whereAConventionThrowsTheDefaultAnswers() {
-		for (String failing : List.of("supports", "name", "contextual", "low", "high", "null")) {
-			this.registry.clear();
-			try (ObservedInstance other = new ObservedInstance(this.leases)) {
-				other.engine.observe(new LeaseObservations(this.registry, List.of(new FailingConvention(failing))));
-				other.locks.acquire(STOCK).release();
-			}
-			for (String name : List.of("holdfast.lock.acquire", "holdfast.lock.hold")) {
-				only(name).hasLowCardinalityKeyValue("name", "stock");
-				TestObservationRegistryAssert.assertThat(this.registry)
-					.hasObservationWithNameEqualTo(name)
-					.that()
-					.hasBeenStarted()
-					.hasBeenStopped();
-			}
-		}
+				@Override
+				public KeyValues getLowCardinalityKeyValues(LeaseObservationContext context) {
+					return KeyValues.of("prefix", context.getRequest().keys().get(0).substring(0, 5));
+				}
+			});
+		this.instance.locks.acquire(STOCK).release();
+		only("my.hold").hasOnlyKeys("prefix", "holdfast.key", "holdfast.fence")
+			.hasLowCardinalityKeyValue("prefix", "stock");
+		only("holdfast.lock.acquire").hasLowCardinalityKeyValue("name", "stock");
+		hasNone("holdfast.lock.hold");
 	}
 
 	@Test
@@ -273,52 +248,10 @@ class LeaseObservationsTests {
 
 	@Test
 	void withoutARegistryNothingIsObserved() {
-		LeaseObservations observations = new LeaseObservations(ObservationRegistry.NOOP, List.of());
+		LeaseObservations observations = new LeaseObservations(ObservationRegistry.NOOP);
 		assertThat(observations.requested(
 				new ObservedRequest(this.instance.engine, Kind.LOCK, List.of("k"), LockMode.READ, 0, null, false)))
 			.isNull();
-	}
-
-	/** Throws in one place, or has nothing to say. */
-	private record FailingConvention(String place) implements LeaseObservationConvention {
-
-		private void pass(String at) {
-			if (at.equals(this.place)) {
-				throw new IllegalStateException("in " + at);
-			}
-		}
-
-		@Override
-		public boolean supportsContext(Observation.Context context) {
-			pass("supports");
-			return true;
-		}
-
-		@Override
-		public String getName() {
-			pass("name");
-			return "";
-		}
-
-		@Override
-		public String getContextualName(LeaseObservationContext context) {
-			pass("contextual");
-			return "";
-		}
-
-		@Override
-		public KeyValues getLowCardinalityKeyValues(LeaseObservationContext context) {
-			pass("low");
-			return this.place.equals("null") ? null
-					: new DefaultLeaseObservationConvention(context.getObserved()).getLowCardinalityKeyValues(context);
-		}
-
-		@Override
-		public KeyValues getHighCardinalityKeyValues(LeaseObservationContext context) {
-			pass("high");
-			return KeyValues.empty();
-		}
-
 	}
 
 }

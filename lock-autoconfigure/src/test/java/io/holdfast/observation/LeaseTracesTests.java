@@ -32,7 +32,7 @@ class LeaseTracesTests {
 	@BeforeEach
 	void observe() {
 		this.registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(this.tracer));
-		this.instance.engine.observe(new LeaseObservations(this.registry, List.of()));
+		this.instance.engine.observe(new LeaseObservations(this.registry));
 	}
 
 	private SimpleSpan span(String name) {

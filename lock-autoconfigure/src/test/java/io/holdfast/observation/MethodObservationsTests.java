@@ -293,12 +293,13 @@ class MethodObservationsTests {
 	@Test
 	@DisplayName("A convention takes the place of the default")
 	void convention() {
-		this.runner.withBean(MethodObservationConvention.class, () -> new DefaultMethodObservationConvention() {
+		this.registry.observationConfig().observationConvention(new DefaultMethodObservationConvention() {
 			@Override
 			public KeyValues getLowCardinalityKeyValues(MethodObservationContext context) {
 				return KeyValues.of("on", context.getMethod().getDeclaringClass().getSimpleName());
 			}
-		}).run((context) -> context.getBean(Shop.class).orElse("SKU1"));
+		});
+		this.runner.run((context) -> context.getBean(Shop.class).orElse("SKU1"));
 		assertThat(span("Shop#orElse").getTags()).containsOnly(Map.entry("on", "Shop"));
 	}
 

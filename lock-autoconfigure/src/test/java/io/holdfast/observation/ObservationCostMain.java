@@ -93,7 +93,7 @@ final class ObservationCostMain {
 		if (mode == Mode.TIMERS_AND_SPANS) {
 			registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(this.tracer));
 		}
-		engine.observe(new LeaseObservations(registry, List.of()));
+		engine.observe(new LeaseObservations(registry));
 	}
 
 	private enum Mode {

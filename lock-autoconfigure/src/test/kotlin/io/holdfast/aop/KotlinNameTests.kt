@@ -111,7 +111,7 @@ internal class KotlinNameTests {
     private fun observed(method: Method): Observation.Context {
         val registry = ObservationRegistry.create()
         registry.observationConfig().observationHandler(ObservationHandler<Observation.Context> { true })
-        val observation = MethodObservations(registry, null).start(method, Told::class.java, null)
+        val observation = MethodObservations(registry).start(method, Told::class.java, null)
         observation.stop()
         return observation.context
     }
