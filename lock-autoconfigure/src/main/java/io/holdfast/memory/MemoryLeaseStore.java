@@ -1,13 +1,21 @@
 package io.holdfast.memory;
 
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
 import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.FleetStore.Find;
+import io.holdfast.engine.store.FleetStore.Page;
+import io.holdfast.engine.store.FleetStore.Trace;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
@@ -18,9 +26,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryLeaseStore implements LeaseStore {
 
-	private final MemoryLeases leases;
+	private static final HexFormat HEX = HexFormat.of();
 
-	private final MemoryFleetStore fleet;
+	/** Format of a cursor: the last key of a page in hexadecimal. */
+	private static final Pattern CURSOR = Pattern.compile("([0-9a-f]{2})+");
+
+	private final MemoryLeases leases;
 
 	private final MemoryInstanceStore instances;
 
@@ -40,7 +51,6 @@ public final class MemoryLeaseStore implements LeaseStore {
 	 */
 	public MemoryLeaseStore(MemoryLeases leases) {
 		this.leases = leases;
-		this.fleet = new MemoryFleetStore(this, leases);
 		this.instances = new MemoryInstanceStore(this, leases);
 	}
 
@@ -55,14 +65,14 @@ public final class MemoryLeaseStore implements LeaseStore {
 		this.listening = true;
 		this.counted = true;
 		this.notifications = notifications;
-		this.leases.server().listen(instanceId, this);
+		this.leases.listeners.put(instanceId, this);
 		notifications.listening();
 	}
 
 	@Override
 	public void stop() {
 		this.listening = false;
-		this.leases.server().unlisten(this.instanceId);
+		this.leases.listeners.remove(this.instanceId);
 	}
 
 	/**
@@ -139,7 +149,35 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	@Override
 	public FleetStore fleet() {
-		return this.fleet;
+		return this::scan;
+	}
+
+	private CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted) {
+		String behind = (cursor != null) ? key(cursor) : "";
+		return answer(() -> {
+			List<String> keys = this.leases.keys(kind, behind, wanted);
+			List<Find> finds = keys.stream()
+				.map((key) -> new Find(key,
+						trace(this.leases.run(new Resource(kind, key), (stored) -> stored.inspect(1, 0)))))
+				.toList();
+			boolean more = keys.size() == wanted;
+			return new Page(finds, more ? HEX.formatHex(keys.get(wanted - 1).getBytes(StandardCharsets.UTF_8)) : null);
+		});
+	}
+
+	private static String key(String cursor) {
+		if (!CURSOR.matcher(cursor).matches()) {
+			throw new IllegalArgumentException(
+					"The cursor does not come from a page of this list: leave it out to begin with the first page");
+		}
+		return new String(HEX.parseHex(cursor), StandardCharsets.UTF_8);
+	}
+
+	private static Trace trace(Standing standing) {
+		if (standing.holderCount() > 0) {
+			return Trace.HOLDERS;
+		}
+		return (standing.limit() != null) ? Trace.LIMIT : Trace.QUEUE;
 	}
 
 	@Override

@@ -32,8 +32,8 @@ final class MemoryLock extends MemoryResource {
 
 	private long waitingForReadersSince;
 
-	MemoryLock(MemoryServer server, Resource resource) {
-		super(server, resource, HandOverLimits.STRIDE);
+	MemoryLock(MemoryLeases leases, Resource resource) {
+		super(leases, resource, HandOverLimits.STRIDE);
 	}
 
 	@Override
@@ -47,7 +47,7 @@ final class MemoryLock extends MemoryResource {
 		}
 		boolean served = settle(token, command.leaseMillis());
 		boolean fits = this.owner == null && this.queue.isEmpty() && (reads(command) || this.holders.isEmpty());
-		if (!served && fits && this.server.grace() == 0) {
+		if (!served && fits && this.leases.grace() == 0) {
 			hold(token, reads(command), command.leaseMillis());
 			served = true;
 		}
@@ -87,7 +87,7 @@ final class MemoryLock extends MemoryResource {
 		if (holds(token, reads)) {
 			lengthen(token, renewal.leaseMillis());
 		}
-		else if (open && this.server.grace() > 0) {
+		else if (open && this.leases.grace() > 0) {
 			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
 			// be restored.
 			put(token, reads, renewal.leaseMillis());
@@ -117,7 +117,7 @@ final class MemoryLock extends MemoryResource {
 		boolean free = this.owner == null && this.holders.isEmpty();
 		if (free) {
 			this.owner = foreigner;
-			this.expiresAt = (ttlMillis < 0) ? NEVER : this.server.after(ttlMillis);
+			this.expiresAt = (ttlMillis < 0) ? NEVER : this.leases.after(ttlMillis);
 		}
 		return free;
 	}
@@ -146,9 +146,9 @@ final class MemoryLock extends MemoryResource {
 	 */
 	private long ttl() {
 		if (this.owner == null) {
-			return this.holders.isEmpty() ? 0 : this.server.millisUntil(this.holders.lastToEnd().expiresAt());
+			return this.holders.isEmpty() ? 0 : this.leases.millisUntil(this.holders.lastToEnd().expiresAt());
 		}
-		return (this.expiresAt == NEVER) ? -1 : this.server.millisUntil(this.expiresAt);
+		return (this.expiresAt == NEVER) ? -1 : this.leases.millisUntil(this.expiresAt);
 	}
 
 	@Override
@@ -173,7 +173,7 @@ final class MemoryLock extends MemoryResource {
 	 */
 	private boolean settle(String candidate, long leaseMillis) {
 		boolean served = false;
-		while (!this.queue.isEmpty() && this.owner == null && this.server.grace() == 0) {
+		while (!this.queue.isEmpty() && this.owner == null && this.leases.grace() == 0) {
 			Queued head = this.queue.get(0);
 			boolean reads = reads(head.command());
 			boolean isCandidate = head.token().equals(candidate);
@@ -189,9 +189,9 @@ final class MemoryLock extends MemoryResource {
 				hold(head.token(), reads, leaseMillis);
 				served = true;
 			}
-			else if (!hasToWait && (head.polls() || !this.server.isAbsent(head.token()))) {
+			else if (!hasToWait && (head.polls() || !this.leases.isAbsent(head.token()))) {
 				hold(head.token(), reads, head.command().claimMillis());
-				this.server.tell(this.resource, head.token(), lastFence(), head.command().claimMillis());
+				this.leases.tell(this.resource, head.token(), lastFence(), head.command().claimMillis());
 			}
 		}
 		return served;
@@ -199,7 +199,7 @@ final class MemoryLock extends MemoryResource {
 
 	private void see(Queued head) {
 		this.waitingForReaders = head.token();
-		this.waitingForReadersSince = this.server.now();
+		this.waitingForReadersSince = this.leases.now();
 	}
 
 	/**
@@ -207,13 +207,13 @@ final class MemoryLock extends MemoryResource {
 	 * gone if its instance has no subscription, or if it has not asked for long.
 	 */
 	private boolean seesAsPresent(Queued head) {
-		if (!head.polls() && this.server.isAbsent(head.token())) {
+		if (!head.polls() && this.leases.isAbsent(head.token())) {
 			return false;
 		}
 		if (!head.token().equals(this.waitingForReaders)) {
 			see(head);
 		}
-		return this.server.now() - this.waitingForReadersSince < patience(head.command());
+		return this.leases.now() - this.waitingForReadersSince < patience(head.command());
 	}
 
 	private void hold(String token, boolean reads, long millis) {
@@ -223,11 +223,11 @@ final class MemoryLock extends MemoryResource {
 
 	private void put(String token, boolean reads, long millis) {
 		if (reads) {
-			this.holders.put(new StoredHolder(token, 1, this.server.after(millis)));
+			this.holders.put(new StoredHolder(token, 1, this.leases.after(millis)));
 		}
 		else {
 			this.owner = token;
-			this.expiresAt = this.server.after(millis);
+			this.expiresAt = this.leases.after(millis);
 		}
 	}
 
@@ -238,16 +238,16 @@ final class MemoryLock extends MemoryResource {
 	private Granted lengthen(String token, long millis) {
 		StoredHolder reader = lengthenHolder(token, millis);
 		if (reader == null) {
-			this.expiresAt = Math.max(this.expiresAt, this.server.after(millis));
+			this.expiresAt = Math.max(this.expiresAt, this.leases.after(millis));
 		}
 		return new Granted(lastFence(),
-				this.server.millisUntil((reader != null) ? reader.expiresAt() : this.expiresAt));
+				this.leases.millisUntil((reader != null) ? reader.expiresAt() : this.expiresAt));
 	}
 
 	private Busy busy() {
 		long last = busyFence();
 		if (this.owner == null) {
-			return new Busy(Math.max(ttl(), this.server.grace()), last, false, null, this.holders.size(), 0);
+			return new Busy(Math.max(ttl(), this.leases.grace()), last, false, null, this.holders.size(), 0);
 		}
 		boolean foreign = !Tokens.isToken(this.owner);
 		return new Busy(ttl(), last, foreign, foreign ? null : Tokens.instance(this.owner), 0, 0);
@@ -255,13 +255,13 @@ final class MemoryLock extends MemoryResource {
 
 	@Override
 	void expire() {
-		if (this.owner != null && this.expiresAt <= this.server.now()) {
+		if (this.owner != null && this.expiresAt <= this.leases.now()) {
 			this.owner = null;
 		}
-		if (this.queueExpiresAt <= this.server.now()) {
+		if (this.queueExpiresAt <= this.leases.now()) {
 			this.queue.clear();
 		}
-		this.holders.removeUntil(this.server.now());
+		this.holders.removeUntil(this.leases.now());
 	}
 
 }

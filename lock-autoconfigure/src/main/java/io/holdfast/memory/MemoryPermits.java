@@ -23,8 +23,8 @@ final class MemoryPermits extends MemoryResource {
 	/** Limit set by an operator, or {@code null}. */
 	private @Nullable Integer limit;
 
-	MemoryPermits(MemoryServer server, Resource resource) {
-		super(server, resource, 1);
+	MemoryPermits(MemoryLeases leases, Resource resource) {
+		super(leases, resource, 1);
 	}
 
 	@Override
@@ -35,7 +35,7 @@ final class MemoryPermits extends MemoryResource {
 		if (place >= 0) {
 			enqueue(this.queue.get(place).command(), polls, place);
 		}
-		boolean open = this.server.grace() == 0;
+		boolean open = this.leases.grace() == 0;
 		if (!this.holders.contains(token)) {
 			int effectiveLimit = limitOf(command);
 			if (command.permits() > effectiveLimit) {
@@ -57,7 +57,7 @@ final class MemoryPermits extends MemoryResource {
 		StoredHolder held = lengthenHolder(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
-			return new Granted(lastFence(), this.server.millisUntil(held.expiresAt()));
+			return new Granted(lastFence(), this.leases.millisUntil(held.expiresAt()));
 		}
 		if (enqueue && place(token) < 0) {
 			enqueue(command, polls, this.queue.size());
@@ -84,11 +84,11 @@ final class MemoryPermits extends MemoryResource {
 	@Override
 	boolean renew(Renewal renewal) {
 		String token = renewal.token();
-		if (this.server.grace() > 0 && !this.holders.contains(token)) {
+		if (this.leases.grace() > 0 && !this.holders.contains(token)) {
 			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
 			// be restored.
 			leave(token);
-			this.holders.put(new StoredHolder(token, renewal.permits(), this.server.after(renewal.leaseMillis())));
+			this.holders.put(new StoredHolder(token, renewal.permits(), this.leases.after(renewal.leaseMillis())));
 		}
 		return lengthenHolder(token, renewal.leaseMillis()) != null;
 	}
@@ -97,7 +97,7 @@ final class MemoryPermits extends MemoryResource {
 	ReleaseReply retain(Renewal lease) {
 		StoredHolder held = this.holders.find(lease.token());
 		if (held != null) {
-			this.holders.put(new StoredHolder(lease.token(), held.permits(), this.server.after(lease.leaseMillis())));
+			this.holders.put(new StoredHolder(lease.token(), held.permits(), this.leases.after(lease.leaseMillis())));
 		}
 		return released(held != null, null);
 	}
@@ -111,7 +111,7 @@ final class MemoryPermits extends MemoryResource {
 
 	@Override
 	Standing inspect(int maxHolders, int maxWaiters) {
-		return new Standing(this.resource, 0, 0, this.limit, isIdle(this.server.now()) ? 0 : this.lastRequestLimit,
+		return new Standing(this.resource, 0, 0, this.limit, isIdle(this.leases.now()) ? 0 : this.lastRequestLimit,
 				(int) this.holders.used(), this.holders.size(), holderStates(maxHolders), this.queue.size(),
 				waiterStates(maxWaiters));
 	}
@@ -133,12 +133,12 @@ final class MemoryPermits extends MemoryResource {
 
 	/** Return whether a waiter is alive, because it has asked recently. */
 	private boolean isPresent(Queued queued) {
-		return this.server.now() < queued.stampedAt() + patience(queued.command());
+		return this.leases.now() < queued.stampedAt() + patience(queued.command());
 	}
 
 	private Busy busy(int effectiveLimit) {
-		long ttl = (this.server.grace() > 0) ? this.server.grace()
-				: this.holders.isEmpty() ? 1000 : this.server.millisUntil(this.holders.firstToEnd().expiresAt());
+		long ttl = (this.leases.grace() > 0) ? this.leases.grace()
+				: this.holders.isEmpty() ? 1000 : this.leases.millisUntil(this.holders.firstToEnd().expiresAt());
 		return new Busy(ttl, busyFence(), false, null, (int) this.holders.used(), effectiveLimit);
 	}
 
@@ -152,7 +152,7 @@ final class MemoryPermits extends MemoryResource {
 	 * another.
 	 */
 	private void settle(String candidate) {
-		while (!this.queue.isEmpty() && this.server.grace() == 0) {
+		while (!this.queue.isEmpty() && this.leases.grace() == 0) {
 			Queued head = this.queue.get(0);
 			AcquireCommand command = head.command();
 			int effectiveLimit = limitOf(command);
@@ -163,12 +163,12 @@ final class MemoryPermits extends MemoryResource {
 			}
 			leave(command.token());
 			if (present && command.permits() > effectiveLimit) {
-				this.server.tell(this.resource, command.token(), advanceFence(), 0);
+				this.leases.tell(this.resource, command.token(), advanceFence(), 0);
 			}
 			else if (present) {
 				hold(command, command.claimMillis());
 				if (!command.token().equals(candidate)
-						&& !this.server.tell(this.resource, command.token(), lastFence(), command.claimMillis())
+						&& !this.leases.tell(this.resource, command.token(), lastFence(), command.claimMillis())
 						&& !head.polls()) {
 					this.holders.remove(command.token());
 				}
@@ -177,14 +177,14 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	private void hold(AcquireCommand command, long millis) {
-		this.holders.put(new StoredHolder(command.token(), command.permits(), this.server.after(millis)));
+		this.holders.put(new StoredHolder(command.token(), command.permits(), this.leases.after(millis)));
 		advanceFence();
 	}
 
 	@Override
 	void expire() {
-		this.holders.removeUntil(this.server.now());
-		if (Math.max(this.queueExpiresAt, this.holders.until()) <= this.server.now()) {
+		this.holders.removeUntil(this.leases.now());
+		if (Math.max(this.queueExpiresAt, this.holders.until()) <= this.leases.now()) {
 			this.queue.clear();
 		}
 	}

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
-	final MemoryServer server;
+	final MemoryLeases leases;
 
 	final Resource resource;
 
@@ -40,11 +40,11 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	/** Fence of the last grant, 0 if there was none. */
 	private long lastFence;
 
-	MemoryResource(MemoryServer server, Resource resource, long stride) {
-		this.server = server;
+	MemoryResource(MemoryLeases leases, Resource resource, long stride) {
+		this.leases = leases;
 		this.resource = resource;
 		this.stride = stride;
-		this.forgottenFence = server.now() - 1;
+		this.forgottenFence = leases.now() - 1;
 	}
 
 	abstract AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue);
@@ -72,7 +72,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		List<Boolean> held = tokens.stream().map(this::end).toList();
 		for (int i = 0; i < tokens.size(); i++) {
 			if (held.get(i)) {
-				this.server.tellEnded(tokens.get(i), nextFence());
+				this.leases.tellEnded(tokens.get(i), nextFence());
 			}
 		}
 		settle();
@@ -81,7 +81,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	/** Return the reply to a release. During a grace time, a loss is not certain. */
 	final ReleaseReply released(boolean released, @Nullable AcquireReply next) {
-		return new ReleaseReply(released, next, released || this.server.grace() == 0);
+		return new ReleaseReply(released, next, released || this.leases.grace() == 0);
 	}
 
 	/**
@@ -97,7 +97,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	 * microseconds.
 	 */
 	final long patience(AcquireCommand command) {
-		return 2000 * Math.max(command.claimMillis(), this.server.handoffMillis());
+		return 2000 * Math.max(command.claimMillis(), this.leases.handoffMillis());
 	}
 
 	/** Return the position of a token in the queue, or -1. */
@@ -113,14 +113,14 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	/** Queue a waiter, at its current position or at a new position. */
 	final void enqueue(AcquireCommand command, boolean polls, int newPlace) {
 		int place = place(command.token());
-		Queued queued = new Queued(command, polls, this.server.now());
+		Queued queued = new Queued(command, polls, this.leases.now());
 		if (place >= 0) {
 			this.queue.set(place, queued);
 		}
 		else {
 			this.queue.add(newPlace, queued);
 		}
-		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.now() + patience(command));
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.leases.now() + patience(command));
 	}
 
 	/** Remove a token from the queue. Returns whether it was queued. */
@@ -132,7 +132,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	final @Nullable StoredHolder lengthenHolder(String token, long millis) {
 		StoredHolder held = this.holders.find(token);
 		if (held != null) {
-			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
+			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.leases.after(millis)));
 			this.holders.put(held);
 		}
 		return held;
@@ -141,7 +141,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	/** Return the state of the first holders. */
 	final List<TokenState> holderStates(int most) {
 		return this.holders.first(most)
-			.map((held) -> new TokenState(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
+			.map((held) -> new TokenState(held.token(), held.permits(), this.leases.millisUntil(held.expiresAt())))
 			.toList();
 	}
 
@@ -163,7 +163,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	}
 
 	private long nextFence() {
-		return Math.max(this.lastFence + this.stride, this.server.now());
+		return Math.max(this.lastFence + this.stride, this.leases.now());
 	}
 
 	/**
@@ -171,7 +171,7 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 	 * all later grants.
 	 */
 	final long busyFence() {
-		return Math.max(Math.max(this.lastFence, this.forgottenFence), this.server.serverSince());
+		return Math.max(Math.max(this.lastFence, this.forgottenFence), this.leases.serverSince());
 	}
 
 	/**

@@ -39,7 +39,7 @@ public final class MemoryReplica {
 			leases.resources.clear();
 			leases.resources.putAll(this.resources);
 			if (!longestLease.isZero()) {
-				leases.server().beginGrace(longestLease);
+				leases.beginGrace(longestLease);
 			}
 		}
 	}
