@@ -97,8 +97,7 @@ class PackageRulesTests {
 	/** The rooms of a package from top to bottom; "" is the package itself. */
 	private static final Map<String, List<String>> ROOMS = Map.of( //
 			"io.holdfast.engine", List.of("fleet", "", "store"), //
-			"io.holdfast.redis", List.of("", "driver", "script", "key"), //
-			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"));
+			"io.holdfast.redis", List.of("", "driver", "script", "key"));
 
 	/** The rooms that other packages may use, beside those without a room. */
 	private static final Set<String> OPEN = Set.of("io.holdfast.autoconfigure", "io.holdfast.engine",

@@ -5,7 +5,6 @@ import java.util.List;
 import javax.sql.DataSource;
 
 import io.holdfast.LockService;
-import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.jdbc.FenceCleanUp;
 import io.holdfast.jdbc.FenceTableCheck;
 import io.holdfast.jdbc.TransactionFences;

@@ -6,7 +6,6 @@ import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.LeaseBeanPostProcessor.Defaults;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
-import io.holdfast.autoconfigure.engine.PropertyBounds;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;

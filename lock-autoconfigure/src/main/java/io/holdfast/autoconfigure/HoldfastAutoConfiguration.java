@@ -4,9 +4,6 @@ import java.time.Duration;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
-import io.holdfast.autoconfigure.engine.LeaseEngineConfigurer;
-import io.holdfast.autoconfigure.engine.LeaseEngineLifecycle;
-import io.holdfast.autoconfigure.engine.StartupDiagnostics;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineObserver;

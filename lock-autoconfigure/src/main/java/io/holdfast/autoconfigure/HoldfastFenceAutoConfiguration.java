@@ -3,7 +3,6 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 import java.util.List;
 
-import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.jdbc.FenceSettings;
 import io.holdfast.jdbc.Fences;

@@ -2,7 +2,6 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
-import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.memory.MemoryLeases;

@@ -3,7 +3,6 @@ package io.holdfast.autoconfigure;
 import java.util.Locale;
 
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
-import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;

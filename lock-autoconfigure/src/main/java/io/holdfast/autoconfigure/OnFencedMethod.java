@@ -3,7 +3,6 @@ package io.holdfast.autoconfigure;
 import java.util.Optional;
 
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.autoconfigure.start.AnnotatedBeanMethods;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;

@@ -1,7 +1,6 @@
 package io.holdfast.autoconfigure;
 
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
-import io.holdfast.autoconfigure.engine.JedisEncryption;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;
 

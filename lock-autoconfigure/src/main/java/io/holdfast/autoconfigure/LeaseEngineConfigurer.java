@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.engine;
+package io.holdfast.autoconfigure;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -45,7 +45,7 @@ import org.springframework.core.env.Environment;
  * services. Has precedence over post-processors of the application, which may need a
  * service.
  */
-public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
+final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered, SmartInitializingSingleton {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
 
@@ -71,7 +71,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityO
 	private final Environment environment;
 
 	/** Create the configurer of the engines of a context. */
-	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ConfigurableListableBeanFactory beans,
+	LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ConfigurableListableBeanFactory beans,
 			ApplicationEventPublisher publisher, Environment environment) {
 		this.beans = beans;
 		this.observers = observers;

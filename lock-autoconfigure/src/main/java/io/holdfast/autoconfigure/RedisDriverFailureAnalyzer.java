@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.start;
+package io.holdfast.autoconfigure;
 
 import io.holdfast.redis.driver.RedisDriverException;
 

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.engine;
+package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
@@ -13,7 +13,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
  * Checks of the values of properties. Names of properties are without the prefix
  * {@code holdfast.}
  */
-public final class PropertyBounds {
+final class PropertyBounds {
 
 	private static final Duration MAX = Duration.ofDays(365);
 
@@ -23,19 +23,19 @@ public final class PropertyBounds {
 	/**
 	 * Refuse a value that is not allowed, with a reason that describes allowed values.
 	 */
-	public static void check(boolean allowed, String property, @Nullable Object value, String reason) {
+	static void check(boolean allowed, String property, @Nullable Object value, String reason) {
 		if (!allowed) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value, reason);
 		}
 	}
 
 	/** Return a time as it is written in properties. */
-	public static String text(Duration time) {
+	static String text(Duration time) {
 		return DurationFormatterUtils.print(time, Style.COMPOSITE);
 	}
 
 	/** Refuse a number below 1. */
-	public static void checkLimit(String property, int limit) {
+	static void checkLimit(String property, int limit) {
 		check(limit >= 1, property, limit, "it must be at least 1");
 	}
 
@@ -44,14 +44,14 @@ public final class PropertyBounds {
 	 * which must come before, and to post-processors that register listeners, which must
 	 * come after.
 	 */
-	public static void checkOrder(String property, int order) {
+	static void checkOrder(String property, int order) {
 		check(order != Ordered.HIGHEST_PRECEDENCE && order != Ordered.LOWEST_PRECEDENCE, property, order,
 				"it must be at least " + (Ordered.HIGHEST_PRECEDENCE + 1) + " and at most "
 						+ (Ordered.LOWEST_PRECEDENCE - 1));
 	}
 
 	/** Refuse a negative wait time other than -1, which means no limit. */
-	public static void checkWait(String property, Duration waitTime) {
+	static void checkWait(String property, Duration waitTime) {
 		if (!waitTime.equals(Duration.ofMillis(-1))) {
 			check(!waitTime.isNegative(), property, waitTime, "it must be at least 0, or -1 to wait without limit");
 			checkBounds(Duration.ZERO, property, waitTime);
@@ -59,7 +59,7 @@ public final class PropertyBounds {
 	}
 
 	/** Refuse a time below a minimum, or of more than a year. */
-	public static void checkBounds(Duration min, String property, @Nullable Duration value) {
+	static void checkBounds(Duration min, String property, @Nullable Duration value) {
 		if (value != null) {
 			check(value.compareTo(min) >= 0, property, value, "it must be at least " + min.toMillis() + "ms");
 			check(value.compareTo(MAX) <= 0, property, value, "it must be at most " + MAX.toDays() + "d");

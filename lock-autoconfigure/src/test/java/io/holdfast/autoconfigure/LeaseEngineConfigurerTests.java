@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.engine;
+package io.holdfast.autoconfigure;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -6,7 +6,6 @@ import java.util.List;
 import io.holdfast.KeyNamespace;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.ObservedRequest;
 import org.jspecify.annotations.Nullable;

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.console;
+package io.holdfast.autoconfigure;
 
 import io.holdfast.engine.LeaseEngine;
 import org.apache.commons.logging.Log;
@@ -25,7 +25,7 @@ import org.springframework.web.context.request.RequestAttributes;
 /**
  * {@link AutoConfiguration Auto-configuration} of the console, which is off by default.
  */
-@AutoConfiguration(afterName = "io.holdfast.autoconfigure.HoldfastEndpointsAutoConfiguration")
+@AutoConfiguration(after = HoldfastEndpointsAutoConfiguration.class)
 @ConditionalOnClass({ Endpoint.class, ConditionalOnAvailableEndpoint.class, RequestAttributes.class })
 @ConditionalOnBooleanProperty("holdfast.console.enabled")
 @ConditionalOnWebApplication

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.engine;
+package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -15,7 +15,7 @@ import org.springframework.context.SmartLifecycle;
  * has drained and executors have ended, and before Redis is disconnected. Engines of a
  * parent context go on. After a stop, each start makes the engines new instances.
  */
-public final class LeaseEngineLifecycle implements SmartLifecycle {
+final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	/**
 	 * Phase of the lifecycle. Higher phases stop first. The phases of servers and
@@ -38,7 +38,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	 * Create the lifecycle of the engines of a context.
 	 * @param patience the time for work in flight at a shutdown
 	 */
-	public LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
+	LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
 		this.context = context;
 		this.patience = patience;
 	}

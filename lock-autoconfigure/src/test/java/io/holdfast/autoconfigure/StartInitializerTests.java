@@ -1,12 +1,10 @@
-package io.holdfast.autoconfigure.start;
+package io.holdfast.autoconfigure;
 
 import java.util.List;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.InvalidDeclarationException;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

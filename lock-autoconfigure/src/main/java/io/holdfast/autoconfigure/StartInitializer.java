@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.start;
+package io.holdfast.autoconfigure;
 
 import org.jspecify.annotations.Nullable;
 
@@ -13,7 +13,7 @@ import org.springframework.context.ConfigurableApplicationContext;
  * too old, and registers the checks for annotated methods that would run without locks
  * and permits.
  */
-public final class StartInitializer implements ApplicationContextInitializer<ConfigurableApplicationContext> {
+final class StartInitializer implements ApplicationContextInitializer<ConfigurableApplicationContext> {
 
 	private static final int OLDEST_SPRING_BOOT = 4;
 

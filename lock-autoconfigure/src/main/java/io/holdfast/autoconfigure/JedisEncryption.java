@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.engine;
+package io.holdfast.autoconfigure;
 
 import io.holdfast.redis.driver.JedisToLettuceConverter;
 import io.lettuce.core.SslOptions;
@@ -15,7 +15,7 @@ import org.springframework.util.ClassUtils;
  * Applies the SSL bundle of Spring Boot's Jedis connections to Lettuce. The socket
  * factory of Jedis does not reveal its keys and certificates.
  */
-public final class JedisEncryption {
+final class JedisEncryption {
 
 	private static final boolean POSSIBLE = ClassUtils.isPresent("io.lettuce.core.RedisClient",
 			JedisEncryption.class.getClassLoader())
@@ -33,7 +33,7 @@ public final class JedisEncryption {
 	 * @return a connection factory of Lettuce for the same Redis, or the given factory if
 	 * there is no bundle to apply
 	 */
-	public static RedisConnectionFactory applied(RedisConnectionFactory application, BeanFactory beans) {
+	static RedisConnectionFactory applied(RedisConnectionFactory application, BeanFactory beans) {
 		return POSSIBLE ? Bundle.applied(application, beans) : application;
 	}
 

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.console;
+package io.holdfast.autoconfigure;
 
 import reactor.core.publisher.Mono;
 

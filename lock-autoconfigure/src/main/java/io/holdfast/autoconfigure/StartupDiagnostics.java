@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.engine;
+package io.holdfast.autoconfigure;
 
 import java.util.LinkedHashMap;
 import java.util.stream.Collectors;
@@ -21,7 +21,7 @@ import org.springframework.context.event.ContextRefreshedEvent;
  * @param context the context of the engines
  * @param wanted whether to examine the stores
  */
-public record StartupDiagnostics(ConfigurableListableBeanFactory context,
+record StartupDiagnostics(ConfigurableListableBeanFactory context,
 		boolean wanted) implements ApplicationListener<ContextRefreshedEvent> {
 
 	private static final Log logger = LogFactory.getLog(StartupDiagnostics.class);

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.start;
+package io.holdfast.autoconfigure;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
@@ -26,7 +26,7 @@ import org.springframework.util.ReflectionUtils.MethodFilter;
 /**
  * Finds annotated methods of beans, without creating beans.
  */
-public final class AnnotatedBeanMethods {
+final class AnnotatedBeanMethods {
 
 	private static final Log logger = LogFactory.getLog(AnnotatedBeanMethods.class);
 
@@ -42,7 +42,7 @@ public final class AnnotatedBeanMethods {
 	 * @param condition the condition on the annotations of a method or its class
 	 * @return the names of the methods, with their classes
 	 */
-	public static Stream<String> find(ConfigurableListableBeanFactory beans, Predicate<MergedAnnotations> condition) {
+	static Stream<String> find(ConfigurableListableBeanFactory beans, Predicate<MergedAnnotations> condition) {
 		return Stream.of(beans.getBeanDefinitionNames()).flatMap((name) -> {
 			try {
 				return find(beans.getType(name, false), condition).stream();

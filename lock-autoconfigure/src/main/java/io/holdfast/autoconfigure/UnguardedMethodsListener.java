@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure.start;
+package io.holdfast.autoconfigure;
 
 import java.util.List;
 
