@@ -32,7 +32,7 @@ import org.springframework.core.env.Environment;
 @AutoConfiguration(afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(HoldfastProperties.class)
-@Import({ RedisBackendConfiguration.class, MemoryBackendConfiguration.class })
+@Import({ MemoryBackendConfiguration.class, RedisBackendConfiguration.class })
 public final class HoldfastAutoConfiguration {
 
 	@Bean

@@ -8,6 +8,7 @@ import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -16,7 +17,7 @@ import org.springframework.context.annotation.Configuration;
  * unless the application defines shared {@link MemoryLeases}.
  */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnBackend(Backend.MEMORY)
+@ConditionalOnProperty(name = "holdfast.backend", havingValue = "memory")
 class MemoryBackendConfiguration {
 
 	@Bean

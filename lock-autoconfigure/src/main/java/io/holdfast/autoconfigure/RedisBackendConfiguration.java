@@ -1,6 +1,5 @@
 package io.holdfast.autoconfigure;
 
-import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;
 
@@ -14,7 +13,8 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Configuration of leases and optimistic transactions in the application's Redis.
+ * Configuration of leases and optimistic transactions in the application's Redis. Its
+ * engine gives way to that of {@link MemoryBackendConfiguration}, which comes before.
  */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
@@ -27,7 +27,6 @@ class RedisBackendConfiguration {
 	}
 
 	@Bean
-	@ConditionalOnBackend(Backend.REDIS)
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(LeaseEngineFactory engines, RedisConnectionFactory connectionFactory,
