@@ -15,7 +15,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.holdfast.autoconfigure.HoldfastFenceProperties;
 import io.holdfast.autoconfigure.HoldfastProperties;
 import io.holdfast.testing.ProjectFiles;
 import org.junit.jupiter.api.DisplayName;
@@ -218,10 +217,7 @@ class GuideTests {
 	@DisplayName("Properties and meters that guides name are there")
 	void properties() {
 		String code = code();
-		Set<String> properties = Stream
-			.concat(properties("holdfast", HoldfastProperties.class),
-					properties("holdfast.fence.jdbc", HoldfastFenceProperties.class))
-			.collect(Collectors.toSet());
+		Set<String> properties = properties("holdfast", HoldfastProperties.class).collect(Collectors.toSet());
 		Set<String> unknown = new TreeSet<>();
 		guides().forEach((file) -> QUOTED.matcher(prose(file))
 			.results()

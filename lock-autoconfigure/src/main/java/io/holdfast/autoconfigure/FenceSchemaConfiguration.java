@@ -1,5 +1,6 @@
 package io.holdfast.autoconfigure;
 
+import java.time.Duration;
 import java.util.List;
 
 import javax.sql.DataSource;
@@ -18,7 +19,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
@@ -33,7 +33,6 @@ import org.springframework.core.io.ResourceLoader;
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(DataSourceScriptDatabaseInitializer.class)
 @Conditional(OnFencedMethod.class)
-@EnableConfigurationProperties(HoldfastFenceProperties.class)
 class FenceSchemaConfiguration {
 
 	private static final Log logger = LogFactory.getLog(FenceSchemaConfiguration.class);
@@ -49,14 +48,19 @@ class FenceSchemaConfiguration {
 	@Bean
 	@ConditionalOnBean(DataSource.class)
 	@ConditionalOnMissingBean
-	@Nullable FenceSchemaInitializer holdfastFenceSchemaInitializer(HoldfastFenceProperties properties,
+	@Nullable FenceSchemaInitializer holdfastFenceSchemaInitializer(HoldfastProperties properties,
 			ObjectProvider<DataSource> primary, BeanFactory beans) {
 		DataSource only = primary.getIfUnique();
-		List<DataSource> fenced = properties.dataSources().stream().map((name) -> dataSource(beans, name)).toList();
+		List<DataSource> fenced = properties.fence()
+			.jdbc()
+			.dataSources()
+			.stream()
+			.map((name) -> dataSource(beans, name))
+			.toList();
 		if (fenced.isEmpty() && only != null) {
 			fenced = List.of(only);
 		}
-		return fenced.isEmpty() ? null : new FenceSchemaInitializer(fenced, properties);
+		return fenced.isEmpty() ? null : new FenceSchemaInitializer(fenced, properties.fence().jdbc());
 	}
 
 	private static DataSource dataSource(BeanFactory beans, String name) {
@@ -66,31 +70,32 @@ class FenceSchemaConfiguration {
 	}
 
 	@Bean
-	FenceTableCheck holdfastFenceTableCheck(TransactionFences fences, HoldfastFenceProperties properties,
-			HoldfastProperties others, Environment environment, ResourceLoader resources) {
-		properties.check(others);
-		warnOfShortMemory(properties, others, environment);
+	FenceTableCheck holdfastFenceTableCheck(TransactionFences fences, HoldfastProperties properties,
+			Environment environment, ResourceLoader resources) {
+		properties.checkFences();
+		warnOfShortMemory(properties, environment);
 		return new FenceTableCheck(fences,
-				(dataSource) -> FenceSchemaInitializer.script(dataSource, properties, resources));
+				(dataSource) -> FenceSchemaInitializer.script(dataSource, properties.fence().jdbc(), resources));
 	}
 
 	@Bean
 	@ConditionalOnSingleCandidate(LockService.class)
 	@ConditionalOnMissingBean
-	FenceCleanUp holdfastFenceCleanUp(TransactionFences fences, LockService locks, HoldfastFenceProperties properties) {
-		return new FenceCleanUp(fences, locks, properties.retention());
+	FenceCleanUp holdfastFenceCleanUp(TransactionFences fences, LockService locks, HoldfastProperties properties) {
+		return new FenceCleanUp(fences, locks, properties.fence().jdbc().retention());
 	}
 
 	/**
 	 * Warn if Redis forgets tokens sooner than the tables. Only if a property is set, as
 	 * this is the default.
 	 */
-	private static void warnOfShortMemory(HoldfastFenceProperties properties, HoldfastProperties others,
-			Environment environment) {
-		if (others.lock().fenceRetention().compareTo(properties.retention()) < 0
+	private static void warnOfShortMemory(HoldfastProperties properties, Environment environment) {
+		Duration tokens = properties.lock().fenceRetention();
+		Duration rows = properties.fence().jdbc().retention();
+		if (tokens.compareTo(rows) < 0
 				&& (environment.containsProperty(TOKENS) || environment.containsProperty(ROWS))) {
-			logger.warn(TOKENS + " (" + others.lock().fenceRetention().toHours() + "h) is shorter than " + ROWS + " ("
-					+ properties.retention().toHours() + "h): if the clock of Redis goes back, tables may refuse new "
+			logger.warn(TOKENS + " (" + tokens.toHours() + "h) is shorter than " + ROWS + " (" + rows.toHours()
+					+ "h): if the clock of Redis goes back, tables may refuse new "
 					+ "holders whose last token Redis has forgotten. Raise the first, or lower the second");
 		}
 	}

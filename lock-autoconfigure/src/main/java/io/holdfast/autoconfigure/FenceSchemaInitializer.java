@@ -6,6 +6,9 @@ import java.util.List;
 
 import javax.sql.DataSource;
 
+import io.holdfast.autoconfigure.HoldfastProperties.Fence.Jdbc;
+import io.holdfast.autoconfigure.HoldfastProperties.Fence.Jdbc.InitializeSchema;
+
 import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
 import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
 import org.springframework.boot.jdbc.init.PlatformPlaceholderDatabaseDriverResolver;
@@ -23,14 +26,14 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 
 	private final List<DataSource> others;
 
-	private final HoldfastFenceProperties properties;
+	private final Jdbc properties;
 
 	/**
 	 * Create the initializer of a context.
 	 * @param dataSources the fenced {@code DataSource}s, at least one
 	 * @param properties the location of the script and the mode
 	 */
-	FenceSchemaInitializer(List<DataSource> dataSources, HoldfastFenceProperties properties) {
+	FenceSchemaInitializer(List<DataSource> dataSources, Jdbc properties) {
 		super(dataSources.get(0), settings(dataSources.get(0), properties));
 		this.others = dataSources.subList(1, dataSources.size());
 		this.properties = properties;
@@ -46,13 +49,13 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 		return initialized;
 	}
 
-	private static DatabaseInitializationSettings settings(DataSource dataSource, HoldfastFenceProperties properties) {
-		DatabaseInitializationMode mode = properties.initializeSchema();
+	private static DatabaseInitializationSettings settings(DataSource dataSource, Jdbc properties) {
+		InitializeSchema mode = properties.initializeSchema();
 		DatabaseInitializationSettings settings = new DatabaseInitializationSettings();
 		settings.setMode(DatabaseInitializationMode.NEVER);
 		// Locate the script only now, because not every database has one.
-		if (mode == DatabaseInitializationMode.ALWAYS
-				|| mode == DatabaseInitializationMode.EMBEDDED && EmbeddedDatabaseConnection.isEmbedded(dataSource)) {
+		if (mode == InitializeSchema.ALWAYS
+				|| mode == InitializeSchema.EMBEDDED && EmbeddedDatabaseConnection.isEmbedded(dataSource)) {
 			settings.setMode(DatabaseInitializationMode.ALWAYS);
 			settings.setSchemaLocations(locations(dataSource, properties));
 			// Several instances may create the table at once. The check at the start
@@ -62,7 +65,7 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 		return settings;
 	}
 
-	private static List<String> locations(DataSource dataSource, HoldfastFenceProperties properties) {
+	private static List<String> locations(DataSource dataSource, Jdbc properties) {
 		PlatformPlaceholderDatabaseDriverResolver resolver = new PlatformPlaceholderDatabaseDriverResolver();
 		String platform = properties.platform();
 		return StringUtils.hasText(platform) ? resolver.resolveAll(platform, properties.schema())
@@ -76,7 +79,7 @@ final class FenceSchemaInitializer extends DataSourceScriptDatabaseInitializer {
 	 * @param resources the loader of scripts
 	 * @return the script, or a message with its location if it cannot be read
 	 */
-	static String script(DataSource dataSource, HoldfastFenceProperties properties, ResourceLoader resources) {
+	static String script(DataSource dataSource, Jdbc properties, ResourceLoader resources) {
 		try {
 			Resource script = resources.getResource(locations(dataSource, properties).get(0));
 			return script.getContentAsString(StandardCharsets.UTF_8).replace("holdfast_fence", properties.tableName());

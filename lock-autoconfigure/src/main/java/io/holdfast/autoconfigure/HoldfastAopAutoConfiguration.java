@@ -1,5 +1,7 @@
 package io.holdfast.autoconfigure;
 
+import java.util.Objects;
+
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnStoreFailure;
@@ -13,7 +15,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
 
@@ -31,25 +32,18 @@ public final class HoldfastAopAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static LeaseBeanPostProcessor holdfastLeaseBeanPostProcessor(ObjectProvider<LockService> locks,
-			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<HoldfastProperties> properties,
-			Environment environment) {
-		// Post-processors are created before configuration properties can be bound as
-		// beans.
+			ObjectProvider<SemaphoreService> semaphores, Environment environment) {
+		HoldfastProperties properties = HoldfastProperties.of(environment);
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
-		processor.setDefaults(() -> {
-			HoldfastProperties values = properties.getIfAvailable();
-			return (values != null) ? new Defaults(values.lock().waitTime(), values.lock().leaseTime(),
-					values.lock().lossMargin(), values.longestLease()) : Defaults.NONE;
-		});
+		processor.setDefaults(() -> new Defaults(properties.lock().waitTime(), properties.lock().leaseTime(),
+				properties.lock().lossMargin(), properties.longestLease()));
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
-		int order = Binder.get(environment)
-			.bind("holdfast.aop.order", Integer.class)
-			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER);
+		int order = Objects.requireNonNullElse(properties.aop().order(), LeaseBeanPostProcessor.DEFAULT_ORDER);
 		PropertyBounds.checkOrder("aop.order", order);
 		processor.setOrder(order);
-		processor.setOnStoreFailure(onStoreFailure(environment, "lock", HoldfastProperties.Lock.OnStoreFailure.class),
-				onStoreFailure(environment, "semaphore", HoldfastProperties.Semaphore.OnStoreFailure.class));
+		processor.setOnStoreFailure(OnStoreFailure.valueOf(properties.lock().onStoreFailure().name()),
+				OnStoreFailure.valueOf(properties.semaphore().onStoreFailure().name()));
 		return processor;
 	}
 
@@ -57,14 +51,6 @@ public final class HoldfastAopAutoConfiguration {
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static ValidationAdvicePostProcessor holdfastValidationAdvicePostProcessor() {
 		return new ValidationAdvicePostProcessor();
-	}
-
-	private static <E extends Enum<E>> OnStoreFailure onStoreFailure(Environment environment, String kind,
-			Class<E> values) {
-		return Binder.get(environment)
-			.bind("holdfast." + kind + ".on-store-failure", values)
-			.map((value) -> OnStoreFailure.valueOf(value.name()))
-			.orElse(OnStoreFailure.THROW);
 	}
 
 	private static <S> S required(ObjectProvider<S> services, Class<S> type) {

@@ -15,9 +15,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
-import org.springframework.boot.context.properties.ConfigurationProperties;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.web.context.request.RequestAttributes;
@@ -30,7 +27,6 @@ import org.springframework.web.context.request.RequestAttributes;
 @ConditionalOnBooleanProperty("holdfast.console.enabled")
 @ConditionalOnWebApplication
 @ConditionalOnBean(LeaseEngine.class)
-@EnableConfigurationProperties(HoldfastConsoleAutoConfiguration.ConsoleProperties.class)
 @Lazy(false)
 public final class HoldfastConsoleAutoConfiguration {
 
@@ -49,16 +45,6 @@ public final class HoldfastConsoleAutoConfiguration {
 	static ConsoleEndpoint holdfastConsoleEndpoint(ObjectProvider<PathMappedEndpoints> endpoints,
 			ObjectProvider<EndpointAccessResolver> access) {
 		return new ConsoleEndpoint(endpoints, access);
-	}
-
-	/**
-	 * Properties of the console for operators.
-	 *
-	 * @param enabled Whether there is a page for operators at Actuator's endpoint
-	 * holdfast; this endpoint and the endpoints locks and semaphores must be exposed
-	 */
-	@ConfigurationProperties("holdfast.console")
-	record ConsoleProperties(@DefaultValue("false") boolean enabled) {
 	}
 
 }

@@ -1,8 +1,8 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
-import java.util.List;
 
+import io.holdfast.autoconfigure.HoldfastProperties.Fence.Jdbc;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.jdbc.FenceSettings;
 import io.holdfast.jdbc.Fences;
@@ -17,8 +17,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
-import org.springframework.boot.context.properties.bind.Bindable;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
@@ -48,27 +46,20 @@ public final class HoldfastFenceAutoConfiguration {
 	@Bean
 	static FencedEngines holdfastFencedEngines(ConfigurableListableBeanFactory context, Environment environment,
 			ObjectProvider<TransactionFences> fences) {
-		return new FencedEngines(context, keyPrefix(environment), fences);
+		return new FencedEngines(context, HoldfastProperties.of(environment).lock().keyPrefix(), fences);
 	}
 
 	@Bean
 	@ConditionalOnMissingBean
-	Fences holdfastFences(TransactionFences fences, Environment environment) {
-		String prefix = keyPrefix(environment);
+	Fences holdfastFences(TransactionFences fences, HoldfastProperties properties) {
+		String prefix = properties.lock().keyPrefix();
 		return new Fences(fences, (key) -> prefix + key);
 	}
 
 	private static FenceSettings settings(Environment environment) {
-		Binder binder = Binder.get(environment);
-		Duration timeout = binder.bind("holdfast.fence.jdbc.timeout", Duration.class).orElse(Duration.ofSeconds(10));
-		PropertyBounds.checkBounds(Duration.ofSeconds(1), "fence.jdbc.timeout", timeout);
-		return new FenceSettings(binder.bind("holdfast.fence.jdbc.table-name", String.class).orElse("holdfast_fence"),
-				timeout,
-				binder.bind("holdfast.fence.jdbc.data-sources", Bindable.listOf(String.class)).orElse(List.of()));
-	}
-
-	private static String keyPrefix(Environment environment) {
-		return Binder.get(environment).bind("holdfast.lock.key-prefix", String.class).orElse("lock:");
+		Jdbc jdbc = HoldfastProperties.of(environment).fence().jdbc();
+		PropertyBounds.checkBounds(Duration.ofSeconds(1), "fence.jdbc.timeout", jdbc.timeout());
+		return new FenceSettings(jdbc.tableName(), jdbc.timeout(), jdbc.dataSources());
 	}
 
 	/**

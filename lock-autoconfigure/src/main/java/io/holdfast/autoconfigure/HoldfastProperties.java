@@ -1,6 +1,8 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
@@ -10,8 +12,10 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.env.Environment;
 
 /**
  * Properties of Holdfast. Immutable. Invalid values are refused.
@@ -28,6 +32,8 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param aop Annotations
  * @param fleet Register of instances
  * @param limits Limits of one instance
+ * @param fence Fences in databases
+ * @param console Console for operators
  * @param leakDetectionThreshold How long a lease may be held before a warning names the
  * place of its acquisition; 0 for no warnings
  * @since 0.1.0
@@ -36,9 +42,17 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,
 		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue Optimistic optimistic,
 		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet,
-		@DefaultValue Limits limits, @DefaultValue("0s") Duration leakDetectionThreshold) {
+		@DefaultValue Limits limits, @DefaultValue Fence fence, @DefaultValue Console console,
+		@DefaultValue("0s") Duration leakDetectionThreshold) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
+
+	/**
+	 * Return the properties, for beans that come before configuration properties.
+	 */
+	static HoldfastProperties of(Environment environment) {
+		return Binder.get(environment).bindOrCreate("holdfast", HoldfastProperties.class);
+	}
 
 	/**
 	 * Refuse invalid values. Not called during binding, where Spring Boot would not
@@ -82,6 +96,22 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
 		PropertyBounds.check(!this.fleet.key().isBlank(), "fleet.key", this.fleet.key(), "it must not be blank");
+	}
+
+	/** Refuse invalid values for fences. Called only if there are fences. */
+	void checkFences() {
+		Fence.Jdbc jdbc = this.fence.jdbc();
+		PropertyBounds.checkBounds(Duration.ofSeconds(1), "fence.jdbc.timeout", jdbc.timeout());
+		PropertyBounds.checkBounds(Duration.ofDays(1), "fence.jdbc.retention", jdbc.retention());
+		Duration longest = Stream.of(this.lock.leaseTime(), this.lock.maxHold(), this.redis.longestLease())
+			.filter((time) -> time != null)
+			.max(Duration::compareTo)
+			.orElseThrow();
+		PropertyBounds.check(jdbc.retention().compareTo(longest) >= 0, "fence.jdbc.retention", jdbc.retention(),
+				"it must not be shorter than the longest of holdfast.lock.lease-time, holdfast.lock.max-hold and "
+						+ "holdfast.redis.longest-lease, which is " + PropertyBounds.text(longest));
+		PropertyBounds.check(jdbc.tableName().matches("[\\w$#.]+"), "fence.jdbc.table-name", jdbc.tableName(),
+				"it must be letters, digits and underscores, with a dot after the schema");
 	}
 
 	private static void checkHandOver(String kind, int maxCount, Duration maxTime) {
@@ -361,6 +391,70 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param waitersPerKey Maximum number of waiting requests for one key in one instance
 	 */
 	public record Limits(@DefaultValue("100000") int waiters, @DefaultValue("10000") int waitersPerKey) {
+	}
+
+	/**
+	 * Fences in databases.
+	 *
+	 * @param jdbc Fences in databases by JDBC
+	 */
+	public record Fence(@DefaultValue Jdbc jdbc) {
+
+		/**
+		 * Fences in databases by JDBC.
+		 *
+		 * @param enabled Whether the fence table is checked, and perhaps created, at the
+		 * start, and cleaned up; by default if a method of a bean is fenced, or
+		 * initialize-schema is always
+		 * @param initializeSchema Whether the fence table is created at the start:
+		 * always, only in embedded databases, or never
+		 * @param platform Name of the database, in place of @@platform@@ in the location
+		 * of the script; detected by default
+		 * @param schema Location of the script that creates the fence table. The scripts
+		 * for postgresql, mariadb and h2 are tested; those for mysql, oracle, sqlserver,
+		 * db2 and hsqldb are not
+		 * @param tableName Name of the fence table, with its schema if needed; with
+		 * another name than the default, also set the location of your own script
+		 * @param timeout How long a check waits for the transactions of other holders, 1s
+		 * at least
+		 * @param retention How long the token of a lock is kept after the grant, 1d at
+		 * least, and not shorter than leases; a holder that is later than that is not
+		 * refused
+		 * @param dataSources Bean names of the fenced DataSources; by default the
+		 * DataSource of the primary transaction manager
+		 */
+		public record Jdbc(@Nullable Boolean enabled, @DefaultValue("embedded") InitializeSchema initializeSchema,
+				@Nullable String platform,
+				@DefaultValue("classpath:io/holdfast/jdbc/schema-@@platform@@.sql") String schema,
+				@DefaultValue("holdfast_fence") String tableName, @DefaultValue("10s") Duration timeout,
+				@DefaultValue("30d") Duration retention, @DefaultValue List<String> dataSources) {
+
+			/** Occasion for the creation of the fence table. */
+			public enum InitializeSchema {
+
+				/** At each start. */
+				ALWAYS,
+
+				/** At a start with an embedded database. */
+				EMBEDDED,
+
+				/** Never. */
+				NEVER
+
+			}
+
+		}
+
+	}
+
+	/**
+	 * Console for operators.
+	 *
+	 * @param enabled Whether there is a page for operators at Actuator's endpoint
+	 * holdfast; this endpoint and the endpoints locks and semaphores must be exposed
+	 */
+	public record Console(@DefaultValue("false") boolean enabled) {
+
 	}
 
 }

@@ -18,7 +18,6 @@ import org.springframework.boot.context.properties.source.UnboundElementsSourceF
 import org.springframework.boot.origin.Origin;
 import org.springframework.core.NativeDetector;
 import org.springframework.core.env.Environment;
-import org.springframework.util.ClassUtils;
 
 /**
  * Checks the names of properties, because Spring Boot silently ignores unknown
@@ -66,10 +65,7 @@ final class PropertyNames {
 	 * which may belong to other software.
 	 */
 	private static void warnOfUnknown(Environment environment) {
-		List<ConfigurationPropertyName> known = Stream
-			.of(names(PREFIX, HoldfastProperties.class), namesOfFences(), Stream.of(PREFIX.append("console.enabled")))
-			.flatMap((names) -> names)
-			.toList();
+		List<ConfigurationPropertyName> known = names(PREFIX, HoldfastProperties.class).toList();
 		UnboundElementsSourceFilter files = new UnboundElementsSourceFilter();
 		for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
 			if (source instanceof IterableConfigurationPropertySource names && files.apply(source)) {
@@ -81,16 +77,6 @@ final class PropertyNames {
 							+ ". It has no effect: correct its name, or delete it"));
 			}
 		}
-	}
-
-	/**
-	 * Return all names below the prefix without JDBC, whose library has a type of them.
-	 */
-	private static Stream<ConfigurationPropertyName> namesOfFences() {
-		ConfigurationPropertyName prefix = PREFIX.append("fence.jdbc");
-		return ClassUtils.isPresent("org.springframework.boot.sql.init.DatabaseInitializationMode",
-				PropertyNames.class.getClassLoader()) ? names(prefix, HoldfastFenceProperties.class)
-						: Stream.of(prefix);
 	}
 
 	private static Stream<ConfigurationPropertyName> names(ConfigurationPropertyName prefix, Class<?> type) {

@@ -20,7 +20,7 @@ import org.springframework.util.ClassUtils;
 
 /**
  * Makes {@code docs/properties.md} from the metadata that the compiler makes from
- * {@link HoldfastProperties}, {@link HoldfastFenceProperties} and the endpoints.
+ * {@link HoldfastProperties} and the endpoints.
  */
 class PropertiesPageTests {
 
