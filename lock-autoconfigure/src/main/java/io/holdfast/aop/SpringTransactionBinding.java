@@ -57,7 +57,11 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		 */
 		static TransactionShare share() {
 			if (TransactionSynchronizationManager.getResource(Releases.class) instanceof TransactionShare bound) {
-				return bound;
+				if (!bound.isCompleted()) {
+					return bound;
+				}
+				// Completed on another thread.
+				TransactionSynchronizationManager.unbindResource(Releases.class);
 			}
 			for (TransactionSynchronization synchronization : TransactionSynchronizationManager.getSynchronizations()) {
 				if (synchronization instanceof Releases releases) {
@@ -115,6 +119,10 @@ public final class SpringTransactionBinding implements TransactionBinding {
 
 		@Override
 		public void afterCompletion(int status) {
+			// Bound again if a callback acquired the first lock of the transaction.
+			if (TransactionSynchronizationManager.getResource(Releases.class) == this.share) {
+				TransactionSynchronizationManager.unbindResource(Releases.class);
+			}
 			if (!this.replaced) {
 				this.share.release(status == STATUS_ROLLED_BACK);
 			}

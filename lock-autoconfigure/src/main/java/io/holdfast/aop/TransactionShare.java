@@ -158,6 +158,10 @@ final class TransactionShare implements TransactionBinding.Participation {
 			.allOf(complete(rolledBack).stream().map(MethodLease::sendReleaseAsync).toArray(CompletableFuture[]::new));
 	}
 
+	synchronized boolean isCompleted() {
+		return this.completed;
+	}
+
 	/**
 	 * Note the completion of the transaction, and return the kept leases of annotated
 	 * calls. Calls that are still running release their leases themselves.

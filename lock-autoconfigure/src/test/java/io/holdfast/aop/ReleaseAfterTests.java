@@ -1,5 +1,6 @@
 package io.holdfast.aop;
 
+import java.util.List;
 import java.util.function.Consumer;
 
 import io.holdfast.LockLease;
@@ -248,6 +249,39 @@ class ReleaseAfterTests {
 	void releasedByHand() {
 		inTransaction(() -> this.shop.a(() -> LockLease.current().release()));
 		assertThat(this.locks.events()).containsExactly("begin", "lock a", "unlock a", "commit");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "beforeCommit", "beforeCompletion", "afterCommit", "afterCompletion" })
+	@DisplayName("A first lock in a callback of a transaction does not affect the next transaction of the thread")
+	void firstLockInCallback(String phase) {
+		inTransaction(() -> TransactionSynchronizationManager.registerSynchronization(new Phases((now) -> {
+			if (now.equals(phase)) {
+				this.shop.a(this::body);
+			}
+		})));
+		assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
+		this.locks.forget();
+		inTransaction(() -> this.shop.b(this::body));
+		assertThat(this.locks.events()).containsExactly("begin", "lock b", "body", "commit", "unlock b");
+	}
+
+	@Test
+	@DisplayName("A transaction whose completion came on another thread does not affect the next transaction of the thread")
+	void completionOnAnotherThread() throws InterruptedException {
+		TransactionSynchronizationManager.initSynchronization();
+		TransactionSynchronizationManager.setActualTransactionActive(true);
+		this.shop.a(this::body);
+		List<TransactionSynchronization> all = TransactionSynchronizationManager.getSynchronizations();
+		TransactionSynchronizationManager.clear();
+		Thread other = new Thread(
+				() -> all.forEach((each) -> each.afterCompletion(TransactionSynchronization.STATUS_ROLLED_BACK)));
+		other.start();
+		other.join();
+		this.locks.forget();
+		inTransaction(() -> this.shop.b(this::body));
+		assertThat(this.locks.events()).containsExactly("begin", "lock b", "body", "commit", "unlock b");
+		assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
 	}
 
 	static class Shop {
