@@ -1,7 +1,9 @@
 package io.holdfast.jdbc;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 import javax.sql.DataSource;
@@ -9,6 +11,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -16,7 +19,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * locked. The transactions of a thread form a stack: suspended transactions, and those of
  * other {@link DataSource}s, are below later transactions. Not thread-safe.
  */
-final class OpenTransaction {
+final class OpenTransaction implements TransactionSynchronization {
 
 	private static final ThreadLocal<OpenTransaction> INNERMOST = new ThreadLocal<>();
 
@@ -34,6 +37,9 @@ final class OpenTransaction {
 
 	private final Set<FenceRow> locked = new HashSet<>(2);
 
+	/** Rows that were locked at the savepoints of the transaction. */
+	private final Map<Object, Set<FenceRow>> savepoints = new HashMap<>(0);
+
 	/** Rows of the leases under which a read-only transaction was begun. */
 	private final Set<FenceRow> begunUnder = new HashSet<>(0);
 
@@ -50,6 +56,9 @@ final class OpenTransaction {
 	static OpenTransaction begun(TransactionExecution execution, DataSource dataSource) {
 		OpenTransaction begun = new OpenTransaction(execution, dataSource, innermost());
 		INNERMOST.set(begun);
+		if (TransactionSynchronizationManager.isSynchronizationActive()) {
+			TransactionSynchronizationManager.registerSynchronization(begun);
+		}
 		return begun;
 	}
 
@@ -138,6 +147,17 @@ final class OpenTransaction {
 	/** Return whether this transaction was begun or checked under the lease of a row. */
 	boolean isUnder(FenceRow row) {
 		return this.begunUnder.contains(row) || isLocked(row);
+	}
+
+	@Override
+	public void savepoint(Object savepoint) {
+		this.savepoints.put(savepoint, Set.copyOf(this.locked));
+	}
+
+	/** Forget the rows that were raised after a savepoint, as the database does. */
+	@Override
+	public void savepointRollback(Object savepoint) {
+		this.locked.retainAll(this.savepoints.getOrDefault(savepoint, this.locked));
 	}
 
 	/** Note rows that this transaction keeps locked until its end. */

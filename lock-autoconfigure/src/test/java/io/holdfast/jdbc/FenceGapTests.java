@@ -82,6 +82,35 @@ class FenceGapTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
+	@DisplayName("A token whose raise was rolled back to a savepoint is raised by the next transaction under the lock")
+	void savepoint(TestDatabase database) {
+		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC, database);
+		TransactionTemplate nested = transaction(shop, TransactionDefinition.PROPAGATION_NESTED);
+		TransactionTemplate separate = transaction(shop, TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+		LockRequest kept = LockRequest.of("kept").fenced();
+		transaction(shop, TransactionDefinition.PROPAGATION_REQUIRED).executeWithoutResult((outer) -> {
+			shop.locks().withLock(kept, () -> shop.write("outer"));
+			nested.executeWithoutResult((status) -> {
+				shop.locks().withLock(STOCK, () -> shop.write("nested"));
+				status.setRollbackOnly();
+			});
+			separate.executeWithoutResult((status) -> shop.locks().withLock(STOCK, () -> shop.write("stock")));
+			separate.executeWithoutResult((status) -> shop.locks().withLock(kept, () -> shop.write("kept")));
+		});
+		assertThat(shop.written()).containsExactly("kept", "outer", "stock");
+		assertThat(shop.jdbc.queryForList("SELECT token FROM holdfast_fence")).as("raised tokens").hasSize(2);
+		shop.checkNothingLeft();
+	}
+
+	private static TransactionTemplate transaction(FencedShop shop, int propagation) {
+		TransactionTemplate transaction = new TransactionTemplate(shop.transactions);
+		transaction.setPropagationBehavior(propagation);
+		transaction.setIsolationLevel(TransactionDefinition.ISOLATION_READ_COMMITTED);
+		return transaction;
+	}
+
+	@ParameterizedTest
+	@EnumSource
 	@DisplayName("A lock within a read-only transaction that has begun before is refused above READ COMMITTED")
 	void oldReadOnlySnapshot(TestDatabase database) {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC, database);
