@@ -75,6 +75,9 @@ class GuideTests {
 
 	private static final Pattern PROPERTY = Pattern.compile("(?<![.\\w])holdfast(\\.[a-z]+(-[a-z]+)*)+");
 
+	/** Pairs per second. */
+	private static final Pattern FIGURE = Pattern.compile("\\| ([\\d,]*\\d)(?= )");
+
 	private static final Pattern METER_PREFIX = Pattern.compile("holdfast\\.(lock|semaphore)\\.(permits\\.)?");
 
 	private static Stream<Path> guides() {
@@ -109,6 +112,19 @@ class GuideTests {
 			.filter(GuideTests::isWritten)
 			.mapToLong((file) -> words(prose(file)))
 			.sum()).as("words of " + pages + " without blocks of code").isLessThanOrEqualTo(most);
+	}
+
+	@Test
+	@DisplayName("The figures of the README are those of the page about performance")
+	void figures() {
+		assertThat(figures(README)).hasSizeGreaterThan(20).isSubsetOf(figures(DOCS.resolve("performance.md")));
+	}
+
+	private static Set<String> figures(Path page) {
+		return FIGURE.matcher(ProjectFiles.text(page))
+			.results()
+			.map((figure) -> figure.group(1))
+			.collect(Collectors.toSet());
 	}
 
 	@Test
