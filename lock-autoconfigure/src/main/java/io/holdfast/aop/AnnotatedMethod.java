@@ -3,11 +3,13 @@ package io.holdfast.aop;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import io.holdfast.async.SingleLine;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 import org.springframework.core.KotlinDetector;
@@ -18,19 +20,25 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.Assert;
+import org.springframework.util.StringUtils;
+import org.springframework.util.StringValueResolver;
 
 /**
- * An annotation that applies to a method of a class, and its location for messages.
+ * An annotation that applies to a method of a class: its attributes, and its location for
+ * messages.
  *
  * @param annotation the annotation, merged with its meta-annotations
  * @param method the most specific method of the class
  * @param targetClass the class, without proxies
  * @param source the method or type on which the annotation was found
+ * @param resolver resolves placeholders
  */
-record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> targetClass, AnnotatedElement source) {
+record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> targetClass, AnnotatedElement source,
+		StringValueResolver resolver) {
 
 	private static final Pattern MANGLING = Pattern.compile("(-[\\w-]{7})?(\\$\\w+)?$");
 
@@ -112,6 +120,125 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	 */
 	int parameterCount() {
 		return this.method.getParameterCount() - (isSuspending() ? 1 : 0);
+	}
+
+	/**
+	 * Return a text attribute with placeholders resolved.
+	 * @return the text; empty only if the attribute is not set
+	 */
+	String text(String attribute) {
+		String resolved = resolve(attribute);
+		refuseIf(!written(attribute).isEmpty() && !StringUtils.hasText(resolved), attribute, "is blank",
+				"Give it a value, or leave the attribute out");
+		return resolved;
+	}
+
+	/**
+	 * Return the name, which is plain text.
+	 * @return the name; empty only if the attribute is not set
+	 */
+	String name() {
+		String name = text("name");
+		// Parameters are not available: #sku would be plain text, and null in #{...}.
+		refuseIf(name.contains("#") || written("name").replace("#{", "").contains("#"), "name",
+				"has a '#', although parameters are not known in it: all calls would share one key",
+				"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
+						+ "as plain text, a '#' has to be in quotes in the key");
+		return name;
+	}
+
+	/**
+	 * Return the text of an expression.
+	 * @return the expression; empty if the attribute is not set
+	 */
+	String expression(String attribute) {
+		// Resolving #{...} would evaluate the expression now, without arguments.
+		refuseIf(written(attribute).contains("#{"), attribute, "has #{...} around an expression",
+				"The attribute is an expression already: leave #{ and } out");
+		return text(attribute);
+	}
+
+	/** Return a positive integer attribute that is given as text. */
+	int count(String attribute, int max) {
+		refuseIf(written(attribute).contains("#{"), attribute, "has an expression, which is not evaluated here",
+				"Write a number, or a placeholder such as ${property:10}");
+		NumberFormatException cause = null;
+		try {
+			int count = Integer.parseInt(resolve(attribute).trim());
+			if (count >= 1 && count <= max) {
+				return count;
+			}
+		}
+		catch (NumberFormatException ex) {
+			cause = ex;
+		}
+		throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10").causedBy(cause);
+	}
+
+	/** Return a duration, or {@code null} if the attribute is not set. */
+	@Nullable Duration duration(String attribute) {
+		String resolved = resolve(attribute).trim();
+		if (resolved.isEmpty()) {
+			return null;
+		}
+		if (resolved.equals("0")) {
+			return Duration.ZERO;
+		}
+		boolean unit = !resolved.chars().allMatch((c) -> Character.isDigit(c) || c == '+');
+		String cure = "Write for example 10s, 500ms or PT10S"
+				+ (attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : "");
+		try {
+			Duration duration = DurationFormatterUtils.detectAndParse(resolved);
+			if (unit && !duration.isNegative()) {
+				return duration;
+			}
+			throw invalidText(attribute, unit ? "is negative" : "has no unit", cure);
+		}
+		catch (IllegalArgumentException | ArithmeticException ex) {
+			throw invalidText(attribute, "is not a duration", cure).causedBy(ex);
+		}
+	}
+
+	/** Return the exception for a text attribute, with its resolved placeholders. */
+	InvalidDeclarationException invalidText(String attribute, String problem, String cure) {
+		String resolved = resolve(attribute).trim();
+		return invalid(attribute, (written(attribute).equals(resolved) ? "" : "(" + resolved + ") ") + problem, cure);
+	}
+
+	/** Refuse an attribute if a condition is true. */
+	void refuseIf(boolean senseless, String attribute, String problem, String cure) {
+		if (senseless) {
+			throw invalid(attribute, problem, cure);
+		}
+	}
+
+	/** Return the exception for an attribute. */
+	InvalidDeclarationException invalid(String attribute, String problem, String cure) {
+		Object value = this.annotation.getValue(attribute).orElseThrow();
+		return invalid(attribute, value, problem, cure);
+	}
+
+	private String written(String attribute) {
+		return this.annotation.getString(attribute);
+	}
+
+	/** Return a text attribute with placeholders resolved, which may be blank. */
+	String resolve(String attribute) {
+		String resolved = null;
+		IllegalArgumentException failure = null;
+		try {
+			resolved = this.resolver.resolveStringValue(written(attribute));
+		}
+		catch (IllegalArgumentException ex) {
+			failure = ex;
+		}
+		// Without a strict configurer, Spring leaves unknown placeholders unresolved.
+		if (failure != null || (resolved != null && resolved.contains("${"))) {
+			throw invalid(attribute, "has a placeholder that cannot be resolved",
+					"Set the property, or write a default into the placeholder, as in ${property:default}")
+				.causedBy(failure);
+		}
+		return (resolved != null) ? resolved : "";
 	}
 
 	/** Refuse the declaration if a condition is true. */

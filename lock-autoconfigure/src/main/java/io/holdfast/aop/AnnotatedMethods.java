@@ -24,6 +24,7 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
+import org.springframework.util.StringValueResolver;
 
 /**
  * Finds the methods to which an annotation applies. Thread-safe.
@@ -34,14 +35,21 @@ final class AnnotatedMethods {
 
 	final Class<? extends Annotation> annotationType;
 
+	private final StringValueResolver resolver;
+
 	/** Annotations of types, cached because each method of a type needs them. */
 	private final Map<Class<?>, MergedAnnotation<?>> ofTypes = new ConcurrentHashMap<>();
 
 	/** Annotated methods by class, mostly empty. */
 	private final Map<Class<?>, List<AnnotatedMethod>> located = new ConcurrentHashMap<>();
 
-	AnnotatedMethods(Class<? extends Annotation> annotationType) {
+	/**
+	 * Create the finder.
+	 * @param resolver resolves placeholders in attributes
+	 */
+	AnnotatedMethods(Class<? extends Annotation> annotationType, StringValueResolver resolver) {
 		this.annotationType = annotationType;
+		this.resolver = resolver;
 	}
 
 	/**
@@ -71,7 +79,7 @@ final class AnnotatedMethods {
 			}
 		}
 		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
-				? new AnnotatedMethod(annotation, specific, userClass, source) : null;
+				? new AnnotatedMethod(annotation, specific, userClass, source, this.resolver) : null;
 	}
 
 	/** Return the annotated methods of a type, valid or not. */

@@ -36,8 +36,8 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	 * @param failure the type of exception that the fallback must accept if it takes one
 	 * @throws InvalidDeclarationException if no method fits, or several methods fit
 	 */
-	static FallbackHandler find(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
-		return new Search(attributes, name, failure).find();
+	static FallbackHandler find(AnnotatedMethod annotated, String name, Class<? extends HoldfastException> failure) {
+		return new Search(annotated, name, failure).find();
 	}
 
 	/** Return whether the fallback can be called for a type of exception. */
@@ -88,7 +88,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 	/**
 	 * Finds and checks the fallback.
 	 */
-	private record Search(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
+	private record Search(AnnotatedMethod annotated, String name, Class<? extends HoldfastException> failure) {
 
 		FallbackHandler find() {
 			Collection<Method> named = candidates((method) -> method.getName().equals(this.name));
@@ -101,7 +101,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			if (fitting.isEmpty()) {
 				throw named.isEmpty() ? unknown() : unfitting(parameters(named.iterator().next()));
 			}
-			this.attributes.refuseIf(fitting.size() > 1, "fallback", "is ambiguous: " + fitting.size() + " methods fit",
+			this.annotated.refuseIf(fitting.size() > 1, "fallback", "is ambiguous: " + fitting.size() + " methods fit",
 					"Leave one of them, or give them different names");
 			Method method = fitting.get(0);
 			checkResult(method);
@@ -119,9 +119,9 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			ReflectionUtils.MethodCallback collector = (method) -> methods
 				.putIfAbsent(List.of(method.getName(), parameters(method)), method);
 			ReflectionUtils.MethodFilter own = filter.and((method) -> !method.isSynthetic() && !isItself(method));
-			ReflectionUtils.doWithMethods(annotatedMethod().targetClass(), collector, own);
+			ReflectionUtils.doWithMethods(this.annotated.targetClass(), collector, own);
 			// A proxy may implement interfaces that its target does not.
-			ReflectionUtils.doWithMethods(annotatedMethod().method().getDeclaringClass(), collector, own);
+			ReflectionUtils.doWithMethods(this.annotated.method().getDeclaringClass(), collector, own);
 			return methods.values();
 		}
 
@@ -130,7 +130,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 
 		private boolean isItself(Method method) {
-			return method.getName().equals(annotatedMethod().method().getName())
+			return method.getName().equals(this.annotated.method().getName())
 					&& parameters(method).equals(parameters());
 		}
 
@@ -145,29 +145,25 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 		}
 
 		private void checkResult(Method method) {
-			this.attributes.refuseIf(KotlinDetector.isSuspendingFunction(method) && !annotatedMethod().isSuspending(),
+			this.annotated.refuseIf(KotlinDetector.isSuspendingFunction(method) && !this.annotated.isSuspending(),
 					"fallback", "suspends, but the method does not", "Leave suspend out");
-			ResolvableType expected = annotatedMethod().returned();
-			ResolvableType actual = annotatedMethod().returned(method);
+			ResolvableType expected = this.annotated.returned();
+			ResolvableType actual = this.annotated.returned(method);
 			boolean sameKind = expected.toClass().isPrimitive() ? expected.toClass() == actual.toClass()
 					: ClassUtils.isAssignable(expected.toClass(), actual.toClass());
 			boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
-			this.attributes.refuseIf(
+			this.annotated.refuseIf(
 					!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual)),
 					"fallback", "returns " + actual + ", but the method returns " + expected,
 					"Have " + describe(parameters(method)) + " return " + expected);
-			this.attributes.refuseIf(
+			this.annotated.refuseIf(
 					Nullness.forMethodReturnType(method) == Nullness.NULLABLE
-							&& Nullness.forMethodReturnType(annotatedMethod().method()) == Nullness.NON_NULL,
+							&& Nullness.forMethodReturnType(this.annotated.method()) == Nullness.NON_NULL,
 					"fallback", "may return null, but the method never does", "Have both return the same");
 		}
 
-		private AnnotatedMethod annotatedMethod() {
-			return this.attributes.annotatedMethod();
-		}
-
 		private List<Class<?>> parameters() {
-			return parameters(annotatedMethod().method());
+			return parameters(this.annotated.method());
 		}
 
 		/** Return the parameters, without the continuation of a suspending function. */
@@ -175,17 +171,17 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			int count = method.getParameterCount() - (KotlinDetector.isSuspendingFunction(method) ? 1 : 0);
 			return IntStream.range(0, count)
 				.<Class<?>>mapToObj(
-						(i) -> ResolvableType.forMethodParameter(method, i, annotatedMethod().targetClass()).toClass())
+						(i) -> ResolvableType.forMethodParameter(method, i, this.annotated.targetClass()).toClass())
 				.toList();
 		}
 
 		private InvalidDeclarationException unknown() {
 			if (!this.name.chars().allMatch(Character::isJavaIdentifierPart)) {
-				return this.attributes.invalid("fallback", "is no name of a method",
+				return this.annotated.invalid("fallback", "is no name of a method",
 						"Write the name of a method of the class, without class, brackets or signs");
 			}
-			boolean itself = this.name.equals(AnnotatedMethod.sourceName(annotatedMethod().method()));
-			return this.attributes.invalid("fallback", "is no method of the class" + (itself ? " but itself" : ""),
+			boolean itself = this.name.equals(AnnotatedMethod.sourceName(this.annotated.method()));
+			return this.annotated.invalid("fallback", "is no method of the class" + (itself ? " but itself" : ""),
 					cure());
 		}
 
@@ -198,7 +194,7 @@ record FallbackHandler(Method method, boolean withException) implements NotAcqui
 			else if (NotAcquiredException.class.isAssignableFrom(last) && !last.isAssignableFrom(this.failure)) {
 				reason = "; a NotAcquiredException serves locks and permits";
 			}
-			return this.attributes.invalid("fallback", "has other parameters: " + describe(candidate), cure() + reason);
+			return this.annotated.invalid("fallback", "has other parameters: " + describe(candidate), cure() + reason);
 		}
 
 		private String cure() {

@@ -20,6 +20,7 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.EmbeddedValueResolver;
 import org.springframework.scheduling.config.TaskManagementConfigUtils;
 import org.springframework.util.StringUtils;
 
@@ -66,7 +67,8 @@ final class LeaseAnnotationHandler {
 	LeaseAnnotationHandler(Class<? extends Annotation> annotationType,
 			BiFunction<LeaseAnnotationHandler, AnnotatedMethod, LeasedMethod> parser, Class<?> serviceType,
 			Supplier<?> unnamed, Supplier<ConfigurableListableBeanFactory> beans) {
-		this.methods = new AnnotatedMethods(annotationType);
+		this.methods = new AnnotatedMethods(annotationType,
+				(text) -> new EmbeddedValueResolver(beans()).resolveStringValue(text));
 		this.parser = parser;
 		this.serviceType = serviceType;
 		this.unnamed = unnamed;

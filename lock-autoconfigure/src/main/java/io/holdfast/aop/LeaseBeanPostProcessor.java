@@ -34,7 +34,6 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.Ordered;
@@ -43,7 +42,6 @@ import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
-import org.springframework.util.StringValueResolver;
 
 /**
  * Adds the advice for {@link Semaphore} and {@link DistributedLock} to annotated beans,
@@ -69,7 +67,7 @@ import org.springframework.util.StringValueResolver;
  */
 @SuppressWarnings("serial")
 public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
-		implements EmbeddedValueResolverAware, SmartInitializingSingleton {
+		implements SmartInitializingSingleton {
 
 	/**
 	 * Default order: after method security and the auto-proxy creator, and before
@@ -154,11 +152,6 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		Assert.isTrue(lock == OnStoreFailure.THROW || lock == OnStoreFailure.FALLBACK, "Not for locks: " + lock);
 		Assert.isTrue(semaphore != OnStoreFailure.DEFAULT, "Not for semaphores: DEFAULT");
 		this.parser.onStoreFailure.putAll(Map.of(DistributedLock.class, lock, Semaphore.class, semaphore));
-	}
-
-	@Override
-	public void setEmbeddedValueResolver(StringValueResolver resolver) {
-		this.parser.resolver = resolver;
 	}
 
 	@Override

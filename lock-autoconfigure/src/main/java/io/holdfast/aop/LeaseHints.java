@@ -47,8 +47,9 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 	private static final Log logger = LogFactory.getLog(LeaseHints.class);
 
-	private final List<AnnotatedMethods> annotations = List.of(new AnnotatedMethods(Semaphore.class),
-			new AnnotatedMethods(DistributedLock.class));
+	private final List<AnnotatedMethods> annotations = Stream.of(Semaphore.class, DistributedLock.class)
+		.map((type) -> new AnnotatedMethods(type, (text) -> text))
+		.toList();
 
 	@Override
 	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {

@@ -38,19 +38,18 @@ interface NotAcquiredHandler {
 	 * Return the handler that returns a method's empty result.
 	 * @throws InvalidDeclarationException if the return type has no empty value
 	 */
-	static NotAcquiredHandler empty(AnnotationValues attributes) {
-		AnnotatedMethod annotated = attributes.annotatedMethod();
+	static NotAcquiredHandler empty(AnnotatedMethod annotated) {
 		ResolvableType returned = annotated.returned();
 		Class<?> type = returned.toClass();
 		ReturnKind kind = ReturnKind.of(annotated);
 		boolean direct = annotated.isSuspending() || (kind != ReturnKind.STAGE && kind != ReturnKind.REACTIVE);
 		Object value = EMPTY.get((direct ? returned : returned.getGeneric()).toClass());
 		if (type.isPrimitive() && type != void.class && !annotated.isSuspending()) {
-			throw impossible(attributes, type, "an object that may be null or empty, such as Optional");
+			throw impossible(annotated, type, "an object that may be null or empty, such as Optional");
 		}
 		if (direct && value == null && type != void.class
 				&& Nullness.forMethodReturnType(annotated.method()) == Nullness.NON_NULL) {
-			throw impossible(attributes, type, KotlinDetector.isKotlinType(annotated.method().getDeclaringClass())
+			throw impossible(annotated, type, KotlinDetector.isKotlinType(annotated.method().getDeclaringClass())
 					? "a type that may be null (with ?)" : "a type that may be null (with @Nullable) or empty");
 		}
 		if (kind == ReturnKind.STAGE) {
@@ -61,13 +60,13 @@ interface NotAcquiredHandler {
 		}
 		NotAcquiredHandler handler = Publishers.handler(annotated, value);
 		if (handler == null) {
-			throw impossible(attributes, type, "a type that may be empty, such as Mono or Maybe");
+			throw impossible(annotated, type, "a type that may be empty, such as Mono or Maybe");
 		}
 		return handler;
 	}
 
-	private static InvalidDeclarationException impossible(AnnotationValues attributes, Class<?> type, String instead) {
-		return attributes.invalid("onTimeout",
+	private static InvalidDeclarationException impossible(AnnotatedMethod annotated, Class<?> type, String instead) {
+		return annotated.invalid("onTimeout",
 				"is not possible, because the method returns " + type.getName() + ", which has no empty value",
 				"Have it return " + instead + ", or name a fallback");
 	}

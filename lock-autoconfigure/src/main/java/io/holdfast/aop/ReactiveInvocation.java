@@ -52,8 +52,8 @@ final class ReactiveInvocation {
 	private final ReactiveAdapter adapter;
 
 	/**
-	 * Supplier of the leases of the next subscription. For the first subscription, it has
-	 * the result of the call's evaluation.
+	 * Evaluation for the next subscription. For the first subscription, it has the result
+	 * of the call's evaluation.
 	 */
 	private final AtomicReference<Evaluation<List<MethodLease>>> nextLeases;
 

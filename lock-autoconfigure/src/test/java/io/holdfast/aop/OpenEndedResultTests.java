@@ -60,7 +60,7 @@ class OpenEndedResultTests {
 
 	private static AnnotatedMethod declaration(Method method) {
 		return new AnnotatedMethod(MergedAnnotations.from(Locked.class).get(DistributedLock.class), method,
-				method.getDeclaringClass(), method);
+				method.getDeclaringClass(), method, (text) -> text);
 	}
 
 	@ParameterizedTest
