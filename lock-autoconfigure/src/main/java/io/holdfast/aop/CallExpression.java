@@ -12,24 +12,13 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.DefaultParameterNameDiscoverer;
-import org.springframework.expression.BeanResolver;
-import org.springframework.expression.ConstructorResolver;
-import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
-import org.springframework.expression.IndexAccessor;
-import org.springframework.expression.MethodResolver;
-import org.springframework.expression.OperatorOverloader;
 import org.springframework.expression.ParseException;
-import org.springframework.expression.PropertyAccessor;
-import org.springframework.expression.TypeComparator;
-import org.springframework.expression.TypeConverter;
-import org.springframework.expression.TypeLocator;
 import org.springframework.expression.TypedValue;
-import org.springframework.expression.spel.SpelCompilerMode;
+import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelParserConfiguration;
 import org.springframework.expression.spel.ast.SpelNodeImpl;
-import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 
@@ -45,11 +34,9 @@ import org.springframework.expression.spel.support.StandardEvaluationContext;
  * @param delegates the shared evaluation context of all calls
  */
 record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map<String, Integer> parameters,
-		SpelExpression expression, StandardEvaluationContext delegates) {
+		SpelNodeImpl expression, StandardEvaluationContext delegates) {
 
-	/** Compiled expressions would skip the checks that {@link ExpressionSyntax} adds. */
-	private static final SpelParserConfiguration CONFIGURATION = new SpelParserConfiguration(SpelCompilerMode.OFF,
-			null);
+	private static final SpelParserConfiguration CONFIGURATION = new SpelParserConfiguration();
 
 	/**
 	 * Parse an expression.
@@ -60,9 +47,9 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	static CallExpression parse(Use use, String text, AnnotatedMethod annotatedMethod,
 			StandardEvaluationContext delegates) {
 		Map<String, Integer> parameters = parameters(annotatedMethod);
-		SpelExpression parsed;
+		SpelNodeImpl root;
 		try {
-			parsed = new SpelExpressionParser(CONFIGURATION).parseRaw(text);
+			root = (SpelNodeImpl) new SpelExpressionParser(CONFIGURATION).parseRaw(text).getAST();
 		}
 		catch (ParseException | IllegalStateException ex) {
 			String name = parameters.keySet().stream().findFirst().orElse("root.methodName");
@@ -71,7 +58,6 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 						"Write for example " + use.example.replace("#name", "#" + name))
 				.causedBy(ex);
 		}
-		SpelNodeImpl root = (SpelNodeImpl) parsed.getAST();
 		String mistake = ExpressionSyntax.findMistake(root, parameters.keySet());
 		if (mistake != null) {
 			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + mistake,
@@ -87,10 +73,8 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			throw annotatedMethod.invalid(use.attribute, text, "changes something: " + assignment,
 					"Write an expression that only reads, as with == for a comparison");
 		}
-		if (use == Use.KEY) {
-			parsed = new SpelExpression(text, ExpressionSyntax.refuseNullInText(root), CONFIGURATION);
-		}
-		return new CallExpression(use, text, annotatedMethod, parameters, parsed, delegates);
+		return new CallExpression(use, text, annotatedMethod, parameters,
+				(use == Use.KEY) ? ExpressionSyntax.refuseNullInText(root) : root, delegates);
 	}
 
 	/**
@@ -173,7 +157,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 
 	private @Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
 		try {
-			return this.expression.getValue(new Root(this, target, arguments));
+			return this.expression.getValue(new Call(new Root(target, this.annotatedMethod, arguments)));
 		}
 		catch (EvaluationException ex) {
 			throw failed(this.use.failure + ": " + explain(ex), ex);
@@ -277,110 +261,54 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	}
 
 	/**
-	 * Evaluation context of a call, and its {@code #root} object. Looks arguments up by
-	 * name, and shares everything else with other calls. More economical than
-	 * {@code MethodBasedEvaluationContext}, which copies all arguments and knows the
-	 * names of one method only, and than {@code StandardEvaluationContext}, which has a
-	 * map for each call.
+	 * State of the evaluation for a call. Looks arguments up by name, so that all calls
+	 * share one evaluation context. {@code MethodBasedEvaluationContext} would copy the
+	 * arguments into a map for each call, and knows the names of one method only.
 	 */
-	public static final class Root implements EvaluationContext {
+	private final class Call extends ExpressionState {
 
-		private final CallExpression callExpression;
+		private final Root root;
 
-		private final @Nullable Object target;
-
-		private final @Nullable Object[] args;
-
-		Root(CallExpression callExpression, @Nullable Object target, @Nullable Object[] args) {
-			this.callExpression = callExpression;
-			this.target = target;
-			this.args = args;
-		}
-
-		public Method getMethod() {
-			return this.callExpression.annotatedMethod.method();
-		}
-
-		public @Nullable Object getTarget() {
-			return this.target;
-		}
-
-		public Class<?> getTargetClass() {
-			return this.callExpression.annotatedMethod.targetClass();
-		}
-
-		public @Nullable Object[] getArgs() {
-			int count = this.callExpression.annotatedMethod.parameterCount();
-			return (count < this.args.length) ? Arrays.copyOf(this.args, count) : this.args;
-		}
-
-		public String getMethodName() {
-			return AnnotatedMethod.sourceName(getMethod());
+		Call(Root root) {
+			super(CallExpression.this.delegates, new TypedValue(root), CONFIGURATION);
+			this.root = root;
 		}
 
 		@Override
-		public TypedValue getRootObject() {
-			return new TypedValue(this);
+		public TypedValue lookupVariable(String name) {
+			Integer position = CallExpression.this.parameters.get(name);
+			return (position != null) ? new TypedValue(this.root.arguments()[position]) : TypedValue.NULL;
 		}
 
-		@Override
-		public @Nullable Object lookupVariable(String name) {
-			Integer position = this.callExpression.parameters.get(name);
-			return (position != null) ? this.args[position] : null;
+	}
+
+	/**
+	 * The object {@code #root} of a call.
+	 *
+	 * @param target the called object
+	 * @param declaration the annotation
+	 * @param arguments the arguments of the call
+	 */
+	public record Root(@Nullable Object target, AnnotatedMethod declaration, @Nullable Object[] arguments) {
+
+		/** Return the called method. */
+		public Method method() {
+			return this.declaration.method();
 		}
 
-		@Override
-		public void setVariable(String name, @Nullable Object value) {
-			throw new UnsupportedOperationException("An expression that assigns is refused when it is parsed");
+		/** Return the class of the called object. */
+		public Class<?> targetClass() {
+			return this.declaration.targetClass();
 		}
 
-		@Override
-		public List<PropertyAccessor> getPropertyAccessors() {
-			return shared().getPropertyAccessors();
+		/** Return the arguments, without the continuation of a suspending function. */
+		public @Nullable Object[] args() {
+			return Arrays.copyOf(this.arguments, this.declaration.parameterCount());
 		}
 
-		@Override
-		public List<IndexAccessor> getIndexAccessors() {
-			return shared().getIndexAccessors();
-		}
-
-		@Override
-		public List<ConstructorResolver> getConstructorResolvers() {
-			return shared().getConstructorResolvers();
-		}
-
-		@Override
-		public List<MethodResolver> getMethodResolvers() {
-			return shared().getMethodResolvers();
-		}
-
-		@Override
-		public @Nullable BeanResolver getBeanResolver() {
-			return shared().getBeanResolver();
-		}
-
-		@Override
-		public TypeLocator getTypeLocator() {
-			return shared().getTypeLocator();
-		}
-
-		@Override
-		public TypeConverter getTypeConverter() {
-			return shared().getTypeConverter();
-		}
-
-		@Override
-		public TypeComparator getTypeComparator() {
-			return shared().getTypeComparator();
-		}
-
-		@Override
-		public OperatorOverloader getOperatorOverloader() {
-			return shared().getOperatorOverloader();
-		}
-
-		private StandardEvaluationContext shared() {
-			return this.callExpression.delegates;
+		/** Return the name of the method in its source code. */
+		public String methodName() {
+			return AnnotatedMethod.sourceName(method());
 		}
 
 	}
