@@ -3,6 +3,7 @@ package io.holdfast.aop;
 import java.lang.reflect.Method;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInvocation;
@@ -50,21 +51,26 @@ final class AdviceClassifier {
 	 */
 	static boolean isAsyncAround(MethodInvocation invocation, Class<?> targetClass, Advice inner) {
 		boolean async = false;
-		if (invocation instanceof ProxyMethodInvocation proxied && proxied.getProxy() instanceof Advised advised) {
-			for (Advisor advisor : advised.getAdvisors()) {
-				if (advisor.getAdvice() == inner) {
-					return async;
-				}
-				if (isAsync(advisor, invocation.getMethod(), targetClass)) {
-					async = true;
-				}
-				else if (async && isOfPackage(advisor, List.of(RESILIENCE4J))
-						&& matches(advisor, invocation.getMethod(), targetClass)) {
-					async = false;
-				}
+		for (Advisor advisor : advisors(invocation, targetClass)) {
+			if (advisor.getAdvice() == inner) {
+				return async;
 			}
+			async = advisor.getAdvice() instanceof AsyncExecutionInterceptor
+					|| (async && !isOfPackage(advisor, List.of(RESILIENCE4J)));
 		}
 		return false;
+	}
+
+	/**
+	 * Return the advisors of a call's proxy that apply to the method, the outermost
+	 * first.
+	 */
+	static List<Advisor> advisors(MethodInvocation invocation, Class<?> targetClass) {
+		return (invocation instanceof ProxyMethodInvocation proxied && proxied.getProxy() instanceof Advised advised)
+				? Stream.of(advised.getAdvisors())
+					.filter((advisor) -> matches(advisor, invocation.getMethod(), targetClass))
+					.toList()
+				: List.of();
 	}
 
 	/** Return whether an advisor hands a method to an executor, as for {@code @Async}. */
@@ -110,8 +116,7 @@ final class AdviceClassifier {
 		return isOf(type, (name) -> packages.stream().anyMatch(name::startsWith));
 	}
 
-	/** Return whether an advisor applies to a method. */
-	static boolean matches(Advisor advisor, Method method, Class<?> targetClass) {
+	private static boolean matches(Advisor advisor, Method method, Class<?> targetClass) {
 		if (!(advisor instanceof PointcutAdvisor selective)) {
 			return false;
 		}

@@ -1,14 +1,13 @@
 package io.holdfast.aop;
 
 import io.holdfast.jdbc.TransactionFences;
+import java.util.List;
 import java.util.Set;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.Advisor;
-import org.springframework.aop.ProxyMethodInvocation;
-import org.springframework.aop.framework.Advised;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -56,22 +55,11 @@ final class OwnTransaction {
 	 * {@code null}.
 	 */
 	private static @Nullable TransactionInterceptor advice(MethodInvocation invocation, Class<?> targetClass) {
-		if (!(invocation instanceof ProxyMethodInvocation proxied)
-				|| !(proxied.getProxy() instanceof Advised advised)) {
-			return null;
-		}
-		boolean inside = false;
-		for (Advisor advisor : advised.getAdvisors()) {
-			if (!inside) {
-				inside = advisor.getAdvice() instanceof LeaseInterceptor;
-			}
-			else if (AdviceClassifier.isTransaction(advisor, invocation.getMethod(), targetClass)
-					&& advisor.getAdvice() instanceof TransactionInterceptor found) {
-				return found;
-			}
-			else if (AdviceClassifier.matches(advisor, invocation.getMethod(), targetClass)) {
-				// This advice may read data before the transaction begins.
-				return null;
+		List<Advisor> advisors = AdviceClassifier.advisors(invocation, targetClass);
+		for (int i = 1; i < advisors.size(); i++) {
+			if (advisors.get(i - 1).getAdvice() instanceof LeaseInterceptor) {
+				// Other advice may read data before the transaction begins.
+				return (advisors.get(i).getAdvice() instanceof TransactionInterceptor found) ? found : null;
 			}
 		}
 		return null;
