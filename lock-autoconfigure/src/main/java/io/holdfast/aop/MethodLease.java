@@ -1,7 +1,7 @@
 package io.holdfast.aop;
 
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
@@ -54,12 +54,16 @@ final class MethodLease {
 	private final NotAcquiredHandler notAcquiredHandler;
 
 	/**
-	 * Attempts of the call, or {@code null} unless its permits are kept after a failure.
+	 * Last run of the call if it failed, or {@code null} unless its permits are kept for
+	 * the {@code minHold}: the next attempt may find no permits. Its caller then gets the
+	 * failure of this run instead of that of the missing permits.
 	 */
-	private final @Nullable Attempts attempts;
+	private final @Nullable AtomicReference<@Nullable MethodLease> failedRun;
 
-	/** End of the minHold, by {@link System#nanoTime()}, if there are attempts. */
+	/** End of the minHold, by {@link System#nanoTime()}, if permits are kept. */
 	private long keptUntil;
+
+	private volatile @Nullable Throwable failure;
 
 	/** The lease, or {@code null} before the acquisition. */
 	private @Nullable Lease lease;
@@ -90,7 +94,7 @@ final class MethodLease {
 		this.service = service;
 		this.request = request;
 		this.notAcquiredHandler = notAcquiredHandler;
-		this.attempts = method.keepsPermitsOfFailedRun() ? Attempts.of(invocation) : null;
+		this.failedRun = method.keepsPermitsOfFailedRun() ? failedRun(invocation) : null;
 	}
 
 	Lease lease() {
@@ -220,7 +224,7 @@ final class MethodLease {
 			this.method.handler().failing.remove(this.service);
 		}
 		this.lease = granted;
-		this.keptUntil = (this.attempts != null) ? System.nanoTime() + this.request.minHold().toNanos() : 0;
+		this.keptUntil = (this.failedRun != null) ? System.nanoTime() + this.request.minHold().toNanos() : 0;
 		if (transaction != null && this.method.releaseAfter() == ReleaseAfter.TRANSACTION) {
 			this.keepingTransaction = transaction;
 			transaction.add(this);
@@ -240,11 +244,10 @@ final class MethodLease {
 	 */
 	@Nullable Object resultWithoutLease(HoldfastException ex) throws Throwable {
 		Reason reason = (ex instanceof NotAcquiredException notAcquired) ? notAcquired.getReason() : null;
-		// Failure of the previous attempt, which still keeps the permits.
-		Throwable failed = (this.attempts != null && reason == Reason.TIMED_OUT) ? this.attempts.failure() : null;
-		if (failed != null) {
-			failed.addSuppressed(ex);
-			throw failed;
+		MethodLease failed = (this.failedRun != null && reason == Reason.TIMED_OUT) ? this.failedRun.get() : null;
+		if (failed != null && failed.failure != null && failed.keptUntil - System.nanoTime() > 0) {
+			failed.failure.addSuppressed(ex);
+			throw failed.failure;
 		}
 		boolean handled = (reason != null) ? reason != Reason.INTERRUPTED && reason != Reason.SELF_BLOCKED
 				: ex instanceof LeaseStoreException && this.method.onStoreFailure() == OnStoreFailure.FALLBACK;
@@ -407,8 +410,9 @@ final class MethodLease {
 
 	private @Nullable Throwable outcome(@Nullable Throwable failure) {
 		Throwable outcome = failureOrLoss(failure);
-		if (this.attempts != null) {
-			this.attempts.ended(outcome, this.keptUntil);
+		if (this.failedRun != null) {
+			this.failure = outcome;
+			this.failedRun.set((outcome != null) ? this : null);
 		}
 		return outcome;
 	}
@@ -448,50 +452,24 @@ final class MethodLease {
 	}
 
 	/**
-	 * Attempts of one call, which transaction advice repeats, or subscriptions to its
-	 * result. A failed run keeps its permits for the {@code minHold}, so that the next
-	 * attempt may find no permits. The caller then gets the failure of the run instead of
-	 * that of the missing permits. Thread-safe.
+	 * Return the holder of the last failed run, which all attempts of a call and all
+	 * subscriptions to its result share. Advice that repeats a call clones the
+	 * invocation, and clones share user attributes.
 	 */
-	static final class Attempts {
-
-		private volatile @Nullable FailedRun failed;
-
-		/**
-		 * Return the attempts of a call. Advice that repeats a call clones the
-		 * invocation, and clones share user attributes.
-		 */
-		static Attempts of(MethodInvocation invocation) {
-			if (!(invocation instanceof ProxyMethodInvocation call)) {
-				return new Attempts();
-			}
-			String name = Attempts.class.getName();
-			// Subscriptions to the result of a call may be concurrent.
-			synchronized (call) {
-				Attempts attempts = (call.getUserAttribute(name) instanceof Attempts known) ? known : new Attempts();
-				call.setUserAttribute(name, attempts);
-				return attempts;
-			}
+	@SuppressWarnings("unchecked")
+	private static AtomicReference<@Nullable MethodLease> failedRun(MethodInvocation invocation) {
+		if (!(invocation instanceof ProxyMethodInvocation call)) {
+			return new AtomicReference<>();
 		}
-
-		/** Note the end of a run, whose permits are kept until a time. */
-		private void ended(@Nullable Throwable failure, long keptUntil) {
-			this.failed = (failure != null) ? new FailedRun(failure, keptUntil) : null;
+		String name = MethodLease.class.getName();
+		// Subscriptions to the result of a call may be concurrent.
+		synchronized (call) {
+			Object known = call.getUserAttribute(name);
+			AtomicReference<@Nullable MethodLease> run = (known != null)
+					? (AtomicReference<@Nullable MethodLease>) known : new AtomicReference<>();
+			call.setUserAttribute(name, run);
+			return run;
 		}
-
-		/**
-		 * Return the failure of the last run if its permits are still kept, or
-		 * {@code null}.
-		 */
-		private @Nullable Throwable failure() {
-			FailedRun last = this.failed;
-			return (last != null && last.keptUntil() - System.nanoTime() > 0) ? last.failure() : null;
-		}
-
-		private record FailedRun(Throwable failure, long keptUntil) {
-
-		}
-
 	}
 
 }
