@@ -224,7 +224,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	private void check(Class<?> type, StartChecks.Bean bean) {
-		this.handlers.forEach((handler) -> new StartChecks(handler, type, bean).run());
+		this.handlers.forEach((handler) -> new StartChecks(handler, ClassUtils.getUserClass(type), bean).run());
 	}
 
 	private ConfigurableListableBeanFactory beans() {

@@ -23,8 +23,12 @@ import org.springframework.util.ReflectionUtils;
  * Checks of an annotation of a type when its bean is created. A declaration that cannot
  * be applied, or would have no effect, is refused with an
  * {@link InvalidDeclarationException}.
+ *
+ * @param handler the handler of the annotation
+ * @param type the type, without proxies
+ * @param bean the bean
  */
-final class StartChecks {
+record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 
 	/**
 	 * Annotations of methods that are called by frameworks, often as meta-annotations.
@@ -40,31 +44,12 @@ final class StartChecks {
 
 	private static final String PRE_DESTROY = "jakarta.annotation.PreDestroy";
 
-	private final LeaseAnnotationHandler handler;
-
-	private final Class<?> type;
-
-	/** Annotation of the type itself, which may be missing. */
-	private final MergedAnnotation<?> ofType;
-
-	private final Collection<AnnotatedMethod> methods;
-
-	private final Bean bean;
-
-	StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
-		this.handler = handler;
-		this.type = ClassUtils.getUserClass(type);
-		this.ofType = handler.methods.ofType(this.type);
-		this.methods = handler.methods.of(this.type);
-		this.bean = bean;
-	}
-
 	/**
 	 * Check the methods, then the type, then the callers of the methods.
 	 * @throws InvalidDeclarationException if the annotation cannot be applied
 	 */
 	void run() {
-		for (AnnotatedMethod method : this.methods) {
+		for (AnnotatedMethod method : methods()) {
 			if (!this.handler.methods.isKotlinOverload(method.method())) {
 				refuseFactory(method);
 				refusePastProxy(method);
@@ -75,14 +60,23 @@ final class StartChecks {
 				this.handler.check(method);
 			}
 		}
-		if (this.ofType.getSource() instanceof Class<?> annotated) {
+		if (ofType().getSource() instanceof Class<?> annotated) {
 			refuseRivalOfType(annotated);
 			checkMethodsOfType(annotated);
 		}
-		for (AnnotatedMethod method : this.methods) {
+		for (AnnotatedMethod method : methods()) {
 			refuseCallback(method);
 			refuseHandedOver(method);
 		}
+	}
+
+	private Collection<AnnotatedMethod> methods() {
+		return this.handler.methods.of(this.type);
+	}
+
+	/** Return the annotation of the type itself, which may be missing. */
+	private MergedAnnotation<?> ofType() {
+		return this.handler.methods.ofType(this.type);
 	}
 
 	private void refuseFactory(AnnotatedMethod annotated) {
@@ -204,8 +198,8 @@ final class StartChecks {
 	}
 
 	private void refuseRivalOfType(Class<?> annotated) {
-		Class<?> rival = this.methods.stream().anyMatch((method) -> method.source().equals(annotated))
-				? rival(this.ofType, MergedAnnotations.from(this.type, SearchStrategy.TYPE_HIERARCHY)
+		Class<?> rival = methods().stream().anyMatch((method) -> method.source().equals(annotated))
+				? rival(ofType(), MergedAnnotations.from(this.type, SearchStrategy.TYPE_HIERARCHY)
 					.stream(this.handler.methods.annotationType))
 				: null;
 		if (rival != null) {
@@ -223,9 +217,9 @@ final class StartChecks {
 			.filter((method) -> annotated.isAssignableFrom(method.getDeclaringClass())
 					&& !Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
 					&& !method.isSynthetic()
-					&& this.methods.stream().noneMatch((annotatedMethod) -> annotatedMethod.method().equals(method)))
+					&& methods().stream().noneMatch((annotatedMethod) -> annotatedMethod.method().equals(method)))
 			.forEach((method) -> checkEntry(annotated, method));
-		boolean guards = this.methods.stream()
+		boolean guards = methods().stream()
 			.map(AnnotatedMethod::method)
 			.anyMatch((method) -> !(this.bean.classProxy() && Modifier.isFinal(method.getModifiers()))
 					&& !this.bean.isCallback(method, this.type));
