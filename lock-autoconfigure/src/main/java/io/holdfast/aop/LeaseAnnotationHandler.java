@@ -17,7 +17,6 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.EmbeddedValueResolver;
@@ -88,22 +87,10 @@ final class LeaseAnnotationHandler {
 	/**
 	 * Find the service of a method. Not guarded by a lock, which could cause a deadlock
 	 * with the creation of beans.
-	 * @throws InvalidDeclarationException if there is no such bean
 	 */
 	Object findService(LeasedMethod method) {
-		Object service;
-		if (method.serviceName().isEmpty()) {
-			service = this.unnamed.get();
-		}
-		else {
-			checkBeans(method);
-			try {
-				service = beans().getBean(method.serviceName(), this.serviceType);
-			}
-			catch (BeanNotOfRequiredTypeException ex) {
-				throw notOfType(method, ex.getActualType());
-			}
-		}
+		Object service = method.serviceName().isEmpty() ? this.unnamed.get()
+				: beans().getBean(method.serviceName(), this.serviceType);
 		this.services.put(method.serviceName(), service);
 		return service;
 	}
@@ -167,13 +154,17 @@ final class LeaseAnnotationHandler {
 
 	private void checkService(LeasedMethod method) {
 		String name = method.serviceName();
+		String type = this.serviceType.getSimpleName();
+		String cure = "Write the name of a " + type + ", or leave it out for the only one";
 		if (!beans().containsBean(name)) {
-			throw method.annotatedMethod().invalid("service", name, "is the name of no bean", nameOne());
+			throw method.annotatedMethod().invalid("service", name, "is the name of no bean", cure);
 		}
 		Class<?> actual = beans().getType(name, false);
 		if (actual != null && !this.serviceType.isAssignableFrom(actual)
 				&& !actual.isAssignableFrom(this.serviceType)) {
-			throw notOfType(method, actual);
+			throw method.annotatedMethod()
+				.invalid("service", name,
+						"is the name of a bean of type " + actual.getTypeName() + ", which is no " + type, cure);
 		}
 	}
 
@@ -194,16 +185,6 @@ final class LeaseAnnotationHandler {
 								+ " candidates")
 				.causedBy(ex);
 		}
-	}
-
-	private InvalidDeclarationException notOfType(LeasedMethod method, Class<?> actual) {
-		return method.annotatedMethod()
-			.invalid("service", method.serviceName(), "is the name of a bean of type " + actual.getTypeName()
-					+ ", which is no " + this.serviceType.getSimpleName(), nameOne());
-	}
-
-	private String nameOne() {
-		return "Write the name of a " + this.serviceType.getSimpleName() + ", or leave it out for the only one";
 	}
 
 	/** Fail, as each call would, if transactions cannot be checked. */

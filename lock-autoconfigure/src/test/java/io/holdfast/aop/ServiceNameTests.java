@@ -14,6 +14,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -123,8 +124,8 @@ class ServiceNameTests {
 		try (LockedContext context = LockedContext.of(Hiding.class, HiddenShop.class)) {
 			HiddenShop shop = context.bean(HiddenShop.class);
 			shop.good();
-			assertThatExceptionOfType(InvalidDeclarationException.class).isThrownBy(shop::bad)
-				.withMessageContaining("service = \"hiddenText\" is the name of a bean of type java.lang.String");
+			assertThatExceptionOfType(BeanNotOfRequiredTypeException.class).isThrownBy(shop::bad)
+				.withMessageContainingAll("hiddenText", "LockService", "java.lang.String");
 		}
 	}
 
