@@ -92,18 +92,7 @@ final class AnnotatedMethods {
 			return List.of();
 		}
 		MetadataLookup<AnnotatedMethod> lookup = (method) -> find(method, userClass);
-		Collection<AnnotatedMethod> annotatedMethods = MethodIntrospector.selectMethods(userClass, lookup).values();
-		return annotatedMethods.stream()
-			.filter((found) -> annotatedMethods.stream().noneMatch((other) -> isBridge(found, other)))
-			.toList();
-	}
-
-	/**
-	 * Return whether the first method is a bridge of the other with the same annotation.
-	 */
-	private static boolean isBridge(AnnotatedMethod found, AnnotatedMethod other) {
-		return found.method().isBridge() && !other.method().isBridge() && found.source().equals(other.source())
-				&& found.method().getName().equals(other.method().getName());
+		return List.copyOf(MethodIntrospector.selectMethods(userClass, lookup).values());
 	}
 
 	/** Return whether a type or one of its methods is annotated, valid or not. */
