@@ -162,17 +162,19 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 	int count(String attribute, int max) {
 		refuseIf(written(attribute).contains("#{"), attribute, "has an expression, which is not evaluated here",
 				"Write a number, or a placeholder such as ${property:10}");
+		int count = 0;
 		NumberFormatException cause = null;
 		try {
-			int count = Integer.parseInt(resolve(attribute).trim());
-			if (count >= 1 && count <= max) {
-				return count;
-			}
+			count = Integer.parseInt(resolve(attribute).trim());
 		}
 		catch (NumberFormatException ex) {
 			cause = ex;
 		}
-		throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10").causedBy(cause);
+		if (count < 1 || count > max) {
+			throw invalidText(attribute, "is not a whole number from 1 to " + max, "Write for example 10")
+				.causedBy(cause);
+		}
+		return count;
 	}
 
 	/** Return a duration, or {@code null} if the attribute is not set. */

@@ -72,13 +72,14 @@ public final class ApplicationBean<T> {
 	}
 
 	private @Nullable Supplier<T> lookUp() {
+		Supplier<T> ofScope = () -> this.beans.get().getBean(this.type);
 		try {
 			NamedBeanHolder<T> named = this.beans.get().resolveNamedBean(this.type);
 			T bean = named.getBeanInstance();
-			return this.beans.get().isSingleton(named.getBeanName()) ? () -> bean : this::ofScope;
+			return this.beans.get().isSingleton(named.getBeanName()) ? () -> bean : ofScope;
 		}
 		catch (ScopeNotActiveException ex) {
-			return this::ofScope;
+			return ofScope;
 		}
 		catch (NoUniqueBeanDefinitionException ex) {
 			throw new InvalidDeclarationException(
@@ -89,10 +90,6 @@ public final class ApplicationBean<T> {
 		catch (NoSuchBeanDefinitionException ex) {
 			return null;
 		}
-	}
-
-	private T ofScope() {
-		return this.beans.get().getBean(this.type);
 	}
 
 }

@@ -14,7 +14,6 @@ import reactor.core.publisher.Mono;
 
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.Nullness;
-import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ResolvableType;
 
 /**
@@ -58,7 +57,7 @@ interface NotAcquiredHandler {
 		if (kind != ReturnKind.REACTIVE) {
 			return (call, ex) -> value;
 		}
-		NotAcquiredHandler handler = Publishers.handler(annotated, value);
+		NotAcquiredHandler handler = ReactiveInvocation.emptyResult(annotated, value);
 		if (handler == null) {
 			throw impossible(annotated, type, "a type that may be empty, such as Mono or Maybe");
 		}
@@ -69,19 +68,6 @@ interface NotAcquiredHandler {
 		return annotated.invalid("onTimeout",
 				"is not possible, because the method returns " + type.getName() + ", which has no empty value",
 				"Have it return " + instead + ", or name a fallback");
-	}
-
-	/** Separate class, because Reactor may be absent. */
-	final class Publishers {
-
-		static @Nullable NotAcquiredHandler handler(AnnotatedMethod method, @Nullable Object value) {
-			ReactiveAdapter adapter = method.reactiveAdapter();
-			if (value != null && !adapter.isMultiValue()) {
-				return (call, ex) -> adapter.fromPublisher(Mono.just(value));
-			}
-			return adapter.supportsEmpty() ? (call, ex) -> adapter.fromPublisher(Mono.empty()) : null;
-		}
-
 	}
 
 }

@@ -173,6 +173,19 @@ final class ReactiveInvocation {
 		return Mono.create((sink) -> call.endObservation(failure, sink::success));
 	}
 
+	/**
+	 * Return the handler that returns the empty result of a method, or {@code null} if
+	 * its type cannot be empty.
+	 * @param value the empty value, or {@code null} for none
+	 */
+	static @Nullable NotAcquiredHandler emptyResult(AnnotatedMethod method, @Nullable Object value) {
+		ReactiveAdapter adapter = method.reactiveAdapter();
+		if (value != null && !adapter.isMultiValue()) {
+			return (call, ex) -> adapter.fromPublisher(Mono.just(value));
+		}
+		return adapter.supportsEmpty() ? (call, ex) -> adapter.fromPublisher(Mono.empty()) : null;
+	}
+
 	private <T> Publisher<T> publisher(@Nullable Object returned, @Nullable CoroutineBody body, String whose) {
 		if (this.suspending && !(returned instanceof Publisher)) {
 			// A fallback may return a plain result.
