@@ -93,7 +93,6 @@ final class CompletionStageInvocation {
 				notAcquired(lease, CallResult.cause(failure));
 			}
 			else {
-				this.call.observeUnguarded(lease);
 				this.held++;
 				this.context = this.context.with(granted);
 				acquireNext();

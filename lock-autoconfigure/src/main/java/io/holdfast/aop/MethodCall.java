@@ -118,7 +118,6 @@ final class MethodCall {
 				}
 				throw ex;
 			}
-			observeUnguarded(lease);
 		}
 		return ACQUIRED;
 	}
@@ -245,19 +244,15 @@ final class MethodCall {
 		}
 	}
 
-	/** Note that the method runs without permits because the store failed. */
-	void observeUnguarded(MethodLease lease) {
-		if (!this.observation.isNoop() && lease.isUnguarded()) {
-			this.observation.getContext().put(MethodObserver.UNGUARDED, Boolean.TRUE);
-		}
-	}
-
 	/** End the observation. */
 	void endObservation(@Nullable Throwable failure) {
 		if (this.observation.isNoop() || this.observationEnded.getAndSet(true)) {
 			return;
 		}
 		this.guard.run(() -> {
+			if (this.leases.stream().anyMatch(MethodLease::isUnguarded)) {
+				this.observation.getContext().put(MethodObserver.UNGUARDED, Boolean.TRUE);
+			}
 			if (failure != null) {
 				this.observation.error(failure);
 			}

@@ -274,7 +274,6 @@ final class ReactiveInvocation {
 
 				@Override
 				protected CompletableFuture<@Nullable Throwable> end(Lease held, @Nullable Throwable failure) {
-					Chain.this.call.observeUnguarded(lease);
 					// The method was not called if an inner lease was not acquired.
 					Supplier<CompletableFuture<@Nullable Void>> end = Chain.this.workEnd;
 					if (end == null) {
