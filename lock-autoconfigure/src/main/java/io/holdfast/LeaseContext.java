@@ -193,7 +193,8 @@ public final class LeaseContext {
 	/**
 	 * Make this the context of the current thread while a coroutine runs on the thread.
 	 * Another coroutine that is resumed within the scope is not under the scope's leases.
-	 * @param owner the owner of the scope: an element of the coroutine's context
+	 * @param owner the owner of the scope: an element of the coroutine's context. The
+	 * scope of an annotated method has the method's call as its owner
 	 * @return the scope, which restores the former context when it is closed
 	 */
 	public Scope open(Object owner) {

@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -26,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Hooks;
 
-import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.PropagationContextElement;
 
 /**
@@ -43,22 +41,16 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	private final LeaseContext leases;
 
-	/**
-	 * Inner proxy that the call must reach next, as in {@link MethodCall}, or
-	 * {@code null}.
-	 */
-	private final @Nullable Object innerProxy;
-
-	private final AtomicBoolean innerProxyEntered = new AtomicBoolean();
+	private final MethodCall call;
 
 	/** Job of the body: the first job seen. Later jobs are children of the body. */
 	private final AtomicReference<@Nullable Job> job = new AtomicReference<>();
 
 	/** Create the context element of a call. */
-	CoroutineBody(LeaseContext leases, MethodInvocation call) {
+	CoroutineBody(LeaseContext leases, MethodCall call) {
 		super(KEY);
 		this.leases = leases;
-		this.innerProxy = MethodCall.innerProxy(call);
+		this.call = call;
 	}
 
 	/**
@@ -129,7 +121,7 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 		}
 		Object owner = LeaseContext.currentOwner();
 		boolean own = (owner instanceof CoroutineContext.Element element) ? coroutine.get(element.getKey()) == element
-				: owner == null && isDispatched(coroutine);
+				: isDispatched(coroutine);
 		return own ? LeaseContext.current() : LeaseContext.empty();
 	}
 
@@ -176,16 +168,15 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	}
 
 	/**
-	 * Return whether a call of a suspending function has arrived at the inner proxy, and
-	 * has already acquired its leases at the outer proxy, see {@link MethodCall}. Returns
-	 * {@code true} once for each call.
+	 * Return whether the call of a suspending function's coroutine has arrived at its
+	 * inner proxy. The state is not that of the thread, because another coroutine may be
+	 * resumed between the two proxies.
 	 */
-	static boolean tryEnterInnerProxy(MethodInvocation call) {
-		@Nullable Object[] arguments = call.getArguments();
+	static boolean tryEnterInnerProxy(MethodInvocation invocation) {
+		@Nullable Object[] arguments = invocation.getArguments();
 		CoroutineBody body = (arguments[arguments.length - 1] instanceof Continuation<?> continuation)
 				? continuation.getContext().get(KEY) : null;
-		return body != null && body.innerProxy != null && call instanceof ProxyMethodInvocation proxied
-				&& proxied.getProxy() == body.innerProxy && body.innerProxyEntered.compareAndSet(false, true);
+		return body != null && body.call.tryEnterInnerProxy(invocation);
 	}
 
 	/**

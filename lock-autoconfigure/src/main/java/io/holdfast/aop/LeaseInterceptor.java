@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 import io.holdfast.KeyNamespace;
+import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.async.Guard;
 import io.micrometer.observation.Observation;
@@ -76,9 +77,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (MethodCall.tryEnterInnerProxy(invocation)) {
-			// Not directly to the target: there may be a third proxy.
-			return MethodCall.proceed(invocation);
+		if (LeaseContext.currentOwner() instanceof MethodCall outer && outer.tryEnterInnerProxy(invocation)) {
+			return invocation.proceed();
 		}
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)

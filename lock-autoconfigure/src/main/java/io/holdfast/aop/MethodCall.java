@@ -37,12 +37,6 @@ final class MethodCall {
 	/** Marker: all leases of a call were acquired. */
 	static final Object ACQUIRED = new Object();
 
-	/**
-	 * Inner proxy that the current call of this thread must reach next, without acquiring
-	 * leases again.
-	 */
-	private static final ThreadLocal<@Nullable Object> INNER_PROXY = new ThreadLocal<>();
-
 	final MethodInvocation invocation;
 
 	/** Leases, the outermost first. */
@@ -52,6 +46,12 @@ final class MethodCall {
 
 	/** Guard against exceptions of the observer. */
 	private final Guard guard;
+
+	/**
+	 * Inner proxy that the call must reach next, without acquiring leases again, or
+	 * {@code null}. Guarded by this.
+	 */
+	private @Nullable Object innerProxy;
 
 	private final AtomicBoolean observationEnded = new AtomicBoolean();
 
@@ -64,6 +64,7 @@ final class MethodCall {
 		this.leases = leases;
 		this.observation = observation;
 		this.guard = guard;
+		this.innerProxy = innerProxy(invocation);
 	}
 
 	/** Acquire the leases, run the method, and release the leases, on this thread. */
@@ -159,10 +160,11 @@ final class MethodCall {
 
 	/**
 	 * Run the method under its leases on the current thread. Interrupts the thread on the
-	 * loss of a lease with {@link OnLoss#INTERRUPT}.
+	 * loss of a lease with {@link OnLoss#INTERRUPT}. The call is the owner of the scope,
+	 * by which an inner proxy recognizes it.
 	 */
 	@Nullable Object proceed(LeaseContext context) throws Throwable {
-		LeaseContext.Scope scope = context.open();
+		LeaseContext.Scope scope = context.open(this);
 		LossInterrupt interrupt = null;
 		try {
 			for (int i = 0; i < this.leases.size(); i++) {
@@ -172,7 +174,7 @@ final class MethodCall {
 					lease.lease().onLost((PromptAction) interrupt::lost);
 				}
 			}
-			return proceed(this.invocation);
+			return this.invocation.proceed();
 		}
 		finally {
 			if (interrupt != null) {
@@ -182,29 +184,12 @@ final class MethodCall {
 		}
 	}
 
-	/** Proceed with an invocation whose leases are acquired. */
-	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
-		Object outer = INNER_PROXY.get();
-		Object innerProxy = innerProxy(invocation);
-		if (outer == null && innerProxy == null) {
-			return invocation.proceed();
-		}
-		INNER_PROXY.set(innerProxy);
-		try {
-			return invocation.proceed();
-		}
-		finally {
-			// Restore the state of an outer call that has not reached its target yet.
-			INNER_PROXY.set(outer);
-		}
-	}
-
 	/**
 	 * Return the inner proxy: the next proxy with this advice behind the current proxy,
 	 * or {@code null}. There may be other proxies in between, and the advice may be from
 	 * another context.
 	 */
-	static @Nullable Object innerProxy(MethodInvocation invocation) {
+	private static @Nullable Object innerProxy(MethodInvocation invocation) {
 		Object target = invocation.getThis();
 		while (target instanceof Advised proxy && Stream.of(proxy.getAdvisors())
 			.noneMatch((advisor) -> advisor.getAdvice() instanceof LeaseInterceptor)) {
@@ -214,20 +199,23 @@ final class MethodCall {
 	}
 
 	/**
-	 * Return whether a call has arrived at the inner proxy, and has already acquired its
-	 * leases at the outer proxy. Returns {@code true} once for each call. Not for
-	 * suspending functions, whose coroutine has this state, because another coroutine may
-	 * be resumed between the two proxies.
+	 * Return whether this call has arrived at its inner proxy, having acquired the leases
+	 * at the outer proxy. Returns {@code true} once for each inner proxy: calls made by
+	 * the method are new calls.
 	 */
-	static boolean tryEnterInnerProxy(MethodInvocation invocation) {
-		Object innerProxy = INNER_PROXY.get();
-		if (innerProxy == null || !(invocation instanceof ProxyMethodInvocation proxied)
-				|| proxied.getProxy() != innerProxy || KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
+	synchronized boolean tryEnterInnerProxy(MethodInvocation invocation) {
+		if (this.innerProxy == null || !(invocation instanceof ProxyMethodInvocation proxied)
+				|| proxied.getProxy() != this.innerProxy || isSuspending(invocation) != isSuspending(this.invocation)) {
+			// A coroutine may be resumed on the thread of a plain call.
 			return false;
 		}
-		// Calls made by the method are new calls.
-		INNER_PROXY.remove();
+		// There may be a third proxy.
+		this.innerProxy = innerProxy(invocation);
 		return true;
+	}
+
+	private static boolean isSuspending(MethodInvocation invocation) {
+		return KotlinDetector.isSuspendingFunction(invocation.getMethod());
 	}
 
 	/** Run code of the call within the scope of the observation. */

@@ -227,14 +227,14 @@ final class ReactiveInvocation {
 
 		private Publisher<Object> callMethod(LeaseContext current) {
 			ReactiveInvocation all = ReactiveInvocation.this;
-			CoroutineBody body = (all.suspending || all.flow) ? new CoroutineBody(current, all.invocation) : null;
+			CoroutineBody body = (all.suspending || all.flow) ? new CoroutineBody(current, this.call) : null;
 			this.workEnd = (body != null) ? body::ended : () -> CompletableFuture.completedFuture(null);
-			LeaseContext.Scope scope = current.open();
+			LeaseContext.Scope scope = all.suspending ? current.open() : current.open(this.call);
 			try {
 				MethodInvocation clone = (body != null && all.suspending)
 						? all.invocation.invocableClone(body.runningIn(all.invocation.getArguments()))
 						: all.invocation.invocableClone();
-				return publisher(this.call.observed(() -> MethodCall.proceed(clone)), body, "");
+				return publisher(this.call.observed(() -> clone.proceed()), body, "");
 			}
 			catch (Throwable ex) {
 				return Mono.error(ex);
