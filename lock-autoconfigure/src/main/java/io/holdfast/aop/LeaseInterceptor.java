@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.KeyNamespace;
@@ -149,8 +150,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 	 * later threads may be outside their scopes.
 	 */
 	private Evaluation<List<MethodLease>> leases(MethodInvocation invocation, List<LeasedMethod> annotations) {
-		Evaluation<String> currentNamespace = currentNamespace();
-		NotAcquiredStrategy currentStrategy = currentStrategy();
+		Evaluation<String> currentNamespace = current(this.namespace, KeyNamespace::current);
+		Evaluation<NotAcquiredStrategy> currentStrategy = current(this.strategy, Function.identity());
 		return () -> {
 			List<MethodLease> leases = new ArrayList<>(annotations.size());
 			for (int i = 0; i < annotations.size(); i++) {
@@ -166,35 +167,23 @@ final class LeaseInterceptor implements MethodInterceptor {
 		};
 	}
 
-	private @Nullable Evaluation<String> currentNamespace() {
-		ApplicationBean<KeyNamespace> bean = this.namespace;
+	/**
+	 * Return the evaluation of a bean's value in the current scope, or {@code null} if
+	 * there is no such bean. It throws the failure of the bean only if it is needed: not
+	 * for a call whose condition is false, or that gets its leases.
+	 */
+	private static <T, V> @Nullable Evaluation<V> current(@Nullable ApplicationBean<T> bean, Function<T, V> value) {
 		try {
-			KeyNamespace found = (bean != null) ? bean.get() : null;
+			T found = (bean != null) ? bean.get() : null;
 			if (found == null) {
 				return null;
 			}
-			String current = found.current();
+			V current = value.apply(found);
 			return () -> current;
 		}
 		catch (Throwable missing) {
-			// A call whose condition is false needs no namespace.
 			return () -> {
 				throw missing;
-			};
-		}
-	}
-
-	private @Nullable NotAcquiredStrategy currentStrategy() {
-		ApplicationBean<NotAcquiredStrategy> bean = this.strategy;
-		try {
-			return (bean != null) ? bean.get() : null;
-		}
-		catch (Throwable missing) {
-			// The strategy may not be needed. Its failure must not hide the reason why a
-			// call got no lease.
-			return (method, ex) -> {
-				ex.addSuppressed(missing);
-				throw ex;
 			};
 		}
 	}

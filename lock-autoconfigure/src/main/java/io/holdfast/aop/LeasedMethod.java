@@ -66,12 +66,12 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 	/**
 	 * Return a new lease for a call, or {@code null} if the call needs none.
 	 * @param namespace evaluates the namespace of the key; {@code null} for none
-	 * @param strategy the application's handling of calls without a lease, or
-	 * {@code null}
+	 * @param strategy evaluates the application's handling of calls without a lease;
+	 * {@code null} for none
 	 * @throws IllegalArgumentException if an expression yields no key or no boolean
 	 */
 	@Nullable MethodLease lease(MethodInvocation invocation, LeaseInterceptor.@Nullable Evaluation<String> namespace,
-			@Nullable NotAcquiredStrategy strategy) throws Throwable {
+			LeaseInterceptor.@Nullable Evaluation<NotAcquiredStrategy> strategy) throws Throwable {
 		LeaseRequest<?> request = request(invocation);
 		if (request == null) {
 			return null;
@@ -116,9 +116,18 @@ record LeasedMethod(LeaseAnnotationHandler handler, AnnotatedMethod annotatedMet
 	}
 
 	/** Call the application's strategy, and refuse a result of a wrong type. */
-	private @Nullable Object answer(NotAcquiredStrategy strategy, MethodInvocation call, HoldfastException ex)
-			throws Throwable {
+	private @Nullable Object answer(LeaseInterceptor.Evaluation<NotAcquiredStrategy> evaluation, MethodInvocation call,
+			HoldfastException ex) throws Throwable {
 		if (!(ex instanceof NotAcquiredException notAcquired)) {
+			throw ex;
+		}
+		NotAcquiredStrategy strategy;
+		try {
+			strategy = evaluation.run();
+		}
+		catch (Throwable missing) {
+			// Must not hide the reason why the call got no lease.
+			ex.addSuppressed(missing);
 			throw ex;
 		}
 		AnnotatedMethod method = this.annotatedMethod;
