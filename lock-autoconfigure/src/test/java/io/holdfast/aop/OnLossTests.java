@@ -54,21 +54,6 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("NOTIFY: the caller gets the result, and the log has a warning")
-	void notifying(CapturedOutput output) throws Exception {
-		assertThat(this.shop.notifying(() -> {
-			lose("notify");
-			return "done";
-		})).isEqualTo("done");
-		assertThat(output).containsOnlyOnce("Lock 'notify' " + LOST + "notifying ran");
-		IOException failure = new IOException("own");
-		assertThat(catchThrowable(() -> this.shop.notifying(() -> {
-			lose("notify");
-			throw failure;
-		}))).isSameAs(failure).hasNoSuppressedExceptions();
-	}
-
-	@Test
 	@DisplayName("THROW: the caller gets an exception instead of the result, when the method has ended")
 	void throwing(CapturedOutput output) {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.throwing(() -> {
@@ -222,11 +207,6 @@ class OnLossTests {
 	}
 
 	static class Shop {
-
-		@DistributedLock(name = "notify")
-		String notifying(Callable<String> body) throws Exception {
-			return body.call();
-		}
 
 		@DistributedLock(name = "throw", onLoss = OnLoss.THROW)
 		String throwing(Callable<String> body) throws Exception {

@@ -153,21 +153,6 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Expressions are evaluated for the caller at first; their failure is told to the first subscriber")
-	void keys() {
-		this.work.tenant.set("anna");
-		Mono<String> result = this.shop.ofTenant();
-		this.work.tenant.set("bert");
-		assertThat(result.block(SOON)).isEqualTo("sold");
-		assertThat(result.block(SOON)).isEqualTo("sold");
-		assertThat(this.locks.keys()).containsExactly("anna", "bert");
-		this.work.tenant.remove();
-		Mono<String> failing = this.shop.ofTenant();
-		StepVerifier.create(failing).expectError(IllegalArgumentException.class).verify(SOON);
-		assertThat(this.locks.keys()).hasSize(2);
-	}
-
-	@Test
 	@DisplayName("The method runs under its leases, and so does its chain, on whatever thread")
 	void leaseContext() {
 		AtomicReference<LeaseContext> inChain = new AtomicReference<>();
@@ -258,17 +243,11 @@ class ReactiveInvocationTests {
 
 		volatile Thread thread;
 
-		final ThreadLocal<String> tenant = new ThreadLocal<>();
-
 		Flux<String> begin() {
 			this.thread = Thread.currentThread();
 			this.context = LeaseContext.current();
 			this.recorder.record("body");
 			return this.result;
-		}
-
-		public String tenant() {
-			return this.tenant.get();
 		}
 
 	}
@@ -303,11 +282,6 @@ class ReactiveInvocationTests {
 		@DistributedLock
 		Mono<String> nothing() {
 			return null;
-		}
-
-		@DistributedLock(key = "@'reactiveInvocationTests.Work'.tenant()")
-		Mono<String> ofTenant() {
-			return this.work.begin().next();
 		}
 
 		@DistributedLock(name = "inner")
