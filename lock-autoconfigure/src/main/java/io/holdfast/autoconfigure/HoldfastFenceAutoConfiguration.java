@@ -51,8 +51,8 @@ public final class HoldfastFenceAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	Fences holdfastFences(TransactionFences fences, HoldfastProperties properties) {
-		String prefix = properties.lock().keyPrefix();
+	Fences holdfastFences(TransactionFences fences, Environment environment) {
+		String prefix = HoldfastProperties.of(environment).lock().keyPrefix();
 		return new Fences(fences, (key) -> prefix + key);
 	}
 
