@@ -256,7 +256,7 @@ class SkippedCallTests {
 		String holder() {
 			return this.key.equals("job")
 					? "\\. Holder: instance [0-9a-f]{8} \\(application warehouse, host \\S+, process [0-9]+\\)"
-					: "(1 reader|\\(1 of 1 in use\\))";
+					: "(1 reader|\\(1 of 1 in use\\)\\. To wait longer, .*)";
 		}
 
 		@Override
