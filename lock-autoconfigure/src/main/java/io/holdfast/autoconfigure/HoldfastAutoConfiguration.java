@@ -61,22 +61,16 @@ public final class HoldfastAutoConfiguration {
 		return new LeakDetector(properties.leakDetectionThreshold());
 	}
 
-	@Bean
-	StartupDiagnostics holdfastStartUpExamination(ConfigurableListableBeanFactory context,
-			HoldfastProperties properties) {
-		return new StartupDiagnostics(context, properties.redis().checks());
-	}
-
 	// One in each context, for the engines of this context: engines of a parent context
 	// go on.
 	@Bean
-	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context,
-			Environment environment) {
+	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context, Environment environment,
+			HoldfastProperties properties) {
 		Duration phase = Binder.get(environment)
 			.bind("spring.lifecycle.timeout-per-shutdown-phase", Duration.class)
 			.orElse(Duration.ofSeconds(30));
 		// Leave time to release the remaining leases within this phase of the shutdown.
-		return new LeaseEngineLifecycle(context, phase.multipliedBy(4).dividedBy(5));
+		return new LeaseEngineLifecycle(context, phase.multipliedBy(4).dividedBy(5), properties.redis().checks());
 	}
 
 }

@@ -1,21 +1,32 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.store.StoreDiagnostic;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Starts and shuts down the engines of a context. The shutdown comes after the web server
- * has drained and executors have ended, and before Redis is disconnected. Engines of a
- * parent context go on. After a stop, each start makes the engines new instances.
+ * Starts and shuts down the engines of a context. The start logs the store of leases and
+ * the kind of notifications, examines the stores once, in the background, and logs the
+ * findings. Not earlier, as engines open no connections before. The shutdown comes after
+ * the web server has drained and executors have ended, and before Redis is disconnected.
+ * Engines of a parent context go on. After a stop, each start makes the engines new
+ * instances.
  */
 final class LeaseEngineLifecycle implements SmartLifecycle {
+
+	private static final Log logger = LogFactory.getLog(LeaseEngineLifecycle.class);
 
 	/**
 	 * Phase of the lifecycle. Higher phases stop first. The phases of servers and
@@ -32,23 +43,35 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	private final Duration patience;
 
+	private final boolean examines;
+
 	private volatile boolean running;
 
 	/**
 	 * Create the lifecycle of the engines of a context.
 	 * @param patience the time for work in flight at a shutdown
+	 * @param examines whether to examine the stores
 	 */
-	LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
+	LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience, boolean examines) {
 		this.context = context;
 		this.patience = patience;
+		this.examines = examines;
 	}
 
 	@Override
 	public void start() {
-		engines(this.context).forEach(LeaseEngine::resume);
+		List<LeaseEngine> engines = engines();
+		engines.forEach(LeaseEngine::resume);
 		long until = System.nanoTime() + FIRST_ANSWER.toNanos();
-		engines(this.context).forEach((engine) -> failIfIncompatible(engine, until));
-		engines(this.context).forEach(LeaseEngine::warmUp);
+		engines.forEach((engine) -> failIfIncompatible(engine, until));
+		engines.forEach(LeaseEngine::warmUp);
+		engines.stream()
+			.collect(Collectors.groupingBy(LeaseEngineLifecycle::describe, LinkedHashMap::new,
+					Collectors.mapping((engine) -> Fleet.of(engine).instance(), Collectors.joining(", "))))
+			.forEach((description, instances) -> logger.info(description + "; this is instance " + instances));
+		if (this.examines) {
+			engines.forEach(LeaseEngineLifecycle::examine);
+		}
 		this.running = true;
 	}
 
@@ -63,12 +86,38 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 		}
 	}
 
+	private static String describe(LeaseEngine engine) {
+		return "Holdfast is active: locks and permits are kept in " + engine.place()
+				+ (Fleet.of(engine).isAdmitted() ? "" : ", which has not answered yet") + "; waiters "
+				+ (engine.status().polling() ? "ask at intervals" : "are woken by messages");
+	}
+
+	private static void examine(LeaseEngine engine) {
+		engine.examine().whenComplete((findings, error) -> {
+			if (error != null) {
+				// The first request will report the failure.
+				logger.debug("The store could not be examined", error);
+			}
+			else {
+				findings.forEach(LeaseEngineLifecycle::log);
+			}
+		});
+	}
+
+	private static void log(StoreDiagnostic finding) {
+		if (finding.certain()) {
+			logger.warn(finding.text());
+		}
+		else {
+			logger.info(finding.text());
+		}
+	}
+
 	@Override
 	public void stop(Runnable callback) {
 		this.running = false;
 		CompletableFuture
-			.allOf(engines(this.context).map((engine) -> engine.shutDown(this.patience))
-				.toArray(CompletableFuture[]::new))
+			.allOf(engines().stream().map((engine) -> engine.shutDown(this.patience)).toArray(CompletableFuture[]::new))
 			.whenComplete((done, error) -> callback.run());
 	}
 
@@ -78,13 +127,12 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 		});
 	}
 
-	/**
-	 * Return all created engines, candidates for injection or not.
-	 */
-	static Stream<LeaseEngine> engines(ConfigurableListableBeanFactory context) {
-		return Stream.of(context.getBeanNamesForType(LeaseEngine.class, false, false))
-			.filter(context::containsSingleton)
-			.map((name) -> context.getBean(name, LeaseEngine.class));
+	/** Return all created engines, candidates for injection or not. */
+	private List<LeaseEngine> engines() {
+		return Stream.of(this.context.getBeanNamesForType(LeaseEngine.class, false, false))
+			.filter(this.context::containsSingleton)
+			.map((name) -> this.context.getBean(name, LeaseEngine.class))
+			.toList();
 	}
 
 	@Override
