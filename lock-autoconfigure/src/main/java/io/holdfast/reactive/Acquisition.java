@@ -2,7 +2,6 @@ package io.holdfast.reactive;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -42,20 +41,15 @@ final class Acquisition<H> extends Mono<H> {
 		actual.onSubscribe(new Wait(actual));
 	}
 
-	private enum AcquisitionState {
-
-		SUBSCRIBED, WAITING, OVER
-
-	}
-
 	/** Subscription to the acquisition. */
 	private final class Wait implements Subscription {
 
 		private final CoreSubscriber<? super H> actual;
 
-		private final AtomicReference<AcquisitionState> state = new AtomicReference<>(AcquisitionState.SUBSCRIBED);
+		private final AtomicBoolean requested = new AtomicBoolean();
 
-		private volatile @Nullable CompletableFuture<H> future;
+		/** Lease or error for the subscriber; cancelled by the subscriber. */
+		private final CompletableFuture<H> outcome = new CompletableFuture<>();
 
 		Wait(CoreSubscriber<? super H> actual) {
 			this.actual = actual;
@@ -63,23 +57,21 @@ final class Acquisition<H> extends Mono<H> {
 
 		@Override
 		public void request(long n) {
-			if (!Operators.validate(n)
-					|| !this.state.compareAndSet(AcquisitionState.SUBSCRIBED, AcquisitionState.WAITING)) {
+			if (!Operators.validate(n) || this.outcome.isDone() || this.requested.getAndSet(true)) {
 				return;
 			}
-			CompletableFuture<H> started;
+			CompletableFuture<H> started = start();
+			this.outcome.whenComplete((held, error) -> started.cancel(true));
+			deliver(started);
+		}
+
+		private CompletableFuture<H> start() {
 			try {
-				started = Acquisition.this.start.get();
+				return Acquisition.this.start.get();
 			}
 			catch (RuntimeException ex) {
-				started = CompletableFuture.failedFuture(ex);
+				return CompletableFuture.failedFuture(ex);
 			}
-			this.future = started;
-			if (this.state.get() == AcquisitionState.OVER) {
-				// The subscriber has cancelled before the future was set.
-				started.cancel(true);
-			}
-			deliver(started);
 		}
 
 		/**
@@ -101,29 +93,25 @@ final class Acquisition<H> extends Mono<H> {
 		}
 
 		private void answered(@Nullable H held, @Nullable Throwable error) {
-			if (!this.state.compareAndSet(AcquisitionState.WAITING, AcquisitionState.OVER)) {
-				if (held != null) {
-					Acquisition.this.release.accept(held);
+			if (held == null) {
+				Throwable failure = (error != null) ? CallResult.cause(error)
+						: new IllegalStateException("There is no lease, and no error");
+				if (this.outcome.completeExceptionally(failure)) {
+					this.actual.onError(failure);
 				}
 			}
-			else if (held != null) {
+			else if (this.outcome.complete(held)) {
 				this.actual.onNext(held);
 				this.actual.onComplete();
 			}
 			else {
-				this.actual.onError((error != null) ? CallResult.cause(error)
-						: new IllegalStateException("There is no lease, and no error"));
+				Acquisition.this.release.accept(held);
 			}
 		}
 
 		@Override
 		public void cancel() {
-			if (this.state.getAndSet(AcquisitionState.OVER) == AcquisitionState.WAITING) {
-				CompletableFuture<H> waiting = this.future;
-				if (waiting != null) {
-					waiting.cancel(true);
-				}
-			}
+			this.outcome.cancel(false);
 		}
 
 	}
