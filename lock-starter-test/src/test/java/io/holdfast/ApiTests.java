@@ -70,7 +70,8 @@ class ApiTests {
 			Set.of("actuate.ReleaseDescriptor", "actuate.ResourceDescriptor", "actuate.UsageDescriptor",
 					"engine.fleet.StandingQuery$Order", "engine.fleet.StandingQuery$State"),
 			"autoconfigure.HoldfastProperties", Set.of("engine.EngineSettings"), "engine.DefaultLockService",
-			Set.of("engine.ForcedResult"), "jdbc.Fences", Set.of("jdbc.TransactionFences"), "engine.LeaseEngine",
+			Set.of("engine.EngineService", "engine.ForcedResult"), "engine.DefaultSemaphoreService",
+			Set.of("engine.EngineService"), "jdbc.Fences", Set.of("jdbc.TransactionFences"), "engine.LeaseEngine",
 			Set.of("engine.EngineContext", "engine.EngineSettings", "engine.EngineStatus", "engine.InstanceDirectory",
 					"engine.Reporter", "engine.Scheduler", "engine.store.LeaseStore",
 					"engine.store.LeaseStore$Standing", "engine.store.StoreDiagnostic"));

@@ -1,11 +1,11 @@
 package io.holdfast.engine;
 
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 
-import io.holdfast.KeyNamespace;
 import io.holdfast.LockAdmin;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -30,75 +30,49 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public class DefaultLockService implements LockService, LockAdmin {
+public class DefaultLockService extends EngineService<LockRequest, LockLease> implements LockService, LockAdmin {
 
 	private static final Log logger = LogFactory.getLog(DefaultLockService.class);
 
-	final LeaseEngine engine;
-
-	private final EngineContext context;
-
-	private final LeaseAcquirer<LockRequest, LockLease> acquirer;
-
-	private final ForcedRelease forced;
-
-	private final ThreadLock.Holds threadHolds = new ThreadLock.Holds();
+	/** Leases of the views. */
+	final ThreadLock.Holds threadHolds = new ThreadLock.Holds();
 
 	/**
 	 * Create the service.
 	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
-		this(engine, new LeaseAcquirer<>(engine.queues, Kind.LOCK, LockLease.class));
+		super(engine, Kind.LOCK, LockLease.class);
 	}
 
-	DefaultLockService(LeaseEngine engine, LeaseAcquirer<LockRequest, LockLease> acquirer) {
-		this.engine = engine;
-		this.context = engine.context;
-		this.acquirer = acquirer;
-		this.forced = new ForcedRelease(engine.queues);
-	}
-
-	/**
-	 * Set the namespace of requests that have none.
-	 * @param namespace the namespace
-	 */
-	public void setKeyNamespace(KeyNamespace namespace) {
-		this.acquirer.setKeyNamespace(namespace);
-	}
-
-	private Resource lock(String key) {
-		return new Resource(Kind.LOCK, this.acquirer.named(LockRequest.of(key)).key());
+	private Resource lock(LockRequest request) {
+		return new Resource(Kind.LOCK, named(request).key());
 	}
 
 	@Override
 	public LockLease acquire(LockRequest request) {
 		if (!request.isFenced()) {
-			return this.acquirer.acquire(request);
+			return super.acquire(request);
 		}
 		checkFence(request, request.isForCode());
-		return withRaisedToken(request, this.acquirer.acquire(request));
+		return withRaisedToken(request, super.acquire(request));
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		if (!request.isFenced()) {
-			return this.acquirer.tryAcquire(request);
-		}
-		checkFence(request, request.isForCode());
-		return this.acquirer.tryAcquire(request).map((lease) -> withRaisedToken(request, lease));
+		return super.tryAcquire(request);
 	}
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
 		checkFence(request, false);
-		return this.acquirer.acquireAsync(request);
+		return super.acquireAsync(request);
 	}
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
 		checkFence(request, false);
-		return this.acquirer.tryAcquireAsync(request);
+		return super.tryAcquireAsync(request);
 	}
 
 	/** Refuse a fenced request whose code does not run on the calling thread. */
@@ -143,30 +117,28 @@ public class DefaultLockService implements LockService, LockAdmin {
 					+ " keys (" + request.key() + "): use acquire(request), which returns one lease for all of them");
 		}
 		checkFence(request, false);
-		LockRequest named = this.acquirer.named(request);
-		Resource lock = new Resource(Kind.LOCK, named.key());
-		return new ThreadLock(named, this.acquirer, () -> statusOf(lock), this.threadHolds);
+		return new ThreadLock(named(request), this);
 	}
 
 	@Override
 	public ReadWriteLockView asReadWriteLock(LockRequest request) {
 		checkFence(request, false);
-		LockRequest named = this.acquirer.named(request);
+		LockRequest named = named(request);
 		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.EXCLUSIVE)));
 	}
 
 	@Override
 	public LockStatus status(String key) {
-		return statusOf(lock(key));
+		return status(LockRequest.of(key));
 	}
 
-	private LockStatus statusOf(Resource lock) {
-		Standing state = answer(this.engine.queues.releases.firstAnswers(lock).thenCompose((released) -> inspect(lock)),
-				lock);
+	/** Return the state of the lock of a request for one key. */
+	LockStatus status(LockRequest request) {
+		Resource lock = lock(request);
+		Standing state = stateAfterReleases(lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
-		return new StoredLockStatus(this.engine, lock.key(), kind, state,
-				answer(this.engine.queues.waiting(lock), lock));
+		return new StoredLockStatus(this.engine, lock.key(), kind, state, waitingHere(lock));
 	}
 
 	private Owner kind(String owner) {
@@ -174,14 +146,6 @@ public class DefaultLockService implements LockService, LockAdmin {
 			return Owner.THIS_INSTANCE;
 		}
 		return Tokens.isToken(owner) ? Owner.OTHER_INSTANCE : Owner.FOREIGN;
-	}
-
-	private CompletableFuture<Standing> inspect(Resource lock) {
-		return this.context.inspect(lock, 0, 0);
-	}
-
-	private <T> T answer(CompletableFuture<T> inspection, Resource lock) {
-		return this.context.awaitAnswer(inspection, lock, "The inspection");
 	}
 
 	@Override
@@ -205,8 +169,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 	 * @throws io.holdfast.LeaseStoreException if the store failed
 	 */
 	public ForcedResult forceRelease(String key, @Nullable Long fencingToken) {
-		Resource lock = lock(key);
-		Standing state = answer(inspect(lock), lock);
+		Resource lock = lock(LockRequest.of(key));
+		Standing state = state(lock, 0);
 		ForcedResult found = find(state);
 		if (!found.held() || fencingToken != null && !found.isGrantOf(fencingToken)) {
 			return found;
@@ -234,16 +198,16 @@ public class DefaultLockService implements LockService, LockAdmin {
 	@Override
 	public boolean forceRelease(String key, LockMode mode) {
 		Objects.requireNonNull(mode, "mode");
-		Resource lock = lock(key);
+		Resource lock = lock(LockRequest.of(key));
 		if (mode == LockMode.READ) {
 			return releaseReaders(lock);
 		}
-		Standing state = answer(inspect(lock), lock);
+		Standing state = state(lock, 0);
 		return state.owner() != null && releaseExclusive(lock, state.owner(), find(state));
 	}
 
 	private boolean releaseReaders(Resource lock) {
-		int count = this.forced.releaseAll(lock);
+		int count = releaseAll(lock);
 		if (count > 0) {
 			logger.warn("Lock '" + SingleLine.of(lock.key()) + "' was released by force in the names of its readers: "
 					+ count);
@@ -252,7 +216,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	private boolean releaseExclusive(Resource lock, String owner, ForcedResult found) {
-		boolean released = this.forced.release(lock, owner);
+		boolean released = release(lock, List.of(owner)) == 1;
 		logger.warn("Lock '" + SingleLine.of(lock.key())
 				+ (released ? "' was released by force; its owner: "
 						: "' was to be released by force, but has another owner by now; its owner was: ")

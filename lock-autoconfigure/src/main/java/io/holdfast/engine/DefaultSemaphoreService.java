@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.KeyNamespace;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreAdmin;
 import io.holdfast.SemaphoreRequest;
@@ -23,71 +22,51 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin {
+public class DefaultSemaphoreService extends EngineService<SemaphoreRequest, PermitLease>
+		implements SemaphoreService, SemaphoreAdmin {
 
 	private static final Log logger = LogFactory.getLog(DefaultSemaphoreService.class);
-
-	private final LeaseEngine engine;
-
-	private final EngineContext context;
-
-	private final LeaseAcquirer<SemaphoreRequest, PermitLease> acquirer;
-
-	private final ForcedRelease forced;
 
 	/**
 	 * Create the service.
 	 * @param engine the engine that grants the leases; not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
-		this.engine = engine;
-		this.context = engine.context;
-		this.acquirer = new LeaseAcquirer<>(engine.queues, Kind.SEMAPHORE, PermitLease.class);
-		this.forced = new ForcedRelease(engine.queues);
-	}
-
-	/**
-	 * Set the namespace of requests that have none.
-	 * @param namespace the namespace
-	 */
-	public void setKeyNamespace(KeyNamespace namespace) {
-		this.acquirer.setKeyNamespace(namespace);
+		super(engine, Kind.SEMAPHORE, PermitLease.class);
 	}
 
 	private Resource semaphore(String key) {
-		return new Resource(Kind.SEMAPHORE, this.acquirer.named(SemaphoreRequest.of(key, 1)).key());
+		return new Resource(Kind.SEMAPHORE, named(SemaphoreRequest.of(key, 1)).key());
 	}
 
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
-		return this.acquirer.acquire(request);
+		return super.acquire(request);
 	}
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(request);
+		return super.tryAcquire(request);
 	}
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		return this.acquirer.acquireAsync(request);
+		return super.acquireAsync(request);
 	}
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(request);
+		return super.tryAcquireAsync(request);
 	}
 
 	@Override
 	public SemaphoreStatus status(String key) {
 		Resource semaphore = semaphore(key);
-		Standing state = this.context.awaitAnswer(this.engine.queues.releases.firstAnswers(semaphore)
-			.thenCompose((released) -> this.context.inspect(semaphore, 0, 0)), semaphore, "The inspection");
+		Standing state = stateAfterReleases(semaphore);
 		Integer operatorLimit = state.limit();
 		Integer requestedLimit = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(semaphore.key(), (operatorLimit != null) ? operatorLimit : requestedLimit,
-				operatorLimit != null, state.used(), state.holderCount(), state.waiting(),
-				this.context.awaitAnswer(this.engine.queues.waiting(semaphore), semaphore, "The inspection"));
+				operatorLimit != null, state.used(), state.holderCount(), state.waiting(), waitingHere(semaphore));
 	}
 
 	@Override
@@ -119,7 +98,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	@Override
 	public boolean forceRelease(String key) {
 		Resource semaphore = semaphore(key);
-		int count = this.forced.releaseAll(semaphore);
+		int count = releaseAll(semaphore);
 		if (count > 0) {
 			logger.warn(
 					"The permits of " + semaphore + " were released by force in the names of their holders: " + count);

@@ -47,6 +47,9 @@ final class LeaseRenewer {
 	/** Maximum pause between two scans of all holds, in milliseconds. */
 	private static final int MAX_PAUSE_MILLIS = 20;
 
+	/** Reason of the loss by a forced release, for messages. */
+	static final String FORCED = "it was released by force";
+
 	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
 
 	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);

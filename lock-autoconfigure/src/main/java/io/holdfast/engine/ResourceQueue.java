@@ -1043,7 +1043,7 @@ final class ResourceQueue extends SerialExecutor {
 		event(() -> find(token).ifPresentOrElse((place) -> {
 			place.onForcedRelease(nextFence);
 			place.askAt = this.context.scheduler.nanoTime();
-		}, () -> this.queues.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED)));
+		}, () -> this.queues.renewer.onTokenLost(token, nextFence, LeaseRenewer.FORCED)));
 	}
 
 	/** Ask again for all places, because notifications may have been missed. */

@@ -263,7 +263,7 @@ final class ResourceQueues implements StoreNotifications {
 	@Override
 	public void ended(String token, long nextFence) {
 		Hold hold = this.renewer.find(token);
-		this.renewer.onTokenLost(token, nextFence, ForcedRelease.FORCED);
+		this.renewer.onTokenLost(token, nextFence, LeaseRenewer.FORCED);
 		if (hold != null && hold.fence < nextFence && hold.isLost() && hold.doubtSince != Hold.NO_DOUBT
 				&& !this.releases.isLeftToStore(hold)) {
 			// A late copy of the ACQUIRE may have been granted after the forced release.

@@ -40,36 +40,35 @@ final class ThreadLock implements LockView {
 	 */
 	private final LockRequest waitingRequest;
 
-	private final LeaseAcquirer<LockRequest, LockLease> acquirer;
+	private final DefaultLockService service;
 
 	private final Supplier<LockStatus> status;
 
 	private final Holds holds;
 
 	/** Create the view of a lock. */
-	ThreadLock(LockRequest request, LeaseAcquirer<LockRequest, LockLease> acquirer, Supplier<LockStatus> status,
-			Holds holds) {
+	ThreadLock(LockRequest request, DefaultLockService service) {
 		this.request = request;
 		this.waitingRequest = (request.waitTime() != null) ? request : request.waitForever();
-		this.acquirer = acquirer;
-		this.status = status;
-		this.holds = holds;
+		this.service = service;
+		this.status = () -> service.status(request);
+		this.holds = service.threadHolds;
 	}
 
 	@Override
 	public void lock() {
-		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.waitingRequest));
+		this.holds.push(this.request, this.service.awaitUninterruptibly(this.waitingRequest));
 	}
 
 	@Override
 	public void lockInterruptibly() throws InterruptedException {
-		this.holds.push(this.request, this.acquirer.await(this.waitingRequest));
+		this.holds.push(this.request, this.service.await(this.waitingRequest));
 	}
 
 	@Override
 	public boolean tryLock() {
 		try {
-			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(LeaseAcquirer.once(this.request)));
+			this.holds.push(this.request, this.service.awaitUninterruptibly(EngineService.once(this.request)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
@@ -84,8 +83,8 @@ final class ThreadLock implements LockView {
 		// Not Duration.of: TimeUnit limits the value where Duration.of would overflow.
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
-			this.holds.push(this.request, this.acquirer
-				.await(wait.isZero() ? LeaseAcquirer.once(this.request) : this.request.waitTime(wait)));
+			this.holds.push(this.request,
+					this.service.await(wait.isZero() ? EngineService.once(this.request) : this.request.waitTime(wait)));
 			return true;
 		}
 		catch (NotAcquiredException ex) {

@@ -21,16 +21,23 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.async.BlockingWait;
 import io.holdfast.async.EngineFuture;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.store.LeaseStore.Standing;
+import io.holdfast.engine.store.LeaseStore.TokenState;
+import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires leases of locks or permits, blocking or asynchronously. Thread-safe.
+ * Requests and operators' commands that locks and permits have in common. The services
+ * declare their public methods themselves: pointcuts match no inherited generic methods.
+ * Thread-safe.
  *
  * @param <R> the type of the requests
  * @param <L> the type of the leases in the API
  */
-class LeaseAcquirer<R extends LeaseRequest<R>, L extends Lease> {
+abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 
 	/**
 	 * Time after its deadline at which a blocked call ends its wait itself, in
@@ -38,7 +45,15 @@ class LeaseAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	 */
 	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
 
-	private final EngineContext context;
+	/**
+	 * Maximum number of leases per forced release, so that one script does not block the
+	 * store for long.
+	 */
+	private static final int BATCH = 1000;
+
+	final LeaseEngine engine;
+
+	final EngineContext context;
 
 	private final ResourceQueues queues;
 
@@ -50,19 +65,23 @@ class LeaseAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	private volatile @Nullable KeyNamespace namespace;
 
 	/**
-	 * Create an acquirer.
+	 * Create a service.
 	 * @param kind the kind of resource
 	 * @param type the type of the leases
 	 */
-	LeaseAcquirer(ResourceQueues queues, Kind kind, Class<L> type) {
-		this.context = queues.context;
-		this.queues = queues;
-		this.defaults = ResolvedRequest.defaults(kind, queues.context.settings);
+	EngineService(LeaseEngine engine, Kind kind, Class<L> type) {
+		this.engine = engine;
+		this.context = engine.context;
+		this.queues = engine.queues;
+		this.defaults = ResolvedRequest.defaults(kind, engine.context.settings);
 		this.type = type;
 	}
 
-	/** Set the namespace of requests that have none. */
-	void setKeyNamespace(KeyNamespace namespace) {
+	/**
+	 * Set the namespace of requests that have none.
+	 * @param namespace the namespace
+	 */
+	public void setKeyNamespace(KeyNamespace namespace) {
 		this.namespace = namespace;
 	}
 
@@ -129,7 +148,7 @@ class LeaseAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 	 * Acquire as {@link #acquire} does, but throw an {@link InterruptedException} on an
 	 * interrupt.
 	 */
-	protected L await(R request) throws InterruptedException {
+	L await(R request) throws InterruptedException {
 		try {
 			return acquire(request);
 		}
@@ -290,6 +309,83 @@ class LeaseAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			}
 		});
 		return userFuture;
+	}
+
+	// Operators' commands. Each blocks until the store answers.
+
+	/** Return the state of a resource, after the releases under way. */
+	Standing stateAfterReleases(Resource resource) {
+		return answer(this.queues.releases.firstAnswers(resource)
+			.thenCompose((released) -> this.context.inspect(resource, 0, 0)), resource);
+	}
+
+	/** Return the state of a resource, with a number of its holders. */
+	Standing state(Resource resource, int maxHolders) {
+		return answer(this.context.inspect(resource, maxHolders, 0), resource);
+	}
+
+	/** Return the number of requests of this instance that wait for a resource. */
+	int waitingHere(Resource resource) {
+		return answer(this.queues.waiting(resource), resource);
+	}
+
+	private <T> T answer(CompletableFuture<T> inspection, Resource resource) {
+		return this.context.awaitAnswer(inspection, resource, "The inspection");
+	}
+
+	/**
+	 * Release all holders of a semaphore, or all readers of a lock. Does not release
+	 * waiters that are granted during the release.
+	 * @return the number of released holders
+	 */
+	int releaseAll(Resource resource) {
+		// Read all holders before the first release, as each release admits waiters.
+		Standing standing = state(resource, Integer.MAX_VALUE);
+		if (standing.owner() != null) {
+			return 0;
+		}
+		List<String> tokens = standing.holders().stream().map(TokenState::token).filter(Tokens::isToken).toList();
+		int count = 0;
+		for (int from = 0; from < tokens.size(); from += BATCH) {
+			count += release(resource, tokens.subList(from, Math.min(from + BATCH, tokens.size())));
+		}
+		return count;
+	}
+
+	/**
+	 * Release tokens by force.
+	 * @return the number of tokens that held anything
+	 */
+	int release(Resource resource, List<String> tokens) {
+		CompletableFuture<List<Boolean>> answer = new CompletableFuture<>();
+		this.queues.releases.beginEnding(tokens);
+		// End the holds first: other owners may get the leases as soon as the command
+		// runs.
+		this.queues.renewer.loseBefore(tokens, LeaseRenewer.FORCED, () -> force(resource, tokens, answer));
+		List<Boolean> released = this.context.awaitAnswerToChange(answer, resource, "The forced release");
+		int count = 0;
+		for (int i = 0; i < tokens.size(); i++) {
+			if (released.get(i)) {
+				// The token may belong to a waiter of this instance that was granted the
+				// lease during the release.
+				this.queues.renewer.onTokenLost(tokens.get(i), LeaseRenewer.FORCED);
+				count++;
+			}
+		}
+		return count;
+	}
+
+	private void force(Resource resource, List<String> tokens, CompletableFuture<List<Boolean>> answer) {
+		this.context.sendInTime(Command.RELEASE, () -> this.context.store.force(resource, tokens))
+			.whenComplete((released, error) -> {
+				this.queues.releases.finishEnding(tokens);
+				if (error == null) {
+					answer.complete(released);
+				}
+				else {
+					answer.completeExceptionally(error);
+				}
+			});
 	}
 
 }
