@@ -203,9 +203,6 @@ final class ResourceQueue extends SerialExecutor {
 
 	private long timerAt;
 
-	/** Number of the current timer. Earlier timers are ignored. */
-	private long timers;
-
 	/** Last BUSY answer, or {@code null} after a grant. */
 	private @Nullable Busy lastBusy;
 
@@ -588,9 +585,9 @@ final class ResourceQueue extends SerialExecutor {
 			return;
 		}
 		disarm();
-		long number = ++this.timers;
 		this.timerAt = fireAt;
-		this.timer = this.context.scheduler.schedule(() -> event(() -> onTimer(number)), fireAt - now);
+		// A timer that was cancelled too late makes the settling set the timer anew.
+		this.timer = this.context.scheduler.schedule(() -> event(this::disarm), fireAt - now);
 	}
 
 	static long earlier(long left, long right) {
@@ -604,12 +601,6 @@ final class ResourceQueue extends SerialExecutor {
 	private void disarm() {
 		if (this.timer != null) {
 			this.timer.cancel(false);
-			this.timer = null;
-		}
-	}
-
-	private void onTimer(long number) {
-		if (number == this.timers) {
 			this.timer = null;
 		}
 	}

@@ -43,8 +43,11 @@ class SerialExecutor {
 	/** Set to 1 while an event runs. */
 	private volatile int running;
 
-	/** Action to run after the current event, or {@code null}. */
+	/** First action to run after the current event, or {@code null}. */
 	private @Nullable Runnable afterEvent;
+
+	/** Further actions to run after the current event, which are rare. */
+	private List<Runnable> moreAfterEvent = List.of();
 
 	/**
 	 * Create an executor.
@@ -120,22 +123,24 @@ class SerialExecutor {
 	 * @param action an action that is too slow for an event, and need not be serialized
 	 */
 	protected final void runAfterEvent(Runnable action) {
-		Runnable deferred = this.afterEvent;
-		if (deferred instanceof SeveralActions several) {
-			several.actions.add(action);
+		if (this.afterEvent == null) {
+			this.afterEvent = action;
+			return;
 		}
-		else {
-			this.afterEvent = (deferred == null) ? action : new SeveralActions(deferred, action);
-		}
+		this.moreAfterEvent = this.moreAfterEvent.isEmpty() ? new ArrayList<>() : this.moreAfterEvent;
+		this.moreAfterEvent.add(action);
 	}
 
-	/** Let other threads run events, and then run the deferred action. */
+	/** Let other threads run events, and then run the deferred actions. */
 	private void endTurn() {
-		Runnable deferred = this.afterEvent;
+		Runnable first = this.afterEvent;
+		List<Runnable> more = this.moreAfterEvent;
 		this.afterEvent = null;
+		this.moreAfterEvent = List.of();
 		this.running = 0;
-		if (deferred != null) {
-			run(deferred);
+		if (first != null) {
+			run(first);
+			more.forEach(this::run);
 		}
 	}
 
@@ -146,26 +151,6 @@ class SerialExecutor {
 		catch (RuntimeException | Error ex) {
 			logger.error("An event at " + this.owner + " failed", ex);
 		}
-	}
-
-	/**
-	 * Deferred actions of one event. Kept in a list, because nested actions could cause a
-	 * stack overflow.
-	 */
-	private final class SeveralActions implements Runnable {
-
-		private final List<Runnable> actions = new ArrayList<>();
-
-		SeveralActions(Runnable first, Runnable second) {
-			this.actions.add(first);
-			this.actions.add(second);
-		}
-
-		@Override
-		public void run() {
-			this.actions.forEach(SerialExecutor.this::run);
-		}
-
 	}
 
 }
