@@ -16,13 +16,10 @@ import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.async.BoundedExecutor;
 import io.holdfast.async.PromptAction;
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore;
-import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -205,24 +202,6 @@ public final class EngineContext {
 	@Nullable LockHolder holder(String instanceId) {
 		Membership current = this.membership;
 		return (current != null) ? current.holder(instanceId) : null;
-	}
-
-	/**
-	 * Return the exception for a timeout.
-	 * @param owns whether this instance holds the lock exclusively
-	 * @param busy the last answer of the store, or {@code null}
-	 */
-	NotAcquiredException timedOut(ResolvedRequest request, long waitedNanos, boolean owns, @Nullable Busy busy) {
-		String owner = owns ? instanceId() : (busy != null) ? busy.owner() : null;
-		if (owner == null) {
-			return EngineExceptions.timedOut(request, waitedNanos, busy);
-		}
-		LockHolder holder = holder(owner);
-		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))
-				? "application '" + holder.application() + "' on " + holder.host() + ", process " + holder.process()
-				: "instance " + Tokens.shown(owner);
-		boolean own = isStarted() && owner.equals(instanceId());
-		return EngineExceptions.timedOut(request, waitedNanos, own ? heldBy + " (this instance)" : heldBy, holder);
 	}
 
 	/**

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.LockHolder;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
@@ -22,6 +23,7 @@ import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.Place.Question;
 import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -932,7 +934,17 @@ final class ResourceQueue extends SerialExecutor {
 
 	/** Return the exception for a timeout, with the last known holder. */
 	NotAcquiredException timedOut(Waiter waiter) {
-		return this.context.timedOut(waiter.request, waiter.waitedNanos(), isHeldExclusively(), this.lastBusy);
+		Busy busy = this.lastBusy;
+		String owner = isHeldExclusively() ? this.context.instanceId() : (busy != null) ? busy.owner() : null;
+		if (owner == null) {
+			return EngineExceptions.timedOut(waiter.request, waiter.waitedNanos(), busy);
+		}
+		LockHolder holder = this.context.holder(owner);
+		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))
+				? "application '" + holder.application() + "' on " + holder.host() + ", process " + holder.process()
+				: "instance " + Tokens.shown(owner);
+		return EngineExceptions.timedOut(waiter.request, waiter.waitedNanos(),
+				owner.equals(this.context.instanceId()) ? heldBy + " (this instance)" : heldBy, holder);
 	}
 
 	/**
