@@ -388,19 +388,15 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private static <T> CompletableFuture<@Nullable Void> inEvents(Stream<T> subjects, Function<T, Executor> executor,
 			Consumer<T> event) {
-		return CompletableFuture.allOf(subjects.map((subject) -> {
-			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
-			executor.apply(subject).execute(() -> {
-				// The executor logs exceptions; they must not stop the shutdown.
-				try {
-					event.accept(subject);
-				}
-				finally {
-					done.complete(null);
-				}
+		return CompletableFuture
+			.allOf(subjects
+				.map((subject) -> CompletableFuture.runAsync(() -> event.accept(subject), executor.apply(subject)))
+				.toArray(CompletableFuture[]::new))
+			.exceptionally((error) -> {
+				// Must not stop the shutdown.
+				logger.error("An event of the shutdown failed", error);
+				return null;
 			});
-			return done;
-		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
 	}
 
 	private void logHeld(Duration patience) {
