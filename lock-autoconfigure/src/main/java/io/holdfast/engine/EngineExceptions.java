@@ -106,28 +106,21 @@ public final class EngineExceptions {
 
 	/** Return the exception for an unconfirmed release. */
 	static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
-		Throwable cause = CallResult.cause(error);
-		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
-				+ text(cause)
-				+ ". The release is repeated in the background; the lease ends with its lease time at the latest",
-				cause);
+		return trouble(resource.key(), "The release of " + resource + " is not confirmed yet", error,
+				". The release is repeated in the background; the lease ends with its lease time at the latest");
 	}
 
 	/**
 	 * Return the exception for a release whose minHold is unconfirmed.
 	 */
 	static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
-		Throwable cause = CallResult.cause(error);
-		return new LeaseStoreException(resource.key(), "The minHold of " + resource + " is not confirmed yet: "
-				+ text(cause)
-				+ ". The command is repeated in the background; if that fails too, others are kept out until the lease ends",
-				cause);
+		return trouble(resource.key(), "The minHold of " + resource + " is not confirmed yet", error,
+				". The command is repeated in the background; if that fails too, others are kept out until the lease ends");
 	}
 
 	/** Return the exception for a failed command on a resource. */
 	static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
-		Throwable cause = CallResult.cause(error);
-		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
+		return trouble(resource.key(), what + " of " + resource + " failed", error, "");
 	}
 
 	/**
@@ -135,15 +128,18 @@ public final class EngineExceptions {
 	 * the same.
 	 */
 	static LeaseStoreException changeTrouble(Resource resource, String what, Throwable error) {
-		LeaseStoreException trouble = storeTrouble(resource, what, error);
-		return isTemporary(error) ? new LeaseStoreException(resource.key(),
-				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
+		return trouble(resource.key(), what + " of " + resource + " failed", error,
+				isTemporary(error) ? ". It is not known whether it was done" : "");
 	}
 
 	/** Return the exception for a failed command without a key. */
 	public static LeaseStoreException storeTrouble(String what, Throwable error) {
+		return trouble("*", what + " failed", error, "");
+	}
+
+	private static LeaseStoreException trouble(String key, String problem, Throwable error, String consequence) {
 		Throwable cause = CallResult.cause(error);
-		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
+		return new LeaseStoreException(key, problem + ": " + text(cause) + consequence, cause);
 	}
 
 	/** Return whether a repetition of the command may succeed. */
