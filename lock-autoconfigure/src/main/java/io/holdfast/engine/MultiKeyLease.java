@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.BlockingWait;
 import io.holdfast.async.FencedLease;
 import io.holdfast.async.PromptAction;
 import io.holdfast.async.SingleLine;
@@ -25,8 +26,6 @@ final class MultiKeyLease extends EngineLease implements LockLease, FencedLease 
 
 	/** Resource whose key lists all keys, for messages. */
 	private final Resource resource;
-
-	private final AtomicBoolean released = new AtomicBoolean();
 
 	/** Create the lease. */
 	MultiKeyLease(List<LeaseHandle> parts) {
@@ -129,29 +128,26 @@ final class MultiKeyLease extends EngineLease implements LockLease, FencedLease 
 
 	@Override
 	public boolean isReleased() {
-		return this.released.get();
+		return this.parts.get(0).isReleased();
 	}
 
 	/** Release all locks at once: only acquisitions need the order. */
 	@Override
 	CompletableFuture<ReleaseResult> startRelease(boolean used, boolean blocking) {
-		if (!this.released.compareAndSet(false, true)) {
-			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
-		}
 		List<CompletableFuture<ReleaseResult>> results = this.parts.stream()
 			.map((part) -> part.startRelease(used, blocking))
 			.toList();
 		return CompletableFuture.allOf(results.toArray(CompletableFuture[]::new)).thenApply((done) -> {
 			boolean lost = results.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
-			return lost ? ReleaseResult.LOST : ReleaseResult.RELEASED;
+			return lost ? ReleaseResult.LOST : BlockingWait.join(results.get(0));
 		});
 	}
 
 	@Override
 	CompletableFuture<?> startUnawaitedRelease(boolean blocking) {
-		return this.released.compareAndSet(false, true) ? CompletableFuture.allOf(this.parts.stream()
+		return CompletableFuture.allOf(this.parts.stream()
 			.map((part) -> part.startUnawaitedRelease(blocking))
-			.toArray(CompletableFuture[]::new)) : CompletableFuture.completedFuture(null);
+			.toArray(CompletableFuture[]::new));
 	}
 
 	@Override
