@@ -167,7 +167,7 @@ abstract class LeaseHandle extends EngineLease {
 	public void ensureHeld() {
 		if (!isHeld()) {
 			throw new LeaseLostException(key(), "The lease of " + this.hold.description() + " is not held any more: it "
-					+ (isReleasedOnly() ? "was released" : "was lost, because " + whyNotHeld()));
+					+ (isReleasedOnly() ? "was released" : "was lost, because " + this.hold.whyNotHeld()));
 		}
 	}
 
@@ -183,11 +183,6 @@ abstract class LeaseHandle extends EngineLease {
 		// another lease.
 		return (end.isDone() && !end.isCompletedExceptionally()) ? BlockingWait.join(end) != ReleaseResult.LOST
 				: !this.hold.isLost();
-	}
-
-	/** Return the reason why this lease is not held, for messages. */
-	final String whyNotHeld() {
-		return this.hold.whyNotHeld();
 	}
 
 	@Override

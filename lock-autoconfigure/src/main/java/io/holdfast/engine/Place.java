@@ -10,6 +10,7 @@ import java.util.concurrent.TimeoutException;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,8 +24,6 @@ final class Place {
 	final AcquireCommand command;
 
 	final ResolvedRequest request;
-
-	final String instanceId;
 
 	/** Waiter of a reserved place. {@code null} for a shared place. */
 	final @Nullable Waiter reservedFor;
@@ -100,7 +99,6 @@ final class Place {
 				request.leaseMillis(), request.claimMillis());
 		this.request = request;
 		this.halfClaim = (TimeUnit.MILLISECONDS.toNanos(request.claimMillis()) - request.lossMarginNanos()) / 2;
-		this.instanceId = waiter.instanceId;
 		this.reservedFor = shared ? null : waiter;
 		this.waiter = waiter;
 		this.openingEvent = event;
@@ -114,7 +112,7 @@ final class Place {
 	/** Return whether this is a shared place whose terms fit a waiter. */
 	boolean mayServe(Waiter other) {
 		return this.reservedFor == null && this.request.hasTermsOf(other.request)
-				&& this.instanceId.equals(other.instanceId);
+				&& Tokens.isOf(token(), other.instanceId);
 	}
 
 	/**

@@ -244,7 +244,7 @@ final class SimulatedUser {
 			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt() < renewable;
 			record(Type.LOST, id,
 					(event) -> event.until(at.end(lease)).lease(hold.lossMargin()).why(renewed ? "RENEWED" : ""));
-			if (forCode && lease.whyNotHeld().startsWith("this instance shut down")) {
+			if (forCode && lease.hold.whyNotHeld().startsWith("this instance shut down")) {
 				record(Type.RETAINED, this.holds.getOrDefault(hold, id), (event) -> event.until(at.end(lease)));
 			}
 		});
