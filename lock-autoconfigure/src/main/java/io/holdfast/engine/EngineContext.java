@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -57,7 +56,8 @@ public final class EngineContext {
 
 	final Executor callbacks;
 
-	private final Executor code;
+	/** Runs continuations of users, which may block. */
+	final Executor code;
 
 	public final EngineSettings settings;
 
@@ -70,10 +70,10 @@ public final class EngineContext {
 	final EngineObservers observers;
 
 	/** Runs users' actions on losses first, and listeners after them. */
-	private final BoundedExecutor lossActions = new BoundedExecutor(this::execute, LOSS_THREADS);
+	private final BoundedExecutor lossActions;
 
 	/** Runs actions on losses that never block. */
-	private final BoundedExecutor promptActions = new BoundedExecutor(this::execute, 1);
+	private final BoundedExecutor promptActions;
 
 	private final AtomicBoolean warnedOfLossActions = new AtomicBoolean();
 
@@ -125,6 +125,8 @@ public final class EngineContext {
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
 		this.code = code;
+		this.lossActions = new BoundedExecutor(callbacks, LOSS_THREADS);
+		this.promptActions = new BoundedExecutor(callbacks, 1);
 		this.observers = new EngineObservers(callbacks);
 		this.random = random;
 		this.instanceIds = instanceIds;
@@ -443,35 +445,9 @@ public final class EngineContext {
 
 	// Callbacks
 
-	/**
-	 * Run an action on a thread that may block. If the executor rejects the action, it
-	 * runs on this thread: a lease that waits for a dropped action would be renewed for
-	 * ever.
-	 */
-	void execute(Runnable action) {
-		execute(this.callbacks, action);
-	}
-
-	/**
-	 * Run a user's continuation on a thread that may block. Falls back to this thread as
-	 * {@link #execute} does.
-	 */
-	void executeCode(Runnable action) {
-		execute(this.code, action);
-	}
-
-	private static void execute(Executor threads, Runnable action) {
-		try {
-			threads.execute(action);
-		}
-		catch (RejectedExecutionException ex) {
-			action.run();
-		}
-	}
-
 	/** Run an action on a thread that may block, and log its exception. */
 	public void call(Runnable action) {
-		execute(() -> run(action));
+		this.callbacks.execute(() -> run(action));
 	}
 
 	/** Run an action of a user on the loss of a lease. */

@@ -174,7 +174,7 @@ abstract class EngineLease implements Lease, LeaseInternals {
 
 	/** Return a future whose dependents may block. */
 	private <T> CompletableFuture<T> onCallbackThread(CompletableFuture<T> end) {
-		return end.whenCompleteAsync((result, error) -> tellObservers(), context()::executeCode);
+		return end.whenCompleteAsync((result, error) -> tellObservers(), context().code);
 	}
 
 }

@@ -113,7 +113,7 @@ final class EngineObservers {
 
 	private void tell(Consumer<EngineObserver> event) {
 		if (!this.observers.isEmpty() && !leaveOut(this.events.waiting())) {
-			this.guard.run(() -> this.events.execute(() -> forEach(this.observers, event)));
+			this.events.execute(() -> forEach(this.observers, event));
 		}
 	}
 

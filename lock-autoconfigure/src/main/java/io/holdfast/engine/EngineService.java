@@ -290,7 +290,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success, @Nullable T ifTimedOut) {
 		PendingAcquisition acquisition = this.queues.acquire(resolve(request), null,
 				context(request, LeaseContext::empty));
-		CompletableFuture<T> userFuture = new EngineFuture<>(this.context::executeCode);
+		CompletableFuture<T> userFuture = new EngineFuture<>(this.context.code);
 		acquisition.result().whenCompleteAsync((lease, error) -> {
 			tellObservers(acquisition, false);
 			if (ifTimedOut != null && isTimeout(error)) {
@@ -302,7 +302,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 			else if (!userFuture.complete(success.apply(lease))) {
 				lease.discardAsync();
 			}
-		}, this.context::executeCode);
+		}, this.context.code);
 		userFuture.whenComplete((result, error) -> {
 			if (!acquisition.result().isDone()) {
 				acquisition.interrupt(null);

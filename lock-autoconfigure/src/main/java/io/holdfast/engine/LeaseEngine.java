@@ -314,7 +314,7 @@ public final class LeaseEngine implements AutoCloseable {
 	public CompletableFuture<?> afterEvents() {
 		return this.queues.waiters()
 			.thenRunAsync(() -> this.context.observers.awaitIdle(this.context.settings.commandTimeout()),
-					this.context::execute);
+					this.context.callbacks);
 	}
 
 	/**
@@ -479,7 +479,7 @@ public final class LeaseEngine implements AutoCloseable {
 		return releaseHeld()
 			.thenCompose((done) -> CompletableFuture.allOf(this.queues.releases.awaitAnswers(), leaveFleet()))
 			// Not on the driver's thread: stopping the store may wait for it.
-			.thenRunAsync(() -> stopStore(resumptionsBefore), this.context::execute);
+			.thenRunAsync(() -> stopStore(resumptionsBefore), this.context.callbacks);
 	}
 
 	/** Stop the store, unless the engine was resumed. */

@@ -94,7 +94,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 			else {
 				lease.discardAsync();
 			}
-		}, this.context::execute);
+		}, this.context.callbacks);
 	}
 
 	/** Continue after a grant: request the next key, or complete. */

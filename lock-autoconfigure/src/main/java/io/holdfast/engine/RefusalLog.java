@@ -26,7 +26,7 @@ final class RefusalLog {
 	private final BoundedExecutor thread;
 
 	RefusalLog(EngineContext context) {
-		this.thread = new BoundedExecutor(context::execute, 1);
+		this.thread = new BoundedExecutor(context.callbacks, 1);
 	}
 
 	/** Log the refusal of an optional request. */

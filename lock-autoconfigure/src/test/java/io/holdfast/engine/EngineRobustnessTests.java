@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.RejectedExecutionException;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
@@ -150,59 +149,6 @@ class EngineRobustnessTests {
 			.withMessageContaining("was released");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(outer::ensureHeld)
 			.withMessageContaining("a test says so");
-	}
-
-	/** Return an engine whose executor rejects all from some time on. */
-	private LeaseEngine rejecting(boolean[] rejecting) {
-		return new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
-			if (rejecting[0]) {
-				throw new RejectedExecutionException();
-			}
-			action.run();
-		}, () -> ID, () -> 1.0);
-	}
-
-	@Test
-	@DisplayName("A loss is noticed although there is no thread for observers")
-	void noThreadForObservers() {
-		boolean[] rejecting = new boolean[1];
-		LeaseEngine engine = rejecting(rejecting);
-		CompletableFuture<LockLease> answer = new DefaultLockService(engine).acquireAsync(REQUEST);
-		this.store.last("acquire 1").granted(10, 30_000);
-		LockLease lease = answer.join();
-		engine.observe(new EngineObserver() {
-		});
-		rejecting[0] = true;
-		this.store.elapse(10_000);
-		this.store.last("renew 1").renewed(false);
-		assertThat(lease.isHeld()).isFalse();
-	}
-
-	@Test
-	@DisplayName("If the executor rejects it, the caller has the lease all the same, or it is given back")
-	void rejected() {
-		boolean[] rejecting = new boolean[1];
-		LeaseEngine engine = rejecting(rejecting);
-		DefaultLockService service = new DefaultLockService(engine);
-		CompletableFuture<LockLease> answer = service.acquireAsync(REQUEST);
-		CompletableFuture<LockLease> several = service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
-		rejecting[0] = true;
-		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(answer).isCompleted();
-		assertThat(answer.join().releaseAsync()).isNotDone();
-		this.store.last("release 1").released(true);
-		this.store.last("acquire 2").granted(10, 30_000);
-		this.store.last("acquire 3").granted(10, 30_000);
-		assertThat(several).isCompleted();
-		CompletableFuture<ReleaseResult> released = several.join().releaseAsync();
-		this.store.last("release 2").released(true);
-		this.store.last("release 3").released(true);
-		assertThat(released).isCompletedWithValue(ReleaseResult.RELEASED);
-		CompletableFuture<LockLease> cancelled = service.acquireAsync(REQUEST);
-		cancelled.cancel(true);
-		assertThat(this.store.sent()).endsWith("acquire 4", "release 4");
-		this.store.last("release 4").released(true);
-		assertThat(engine.isIdle()).isTrue();
 	}
 
 	@Test
