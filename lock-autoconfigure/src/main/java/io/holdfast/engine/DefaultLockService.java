@@ -138,7 +138,7 @@ public class DefaultLockService extends EngineService<LockRequest, LockLease> im
 		Standing state = stateAfterReleases(lock);
 		String owner = state.owner();
 		Owner kind = (owner != null) ? kind(owner) : (state.readerCount() > 0) ? Owner.READERS : Owner.NONE;
-		return new StoredLockStatus(this.engine, lock.key(), kind, state, waitingHere(lock));
+		return StoredLockStatus.of(this.engine, state, kind, waitingHere(lock));
 	}
 
 	private Owner kind(String owner) {

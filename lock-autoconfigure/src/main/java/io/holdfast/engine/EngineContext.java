@@ -54,6 +54,7 @@ public final class EngineContext {
 
 	public final Scheduler scheduler;
 
+	/** Runs listeners, and work of the engine that may block. */
 	final Executor callbacks;
 
 	/** Runs continuations of users, which may block. */
@@ -92,8 +93,6 @@ public final class EngineContext {
 	 */
 	private volatile @Nullable Long admittedUntil;
 
-	private volatile @Nullable InstanceDirectory directory;
-
 	/** Random id, new at each start. {@code null} before the first start. */
 	private volatile @Nullable String instanceId;
 
@@ -125,9 +124,9 @@ public final class EngineContext {
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
 		this.code = code;
+		this.observers = new EngineObservers(callbacks);
 		this.lossActions = new BoundedExecutor(callbacks, LOSS_THREADS);
 		this.promptActions = new BoundedExecutor(callbacks, 1);
-		this.observers = new EngineObservers(callbacks);
 		this.random = random;
 		this.instanceIds = instanceIds;
 		this.start = start;
@@ -221,16 +220,6 @@ public final class EngineContext {
 	 */
 	@Nullable Membership membership() {
 		return this.membership;
-	}
-
-	/** Set the directory of instances. */
-	void setDirectory(InstanceDirectory directory) {
-		this.directory = directory;
-	}
-
-	/** Return the directory of instances, or {@code null}. */
-	@Nullable InstanceDirectory directory() {
-		return this.directory;
 	}
 
 	/**

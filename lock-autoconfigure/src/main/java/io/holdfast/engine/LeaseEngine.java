@@ -63,6 +63,8 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private volatile @Nullable BiConsumer<LockLease, LockRequest> fence;
 
+	private volatile @Nullable InstanceDirectory directory;
+
 	/**
 	 * Create an engine with its own scheduler. The engine starts with {@link #resume()}
 	 * or its first use. Before, it uses neither the store nor threads.
@@ -322,12 +324,17 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param creator creates the directory if there is none yet
 	 */
 	public synchronized InstanceDirectory directory(Function<LeaseEngine, InstanceDirectory> creator) {
-		InstanceDirectory known = this.context.directory();
+		InstanceDirectory known = this.directory;
 		if (known == null) {
 			known = creator.apply(this);
-			this.context.setDirectory(known);
+			this.directory = known;
 		}
 		return known;
+	}
+
+	/** Return the directory of instances, or {@code null}. */
+	@Nullable InstanceDirectory directory() {
+		return this.directory;
 	}
 
 	/** Return the context of this engine. */

@@ -277,7 +277,7 @@ final class ResourceQueues implements StoreNotifications {
 
 	@Override
 	public void reportWanted(String report) {
-		InstanceDirectory directory = this.context.directory();
+		InstanceDirectory directory = this.engine.directory();
 		if (directory != null) {
 			directory.answer(report);
 		}

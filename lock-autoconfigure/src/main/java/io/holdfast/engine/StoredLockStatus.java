@@ -11,143 +11,118 @@ import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 /**
- * State of a key in the store. Details are fetched from the holder's instance on demand.
+ * State of a lock in the store.
+ *
+ * @param details the details of the exclusive holder, which are fetched on demand
  */
-final class StoredLockStatus implements LockStatus {
+record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken, int readers,
+		int waiting, int waitingInThisInstance, Details details) implements LockStatus {
 
-	private final LeaseEngine engine;
-
-	private final String key;
-
-	private final Owner owner;
-
-	private final Standing state;
-
-	private final int waitingInThisInstance;
-
-	/** Whether {@link #details} were fetched. Guarded by this. */
-	private boolean detailsFetched;
-
-	private @Nullable Entry details;
-
-	StoredLockStatus(LeaseEngine engine, String key, Owner owner, Standing state, int waitingInThisInstance) {
-		this.engine = engine;
-		this.key = key;
-		this.owner = owner;
-		this.state = state;
-		this.waitingInThisInstance = waitingInThisInstance;
-	}
-
-	@Override
-	public String key() {
-		return this.key;
-	}
-
-	@Override
-	public Owner owner() {
-		return this.owner;
-	}
-
-	@Override
-	public @Nullable Duration remaining() {
-		return (this.owner != Owner.NONE && this.state.ttlMillis() >= 0) ? Duration.ofMillis(this.state.ttlMillis())
-				: null;
-	}
-
-	@Override
-	public long fencingToken() {
-		return this.state.fence();
-	}
-
-	@Override
-	public int readers() {
-		return this.state.readerCount();
-	}
-
-	@Override
-	public int waiting() {
-		return this.state.waiting();
-	}
-
-	@Override
-	public int waitingInThisInstance() {
-		return this.waitingInThisInstance;
-	}
-
-	/**
-	 * Return the token of the exclusive holder, or {@code null} if no instance holds the
-	 * key exclusively.
-	 */
-	private @Nullable String token() {
-		return (this.owner == Owner.THIS_INSTANCE || this.owner == Owner.OTHER_INSTANCE) ? this.state.owner() : null;
+	static StoredLockStatus of(LeaseEngine engine, Standing state, Owner owner, int waitingInThisInstance) {
+		boolean expires = owner != Owner.NONE && state.ttlMillis() >= 0;
+		return new StoredLockStatus(state.resource().key(), owner,
+				expires ? Duration.ofMillis(state.ttlMillis()) : null, state.fence(), state.readerCount(),
+				state.waiting(), waitingInThisInstance, new Details(engine, state, owner));
 	}
 
 	@Override
 	public @Nullable LockHolder holder() {
-		String token = token();
-		if (token == null) {
-			return null;
-		}
-		LockHolder known = this.engine.context.holder(Tokens.instance(token));
-		return (known != null) ? known : ask((directory) -> directory.holder(Tokens.shownInstance(token)));
+		return this.details.holder();
 	}
 
 	@Override
 	public @Nullable String thread() {
-		Entry entry = details();
+		Entry entry = this.details.entry();
 		return (entry != null) ? entry.thread() : null;
 	}
 
 	@Override
 	public @Nullable String note() {
-		Entry entry = details();
+		Entry entry = this.details.entry();
 		return (entry != null) ? entry.note() : null;
-	}
-
-	private synchronized @Nullable Entry details() {
-		String token = token();
-		if (token != null && !this.detailsFetched) {
-			TokenState place = this.state.holders().get(0);
-			this.details = (this.owner == Owner.THIS_INSTANCE) ? ownReport().find(place)
-					: ask((directory) -> directory.find(this.key, place));
-			this.detailsFetched = true;
-		}
-		return this.details;
-	}
-
-	private InstanceReport ownReport() {
-		return this.engine.context.awaitAnswer(this.engine.reporter().report(this.key),
-				new Resource(Kind.LOCK, this.key), "The look at the holder");
-	}
-
-	/** Query the fleet, or return {@code null} if Redis denies the right to do so. */
-	private <T> @Nullable T ask(Function<InstanceDirectory, @Nullable T> question) {
-		InstanceDirectory directory = this.engine.context.directory();
-		if (directory == null) {
-			return null;
-		}
-		try {
-			return question.apply(directory);
-		}
-		catch (LeaseStoreException ex) {
-			Throwable cause = ex.getCause();
-			if (cause == null || EngineExceptions.isTemporary(cause)) {
-				throw ex;
-			}
-			return null;
-		}
 	}
 
 	@Override
 	public String toString() {
-		return "LockStatus[key=" + SingleLine.of(this.key) + ", owner=" + this.owner + ", remaining=" + remaining()
-				+ ", fencingToken=" + fencingToken() + ", readers=" + readers() + ", waiting=" + waiting()
-				+ ", waitingInThisInstance=" + waitingInThisInstance() + ", since=" + since() + "]";
+		return "LockStatus[key=" + SingleLine.of(this.key) + ", owner=" + this.owner + ", remaining=" + this.remaining
+				+ ", fencingToken=" + this.fencingToken + ", readers=" + this.readers + ", waiting=" + this.waiting
+				+ ", waitingInThisInstance=" + this.waitingInThisInstance + ", since=" + since() + "]";
+	}
+
+	/**
+	 * Details of the exclusive holder, as its instance reports them.
+	 */
+	private static final class Details {
+
+		private final LeaseEngine engine;
+
+		private final Resource lock;
+
+		private final boolean own;
+
+		/**
+		 * Exclusive holder, or {@code null} if no instance holds the lock exclusively.
+		 */
+		private final @Nullable TokenState holder;
+
+		/** Whether {@link #entry} was fetched. Guarded by this. */
+		private boolean fetched;
+
+		private @Nullable Entry entry;
+
+		Details(LeaseEngine engine, Standing state, Owner owner) {
+			this.engine = engine;
+			this.lock = state.resource();
+			this.own = owner == Owner.THIS_INSTANCE;
+			this.holder = (this.own || owner == Owner.OTHER_INSTANCE) ? state.holders().get(0) : null;
+		}
+
+		@Nullable LockHolder holder() {
+			if (this.holder == null) {
+				return null;
+			}
+			String token = this.holder.token();
+			LockHolder known = this.engine.context.holder(Tokens.instance(token));
+			return (known != null) ? known : ask((directory) -> directory.holder(Tokens.shownInstance(token)));
+		}
+
+		synchronized @Nullable Entry entry() {
+			TokenState place = this.holder;
+			if (place != null && !this.fetched) {
+				this.entry = this.own ? ownReport().find(place)
+						: ask((directory) -> directory.find(this.lock.key(), place));
+				this.fetched = true;
+			}
+			return this.entry;
+		}
+
+		private InstanceReport ownReport() {
+			return this.engine.context.awaitAnswer(this.engine.reporter().report(this.lock.key()), this.lock,
+					"The look at the holder");
+		}
+
+		/** Query the fleet, or return {@code null} if Redis denies the right to do so. */
+		private <T> @Nullable T ask(Function<InstanceDirectory, @Nullable T> question) {
+			InstanceDirectory directory = this.engine.directory();
+			if (directory == null) {
+				return null;
+			}
+			try {
+				return question.apply(directory);
+			}
+			catch (LeaseStoreException ex) {
+				Throwable cause = ex.getCause();
+				if (cause == null || EngineExceptions.isTemporary(cause)) {
+					throw ex;
+				}
+				return null;
+			}
+		}
+
 	}
 
 }
