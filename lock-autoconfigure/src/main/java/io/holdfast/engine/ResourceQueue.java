@@ -13,6 +13,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import io.holdfast.LockHolder;
 import io.holdfast.NotAcquiredException;
@@ -1262,46 +1263,24 @@ final class ResourceQueue extends SerialExecutor {
 
 	/** Return the expired holds that block a thread. */
 	private List<Hold> expired(@Nullable Thread thread, long now) {
-		List<Hold> expired = List.of();
-		for (Hold hold : holdsFor(thread)) {
-			if ((!hold.request.reads() || hold.isReentrantFor(thread)) && !hold.isHeld(now)) {
-				expired = expired.isEmpty() ? new ArrayList<>(1) : expired;
-				expired.add(hold);
-			}
-		}
-		return expired;
+		return holdsFor(thread).stream()
+			.filter((hold) -> (!hold.request.reads() || hold.isReentrantFor(thread)) && !hold.isHeld(now))
+			.toList();
 	}
 
 	/** Return the valid hold of a thread or of its request's context, or {@code null}. */
 	private @Nullable Hold own(@Nullable Thread thread, List<Hold> enclosing, long now) {
-		for (Hold hold : holdsFor(thread)) {
-			if (hold.isReentrantFor(thread)) {
-				return hold;
-			}
-		}
-		for (Hold hold : enclosing) {
-			if (hold.isHeld(now)) {
-				return hold;
-			}
-		}
-		return null;
+		Stream<Hold> ofThread = holdsFor(thread).stream().filter((hold) -> hold.isReentrantFor(thread));
+		Stream<Hold> ofContext = enclosing.stream().filter((hold) -> hold.isHeld(now));
+		return Stream.concat(ofThread, ofContext).findFirst().orElse(null);
 	}
 
 	/**
 	 * Return whether a thread has a lost hold, or its request's context has a lost lease.
 	 */
 	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing, long now) {
-		for (Hold hold : this.lost) {
-			if (hold.isReentrantFor(thread)) {
-				return true;
-			}
-		}
-		for (Hold hold : enclosing) {
-			if (!hold.isHeld(now) && hold.isRenewed()) {
-				return true;
-			}
-		}
-		return false;
+		return this.lost.stream().anyMatch((hold) -> hold.isReentrantFor(thread))
+				|| enclosing.stream().anyMatch((hold) -> !hold.isHeld(now) && hold.isRenewed());
 	}
 
 	// Assertions
