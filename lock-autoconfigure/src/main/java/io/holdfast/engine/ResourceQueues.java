@@ -31,7 +31,7 @@ final class ResourceQueues implements StoreNotifications {
 
 	final TokenReleases releases;
 
-	private final RefusalLog refusals;
+	private final SkipLog skipLog;
 
 	private final HandOverLimits lockHandOver;
 
@@ -58,7 +58,7 @@ final class ResourceQueues implements StoreNotifications {
 		this.context = engine.context;
 		this.renewer = new LeaseRenewer(this.context);
 		this.releases = new TokenReleases(this);
-		this.refusals = new RefusalLog(this.context);
+		this.skipLog = new SkipLog(this.context);
 		EngineSettings settings = this.context.settings;
 		this.lockHandOver = settings.lockHandOver();
 		this.semaphoreHandOver = settings.semaphoreHandOver();
@@ -106,7 +106,7 @@ final class ResourceQueues implements StoreNotifications {
 				? acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this, requests, thread, context, observation).start();
 		if (requests.get(0).optional()) {
-			this.refusals.follow(requests, acquisition);
+			this.skipLog.follow(requests, acquisition);
 		}
 		return acquisition;
 	}

@@ -25,7 +25,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * The line of a refusal, with the name of the holder and without.
  */
-class RefusalLogTests extends ScriptedEngine {
+class SkipLogTests extends ScriptedEngine {
 
 	private static final String OTHER = "fedcba9876543210fedcba9876543210";
 
@@ -35,10 +35,10 @@ class RefusalLogTests extends ScriptedEngine {
 
 	private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
 
-	RefusalLogTests() {
+	SkipLogTests() {
 		// Another test may begin to log at the same time.
 		this.logger = (Logger) await().pollDelay(Duration.ZERO)
-			.until(() -> LoggerFactory.getLogger(RefusalLog.class), Logger.class::isInstance);
+			.until(() -> LoggerFactory.getLogger(SkipLog.class), Logger.class::isInstance);
 		this.level = this.logger.getLevel();
 	}
 

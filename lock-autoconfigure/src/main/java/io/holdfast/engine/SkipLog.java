@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * Logs refusals of optional requests, which cause no exception, at the level DEBUG, with
  * the exclusive holder if known. Thread-safe.
  */
-final class RefusalLog {
+final class SkipLog {
 
-	private static final Log logger = LogFactory.getLog(RefusalLog.class);
+	private static final Log logger = LogFactory.getLog(SkipLog.class);
 
 	/**
 	 * Runs the logging, which may block, one refusal at a time: thousands may come at
@@ -25,7 +25,7 @@ final class RefusalLog {
 	 */
 	private final BoundedExecutor thread;
 
-	RefusalLog(EngineContext context) {
+	SkipLog(EngineContext context) {
 		this.thread = new BoundedExecutor(context.callbacks, 1);
 	}
 
