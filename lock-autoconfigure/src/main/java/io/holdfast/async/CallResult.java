@@ -79,7 +79,8 @@ public final class CallResult<R extends @Nullable Object> {
 		complete(this.future, value, failure);
 	}
 
-	private static <T extends @Nullable Object> void complete(CompletableFuture<T> future, @Nullable T value,
+	/** Complete a future with a value or a failure. */
+	public static <T extends @Nullable Object> void complete(CompletableFuture<T> future, @Nullable T value,
 			@Nullable Throwable failure) {
 		if (failure != null) {
 			future.completeExceptionally(failure);

@@ -16,6 +16,7 @@ import java.util.function.Supplier;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
 import io.holdfast.async.BoundedExecutor;
+import io.holdfast.async.CallResult;
 import io.holdfast.async.PromptAction;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore;
@@ -344,12 +345,7 @@ public final class EngineContext {
 		}, this.commandTimeoutNanos);
 		sent.whenComplete((reply, error) -> {
 			timeout.cancel(false);
-			if (error != null) {
-				answer.completeExceptionally(error);
-			}
-			else {
-				answer.complete(reply);
-			}
+			CallResult.complete(answer, reply, error);
 		});
 		return answer;
 	}

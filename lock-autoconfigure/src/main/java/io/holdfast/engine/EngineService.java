@@ -20,6 +20,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.async.BlockingWait;
+import io.holdfast.async.CallResult;
 import io.holdfast.async.EngineFuture;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.Standing;
@@ -361,7 +362,12 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 		this.queues.releases.beginEnding(tokens);
 		// End the holds first: other owners may get the leases as soon as the command
 		// runs.
-		this.queues.renewer.loseBefore(tokens, LeaseRenewer.FORCED, () -> force(resource, tokens, answer));
+		this.queues.renewer.loseBefore(tokens, LeaseRenewer.FORCED,
+				() -> this.context.sendInTime(Command.RELEASE, () -> this.context.store.force(resource, tokens))
+					.whenComplete((forced, error) -> {
+						this.queues.releases.finishEnding(tokens);
+						CallResult.complete(answer, forced, error);
+					}));
 		List<Boolean> released = this.context.awaitAnswerToChange(answer, resource, "The forced release");
 		int count = 0;
 		for (int i = 0; i < tokens.size(); i++) {
@@ -373,19 +379,6 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 			}
 		}
 		return count;
-	}
-
-	private void force(Resource resource, List<String> tokens, CompletableFuture<List<Boolean>> answer) {
-		this.context.sendInTime(Command.RELEASE, () -> this.context.store.force(resource, tokens))
-			.whenComplete((released, error) -> {
-				this.queues.releases.finishEnding(tokens);
-				if (error == null) {
-					answer.complete(released);
-				}
-				else {
-					answer.completeExceptionally(error);
-				}
-			});
 	}
 
 }

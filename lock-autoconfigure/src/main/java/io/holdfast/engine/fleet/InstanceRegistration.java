@@ -254,14 +254,7 @@ public final class InstanceRegistration implements Membership {
 			}
 		}
 		// Outside the lock, because requests for leases continue here.
-		answered.forEach((request) -> {
-			if (refusal != null) {
-				request.completeExceptionally(refusal);
-			}
-			else {
-				request.complete(null);
-			}
-		});
+		answered.forEach((request) -> CallResult.complete(request, null, refusal));
 	}
 
 	/** Read the register. Without the right to do so, holders have no names. */
