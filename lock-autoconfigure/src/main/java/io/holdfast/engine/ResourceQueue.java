@@ -839,9 +839,10 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		place.onAnswered(question);
 		if (place.comparing) {
-			// All places ask in their order, not in the order of their answers.
+			// All places ask in their order, not in the order of their answers; also a
+			// place whose comparison has failed.
 			long now = this.context.scheduler.nanoTime();
-			this.places.stream().filter((other) -> other.comparing).forEach((other) -> {
+			this.places.stream().filter((other) -> other.comparing || other.trouble != null).forEach((other) -> {
 				other.comparing = false;
 				other.askAt = now;
 			});

@@ -11,7 +11,9 @@ import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.store.StoreCommandException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -36,6 +38,20 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+	}
+
+	@Test
+	void whoseComparisonOfVersionsHasFailedAsksBeforeThoseThatCameLater() {
+		this.engine.resume();
+		context().setMembership(new ScriptedMembership(
+				CompletableFuture.failedFuture(new StoreCommandException("down", true, null)), (id) -> null));
+		this.service.acquireAsync(READ);
+		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
+		context().setMembership(new ScriptedMembership(admission, (id) -> null));
+		this.service.acquireAsync(READ);
+		context().setAdmittedUntil(this.store.nanoTime() + Duration.ofMinutes(1).toNanos());
+		admission.complete(null);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
 	}
 
 	@Test
