@@ -189,10 +189,8 @@ final class TokenReleases {
 	}
 
 	private void sendRetain(Hold hold, long endsAt, CompletableFuture<ReleaseResult> result) {
-		if (!result.isDone()) {
-			this.retaining.add(result);
-			result.whenComplete((reply, error) -> this.retaining.remove(result));
-		}
+		this.retaining.add(result);
+		result.whenComplete((reply, error) -> this.retaining.remove(result));
 		sendRetain(hold, endsAt, result, 0);
 	}
 
