@@ -37,6 +37,9 @@ final class Place {
 	/** Number of the event that opened the place. */
 	final long openingEvent;
 
+	/** Time of the opening, before the first question. */
+	final long openedAt;
+
 	/** The store's number of reconnects before the first command. */
 	private final long reconnects;
 
@@ -48,11 +51,6 @@ final class Place {
 
 	/** Unanswered questions. */
 	private final List<Question> questions = new ArrayList<>(1);
-
-	/** Whether a question was sent, so that {@link #firstAskedAt} is set. */
-	private boolean questionSent;
-
-	long firstAskedAt;
 
 	/** Whether any question was answered with BUSY: another owner has the resource. */
 	boolean busy;
@@ -92,8 +90,8 @@ final class Place {
 	/** Whether the place is closed. Further answers are ignored. */
 	boolean closed;
 
-	/** Create a place for a waiter. */
-	Place(String token, Waiter waiter, boolean shared, long event, long reconnects) {
+	/** Create a place for a waiter, which asks at once. */
+	Place(String token, Waiter waiter, boolean shared, long event, long now, long reconnects) {
 		ResolvedRequest request = waiter.request;
 		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(),
 				request.leaseMillis(), request.claimMillis());
@@ -102,6 +100,8 @@ final class Place {
 		this.reservedFor = shared ? null : waiter;
 		this.waiter = waiter;
 		this.openingEvent = event;
+		this.openedAt = now;
+		this.askAt = now;
 		this.reconnects = reconnects;
 	}
 
@@ -119,10 +119,6 @@ final class Place {
 	 * Add a question: a command or, before the first command, the comparison of versions.
 	 */
 	Question onAsked(CompletableFuture<?> answer, long now) {
-		if (!this.questionSent) {
-			this.questionSent = true;
-			this.firstAskedAt = now;
-		}
 		Question question = new Question(answer, now, !this.comparing);
 		this.questions.add(question);
 		return question;
@@ -203,7 +199,7 @@ final class Place {
 
 	/** Return the earliest possible time of a grant that is not answered yet. */
 	long grantedSince() {
-		return this.busy ? this.busyAt : this.firstAskedAt;
+		return this.busy ? this.busyAt : this.openedAt;
 	}
 
 	/**

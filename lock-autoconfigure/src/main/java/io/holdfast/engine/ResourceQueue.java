@@ -480,9 +480,8 @@ final class ResourceQueue extends SerialExecutor {
 	private Place open(Waiter waiter, long now) {
 		long number = waiter.numberTaken ? this.queues.lastNumber.incrementAndGet() : waiter.number;
 		waiter.numberTaken = true;
-		Place place = new Place(Tokens.of(waiter.instanceId, number), waiter, isShared(waiter), this.event,
+		Place place = new Place(Tokens.of(waiter.instanceId, number), waiter, isShared(waiter), this.event, now,
 				this.context.store.reconnects());
-		place.askAt = now;
 		// From now on, an outage may end this waiter's wait.
 		this.checkAt = earlier(this.checkAt, now + this.context.outagePatienceNanos);
 		waiter.place = place;

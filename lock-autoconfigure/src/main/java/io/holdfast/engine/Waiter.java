@@ -223,7 +223,7 @@ final class Waiter implements PendingAcquisition {
 		if (trouble == null || EngineExceptions.isWorthWaiting(trouble)) {
 			return null;
 		}
-		long since = ResourceQueue.later(this.arrivedAt, relevantPlace.firstAskedAt);
+		long since = ResourceQueue.later(this.arrivedAt, relevantPlace.openedAt);
 		if (unreached > 0) {
 			since = ResourceQueue.later(since, now - unreached);
 		}
