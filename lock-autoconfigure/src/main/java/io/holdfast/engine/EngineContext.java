@@ -8,16 +8,13 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockHolder;
-import io.holdfast.async.BoundedExecutor;
 import io.holdfast.async.CallResult;
-import io.holdfast.async.PromptAction;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.Standing;
@@ -48,9 +45,6 @@ public final class EngineContext {
 	/** Prefix of the key of an engine's warm-up request. */
 	static final String WARM_UP_KEY = "holdfast-start-";
 
-	/** Maximum number of threads for users' callbacks on losses. */
-	private static final int LOSS_THREADS = 64;
-
 	public final LeaseStore store;
 
 	public final Scheduler scheduler;
@@ -70,14 +64,6 @@ public final class EngineContext {
 	final long outagePatienceNanos;
 
 	final EngineObservers observers;
-
-	/** Runs users' actions on losses first, and listeners after them. */
-	private final BoundedExecutor lossActions;
-
-	/** Runs actions on losses that never block. */
-	private final BoundedExecutor promptActions;
-
-	private final AtomicBoolean warnedOfLossActions = new AtomicBoolean();
 
 	private final DoubleSupplier random;
 
@@ -126,8 +112,6 @@ public final class EngineContext {
 		this.callbacks = callbacks;
 		this.code = code;
 		this.observers = new EngineObservers(callbacks);
-		this.lossActions = new BoundedExecutor(callbacks, LOSS_THREADS);
-		this.promptActions = new BoundedExecutor(callbacks, 1);
 		this.random = random;
 		this.instanceIds = instanceIds;
 		this.start = start;
@@ -435,30 +419,8 @@ public final class EngineContext {
 		this.callbacks.execute(() -> run(action));
 	}
 
-	/** Run an action of a user on the loss of a lease. */
-	void callOnLoss(Runnable action) {
-		if (action instanceof PromptAction) {
-			this.promptActions.execute(() -> run(action));
-			return;
-		}
-		this.lossActions.executeFirst(() -> run(action));
-		warnOfLossActions();
-	}
-
-	/** Run the user's listener of losses. */
-	void callListener(Runnable event) {
-		this.lossActions.execute(() -> run(event));
-		warnOfLossActions();
-	}
-
-	private void warnOfLossActions() {
-		if (this.lossActions.waiting() >= LOSS_THREADS && this.warnedOfLossActions.compareAndSet(false, true)) {
-			logger.warn("The onLost actions and LeaseLostEvent listeners are too slow: they keep " + LOSS_THREADS
-					+ " threads, and further ones wait; the leases are not affected");
-		}
-	}
-
-	private static void run(Runnable action) {
+	/** Run an action, and log its exception. */
+	static void run(Runnable action) {
 		try {
 			action.run();
 		}

@@ -188,7 +188,7 @@ abstract class LeaseHandle extends EngineLease {
 	@Override
 	public void onLost(Runnable action) {
 		if (!this.hold.onLost(this, action) && !isReleased()) {
-			context().callOnLoss(action);
+			this.hold.queue.renewer().callOnLoss(action);
 		}
 	}
 

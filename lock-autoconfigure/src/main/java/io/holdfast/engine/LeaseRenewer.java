@@ -8,12 +8,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.BoundedExecutor;
+import io.holdfast.async.PromptAction;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
@@ -47,6 +50,9 @@ final class LeaseRenewer {
 	/** Maximum pause between two scans of all holds, in milliseconds. */
 	private static final int MAX_PAUSE_MILLIS = 20;
 
+	/** Maximum number of threads for users' callbacks on losses. */
+	private static final int LOSS_THREADS = 64;
+
 	/** Reason of the loss by a forced release, for messages. */
 	static final String FORCED = "it was released by force";
 
@@ -55,6 +61,14 @@ final class LeaseRenewer {
 	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
 
 	private final EngineContext context;
+
+	/** Runs users' actions on losses first, and listeners after them. */
+	private final BoundedExecutor lossActions;
+
+	/** Runs actions on losses that never block. */
+	private final BoundedExecutor promptActions;
+
+	private final AtomicBoolean warnedOfLossActions = new AtomicBoolean();
 
 	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
 	};
@@ -75,6 +89,8 @@ final class LeaseRenewer {
 	/** Create the renewer of an instance. */
 	LeaseRenewer(EngineContext context) {
 		this.context = context;
+		this.lossActions = new BoundedExecutor(context.callbacks, LOSS_THREADS);
+		this.promptActions = new BoundedExecutor(context.callbacks, 1);
 		this.lookedAt = context.scheduler.nanoTime();
 		this.wakeAt = this.lookedAt + ResolvedRequest.FOREVER;
 	}
@@ -453,7 +469,7 @@ final class LeaseRenewer {
 		}
 		finally {
 			// Even if a log appender throws an exception.
-			actions.forEach(this.context::callOnLoss);
+			actions.forEach(this::callOnLoss);
 			hold.queue.execute(() -> {
 				hold.tellEnded(end);
 				hold.queue.onHoldLost(hold);
@@ -476,7 +492,7 @@ final class LeaseRenewer {
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may have held it before");
 		publish(hold, why);
-		actions.forEach(this.context::callOnLoss);
+		actions.forEach(this::callOnLoss);
 		return ReleaseResult.LOST;
 	}
 
@@ -499,7 +515,25 @@ final class LeaseRenewer {
 		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.request.name(),
 				semaphore ? hold.permits() : 0, hold.heldFor(this.context.scheduler.nanoTime()), why);
-		this.context.callListener(() -> this.listener.accept(event));
+		this.lossActions.execute(() -> EngineContext.run(() -> this.listener.accept(event)));
+		warnOfLossActions();
+	}
+
+	/** Run an action of a user on the loss of a lease. */
+	void callOnLoss(Runnable action) {
+		if (action instanceof PromptAction) {
+			this.promptActions.execute(() -> EngineContext.run(action));
+			return;
+		}
+		this.lossActions.executeFirst(() -> EngineContext.run(action));
+		warnOfLossActions();
+	}
+
+	private void warnOfLossActions() {
+		if (this.lossActions.waiting() >= LOSS_THREADS && this.warnedOfLossActions.compareAndSet(false, true)) {
+			logger.warn("The onLost actions and LeaseLostEvent listeners are too slow: they keep " + LOSS_THREADS
+					+ " threads, and further ones wait; the leases are not affected");
+		}
 	}
 
 }
