@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The rules of asking within a context: who has a lease of the key there enters.
+ * Requests within a context: a lease of the key in the context gives a nested lease.
  */
 class ContextRulesTests extends ScriptedEngine {
 
@@ -38,7 +38,7 @@ class ContextRulesTests extends ScriptedEngine {
 	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
 
 	@Test
-	void anAsynchronousRequestEntersByTheContextThatItNames() {
+	void anAsynchronousRequestNestsInItsContext() {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
 		CompletableFuture<LockLease> inner = this.service.acquireAsync(REQUEST.within(context));
@@ -48,7 +48,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anAsynchronousRequestDoesNotTakeTheContextOfItsThread() {
+	void anAsynchronousRequestIgnoresTheContextOfItsThread() {
 		LockLease outer = granted(REQUEST, 10);
 		try (LeaseContext.Scope scope = within(outer).open()) {
 			assertThat(this.service.tryAcquireAsync(ONCE)).isCompletedWithValue(Optional.empty());
@@ -58,7 +58,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aCallThatBlocksTakesTheContextOfItsThreadUnlessItNamesAnother() throws Exception {
+	void aBlockingRequestUsesTheContextOfItsThreadByDefault() throws Exception {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
 		LockLease inner = onAnotherThread(context, () -> this.service.acquire(REQUEST));
@@ -73,13 +73,13 @@ class ContextRulesTests extends ScriptedEngine {
 			this.service.asLock("k").unlock();
 			return true;
 		});
-		assertThat(onAnotherThread(LeaseContext.empty(), () -> this.service.tryAcquire(ONCE))).as("a stranger")
+		assertThat(onAnotherThread(LeaseContext.empty(), () -> this.service.tryAcquire(ONCE))).as("without a lease")
 			.isEmpty();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 
 	@Test
-	void nothingIsKeptOfANestedLeaseThatHasEnded() {
+	void anEndedNestedLeaseLeavesNothing() {
 		LockLease outer = granted(REQUEST, 10);
 		List<String> told = new ArrayList<>();
 		outer.onLost(() -> told.add("outer"));
@@ -102,7 +102,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theKeyIsReleasedWithTheLastLeaseWhicheverThatIs() {
+	void theLastLeaseReleasesTheKeyInAnyOrder() {
 		LockLease outer = granted(REQUEST, 10);
 		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
 		LockLease innermost = this.service.acquireAsync(REQUEST.within(within(inner))).join();
@@ -119,7 +119,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoseLeaseWasReleasedIsAStranger() {
+	void aContextWithAReleasedLeaseDoesNotNest() {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
 		outer.releaseAsync();
@@ -129,7 +129,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoseLeaseWasLostIsToldSo() {
+	void aContextWithALostLeaseFailsTheRequest() {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
 		this.store.elapse(10_000);
@@ -140,11 +140,11 @@ class ContextRulesTests extends ScriptedEngine {
 		assertThat(other).isCompleted();
 		failed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class, "'k'");
 		outer.releaseAsync();
-		assertThat(this.service.acquireAsync(REQUEST.within(context))).as("a stranger now").isNotDone();
+		assertThat(this.service.acquireAsync(REQUEST.within(context))).as("without an open lease").isNotDone();
 	}
 
 	@Test
-	void whoseLeaseRanOutAsItWasMeantToIsAStranger() {
+	void aContextWithAnExpiredLeaseWithoutRenewalDoesNotNest() {
 		LeaseContext context = within(granted(REQUEST.autoRenew(false), 10));
 		this.store.elapse(29_698);
 		this.store.sent();
@@ -153,7 +153,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void onlyThatKeyOfThatServiceIsEntered() {
+	void aRequestNestsOnlyInLeasesOfItsKeyAndService() {
 		LeaseContext context = within(granted(REQUEST, 10));
 		this.service.acquireAsync(REQUEST.only("other").within(context));
 		this.semaphores.acquireAsync(SemaphoreRequest.of("k", 3));
@@ -166,22 +166,22 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoAsksLikeAStrangerIsOne() {
+	void aRequestThatIsNotReentrantDoesNotNest() {
 		LeaseContext context = within(granted(REQUEST, 10));
 		assertThat(this.service.tryAcquireAsync(ONCE.within(context).reentrant(false)))
 			.isCompletedWithValue(Optional.empty());
 		assertThat(this.service.tryAcquireAsync(ONCE.mode(LockMode.READ).within(context).reentrant(false)))
 			.isCompletedWithValue(Optional.empty());
-		CompletableFuture<LockLease> stranger = this.service.acquireAsync(READ.within(context).reentrant(false));
-		assertThat(stranger).isNotDone();
+		CompletableFuture<LockLease> separate = this.service.acquireAsync(READ.within(context).reentrant(false));
+		assertThat(separate).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 4");
 	}
 
 	@ParameterizedTest
 	@CsvSource({ "READ, READ", "EXCLUSIVE, EXCLUSIVE", "EXCLUSIVE, READ" })
-	void whoReadsOrWritesDoesSoAgainWithoutTheStore(LockMode outer, LockMode inner) {
+	void aNestedRequestDoesNotUseTheStore(LockMode outer, LockMode inner) {
 		LeaseContext context = within(granted(REQUEST.mode(outer), 10));
-		// Others who wait do not matter.
+		// Other waiters do not matter.
 		this.service.acquireAsync(WRITE);
 		this.store.sent();
 		assertThat(this.service.acquireAsync(REQUEST.mode(inner).within(context)).join().fencingToken()).isEqualTo(10);
@@ -189,7 +189,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWouldWaitForItselfIsRefusedAtOnce() {
+	void aRequestThatWouldWaitForItselfFailsAtOnce() {
 		LockLease held = granted(READ, 10);
 		LeaseContext context = within(held);
 		this.store.sent();
@@ -199,11 +199,11 @@ class ContextRulesTests extends ScriptedEngine {
 			.isCompletedWithValue(Reason.SELF_BLOCKED);
 		assertThat(this.store.sent()).isEmpty();
 		held.releaseAsync();
-		assertThat(this.service.acquireAsync(WRITE.within(context))).as("a stranger now").isNotDone();
+		assertThat(this.service.acquireAsync(WRITE.within(context))).as("without an open lease").isNotDone();
 	}
 
 	@Test
-	void aWriterMayReadByItsContextAndKeepThat() {
+	void aWriterMayReadInItsContextAndKeepTheReadLease() {
 		LockLease write = granted(WRITE, 10);
 		CompletableFuture<LockLease> read = this.service.acquireAsync(READ.within(within(write)));
 		assertThat(read.join().fencingToken()).isEqualTo(10);
@@ -214,7 +214,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReaderWhoseContextWasLostIsToldSo() {
+	void aLostReadLeaseFailsRequestsInItsContext() {
 		LeaseContext context = within(granted(READ, 10));
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -224,7 +224,7 @@ class ContextRulesTests extends ScriptedEngine {
 
 	@ParameterizedTest
 	@EnumSource
-	void aThreadEntersAgainAsLongAsItHasALeaseOfItsOwn(LockMode mode) {
+	void aThreadNestsWhileItHasAnOpenLease(LockMode mode) {
 		LockRequest request = REQUEST.mode(mode);
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(request));
 		this.service.acquireAsync(request.within(within(outer))).join();
@@ -237,7 +237,7 @@ class ContextRulesTests extends ScriptedEngine {
 
 	@ParameterizedTest
 	@EnumSource
-	void aThreadThatHasReleasedAllItsLeasesDoesNotEnterByTheHoldThatOthersHaveOfIt(LockMode mode) throws Exception {
+	void aThreadWithoutOpenLeaseDoesNotNestInItsSharedHold(LockMode mode) throws Exception {
 		LockRequest request = REQUEST.mode(mode);
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(request));
 		LockLease inner = onAnotherThread(within(outer), () -> this.service.acquire(request));
@@ -250,7 +250,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadIsNotToldOfTheLossOfWhatItHasLeftToOthers() {
+	void aThreadWithoutOpenLeaseIsUnaffectedByTheLossOfItsSharedHold() {
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
 		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
 		outer.releaseAsync();
@@ -262,7 +262,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theLeaseOfSeveralKeysLetsInAtEachOfThem() {
+	void aRequestNestsInALeaseOfSeveralKeysByEachKey() {
 		CompletableFuture<LockLease> both = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);
@@ -276,16 +276,16 @@ class ContextRulesTests extends ScriptedEngine {
 			.containsExactly(10L, 20L, 30L);
 		both.join().releaseAsync();
 		more.join().releaseAsync();
-		assertThat(this.store.sent()).as("b is held by the first inner one").hasSize(3).doesNotContain("release 2");
+		assertThat(this.store.sent()).as("b is held by the nested lease").hasSize(3).doesNotContain("release 2");
 		CompletableFuture<LockLease> late = this.service.acquireAsync(REQUEST.only("a").within(context));
-		assertThat(late).as("released, and so a stranger").isNotDone();
+		assertThat(late).as("not nested in a released lease").isNotDone();
 	}
 
 	private static LeaseContext within(LockLease lease) {
 		return LeaseContext.empty().with(lease);
 	}
 
-	/** On another thread, under a context. */
+	/** Run an action on another thread, within a context. */
 	private static <T> T onAnotherThread(LeaseContext context, Supplier<T> action) throws Exception {
 		return CompletableFuture.supplyAsync(() -> {
 			try (LeaseContext.Scope scope = context.open()) {

@@ -17,7 +17,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Wake-ups for a token that is lost here, before the command that ends it is sent.
+ * Wake-ups for a lost token, before the command that ends the token is sent.
  */
 class EndingTokenRulesTests extends ScriptedEngine {
 
@@ -27,7 +27,10 @@ class EndingTokenRulesTests extends ScriptedEngine {
 		super(Settings.with(STRICT, new HandOverLimits(16, Duration.ofMinutes(1))));
 	}
 
-	/** The loss is logged before the command that ends the token is sent. */
+	/**
+	 * Run an action, and a message when the action logs a loss: before the command that
+	 * ends the token.
+	 */
 	private void whenLost(Runnable message, Runnable action) {
 		AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
 
@@ -51,7 +54,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A forced release is not overtaken by a release, as a late wake-up comes in that moment")
+	@DisplayName("A late wake-up during a forced release sends no release")
 	void forced() {
 		LockLease lease = granted(REQUEST, 100);
 		this.store.sent();
@@ -63,7 +66,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A late wake-up does not release a lease that a shut-down leaves to running code")
+	@DisplayName("A late wake-up does not release a lease that a shutdown leaves to running code")
 	void shutDown() {
 		LockLease lease = granted(REQUEST.forCode(), 100);
 		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
@@ -74,7 +77,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A late wake-up does not release a lease that a shut-down keeps for its minHold")
+	@DisplayName("A late wake-up does not release a lease that a shutdown retains for its minHold")
 	void minHold() {
 		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 100);
 		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
@@ -85,7 +88,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("The release of a lease that a shut-down has released sends nothing more, and tells of the loss")
+	@DisplayName("A release after the shutdown sends nothing and returns LOST")
 	void releasedAfterShutDown() {
 		LockLease lease = granted(REQUEST, 100);
 		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
@@ -97,7 +100,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("After a forced release the token is released, if an unanswered question may have got it the lock again")
+	@DisplayName("After a forced release, a token with an unanswered acquire is released: it may hold the lock again")
 	void forcedWithDoubt() {
 		this.service.acquireAsync(REQUEST);
 		wakeUp();
@@ -107,7 +110,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("After a forced release nothing is sent for a token whose questions were all answered")
+	@DisplayName("After a forced release, nothing is sent for a token without an unanswered acquire")
 	void forcedWithoutDoubt() {
 		granted(REQUEST, 100);
 		this.store.sent();
@@ -129,7 +132,7 @@ class EndingTokenRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A shut-down waits for the second release of a token, too")
+	@DisplayName("A shutdown also waits for the second release of a token")
 	void secondRelease() {
 		granted(REQUEST, 100).releaseAsync();
 		this.store.elapse(1000);

@@ -14,7 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class EngineExceptionsTests {
 
 	@Test
-	@DisplayName("an error in words does not name the class of what a dependent stage wraps around it")
+	@DisplayName("The text of an error omits the class of a CompletionException around its cause")
 	void inWords() {
 		assertThat(EngineExceptions.text(new CompletionException(new StoreCommandException("trouble", true, null))))
 			.isEqualTo("trouble");

@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
 /**
- * What an engine tells its observers, and when.
+ * Events of an engine for its observers, and their order.
  */
 class EngineObserverTests extends ScriptedEngine {
 
@@ -55,16 +55,16 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void thereIsNoWarmUpWhileTheStoreHasNotAnswered() {
+	void noWarmUpStartsBeforeTheAdmission() {
 		this.engine.resume();
 		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
 		this.engine.context.setMembership(new ScriptedMembership(admission, (id) -> null));
 		this.engine.warmUp();
-		assertThat(admission.getNumberOfDependents()).as("what waits to be sent").isZero();
+		assertThat(admission.getNumberOfDependents()).as("pending commands").isZero();
 	}
 
 	@Test
-	void whatIsAskedForIsSaidAsTheRequestSaysIt() {
+	void anObservedRequestHasTheTermsOfTheRequest() {
 		List<ObservedRequest> requests = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {
 			@Override
@@ -85,7 +85,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsNotedIsThatOfTheThreadThatAsks() {
+	void requestedIsCalledOnTheRequestingThread() {
 		ThreadLocal<String> place = new ThreadLocal<>();
 		List<String> begun = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {
@@ -102,8 +102,8 @@ class EngineObserverTests extends ScriptedEngine {
 		});
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.store.whileSending = (line) -> {
-			// A second one arrives while the first one's event still runs, so that its
-			// own runs later, on the thread of that.
+			// The second request arrives during the event of the first, so that its event
+			// runs later, on the thread of the first.
 			place.set("the second");
 			this.store.whileSending = (other) -> {
 			};
@@ -116,7 +116,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void observersKnowOfAGrantAndOfAFailureBeforeItsUser() {
+	void observersLearnOfGrantsAndFailuresBeforeTheUser() {
 		List<String> order = new ArrayList<>();
 		RecordingObserver noting = new RecordingObserver() {
 			@Override
@@ -135,7 +135,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nestedLeasesAreNotTold() {
+	void nestedLeasesAreNotObserved() {
 		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
 		this.observer.told();
 		LockLease again = this.service.acquire(REQUEST);
@@ -148,7 +148,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReaderUnderItsOwnExclusiveLeaseIsNotTold() {
+	void aReaderUnderItsOwnExclusiveLeaseIsNotObserved() {
 		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
 		this.observer.told();
 		assertThat(this.service.acquire(REQUEST.mode(LockMode.READ)).fencingToken()).isEqualTo(10);
@@ -156,7 +156,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRequestThatIsRefusedBeforeItIsAskedForHasBegunToo() {
+	void aRequestThatFailsWithoutTheStoreBeginsToo() {
 		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.mode(LockMode.READ)));
 		this.observer.told();
 		assertThatRuntimeException().isThrownBy(() -> this.service.acquire(REQUEST));
@@ -167,7 +167,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGivesUpIsToldOnce() {
+	void aCancelledRequestFailsOnce() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -176,37 +176,37 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatTheStoreGrantsWhileItsUserGoesIsNotHeld() {
+	void aGrantDuringTheCancellationIsNotObserved() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		// The user goes while the grant is on its way through the queue.
+		// The user cancels while the queue handles the grant.
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");
 	}
 
 	@Test
-	void whatIsLostOnItsWayToItsUserIsToldToBeHeldFirst() {
+	void aLeaseLostBeforeItsDeliveryIsGrantedAndThenEnds() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		loseAsSoonAsItIsKept(ID + ":1");
+		loseOnceHeld(ID + ":1");
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(answer.join().isHeld()).isFalse();
 		assertThat(this.observer.told()).containsExactly("k began", "lost LOCK null", "k granted [10]", "k ended LOST");
 	}
 
-	private void loseAsSoonAsItIsKept(String token) {
+	private void loseOnceHeld(String token) {
 		this.store.whileLookingAtTheClock = () -> {
 			Hold hold = this.engine.queues.renewer.find(token);
 			if (hold != null) {
 				this.engine.queues.renewer.lose(hold, "a test says so");
 			}
 			else {
-				loseAsSoonAsItIsKept(token);
+				loseOnceHeld(token);
 			}
 		};
 	}
 
 	@Test
-	void aRefusalOfTheStoreAndItsFailureAreTold() {
+	void refusalsAndFailuresOfTheStoreAreObserved() {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.store.last("acquire 1").busy(30_000, 10);
 		assertThat(answer).isCompletedWithValue(Optional.empty());
@@ -220,7 +220,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatDoesNotAnswerHasFailed() {
+	void aSilentStoreHasFailed() {
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		this.store.elapse(1001);
 		assertThat(this.observer.told()).containsExactly("k began", "failed ACQUIRE", "k failed LeaseStoreException");
@@ -229,7 +229,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseThatFailsAfterItWasGivenUpIsToldOnce() {
+	void aReleaseThatFailsAfterItsTimeoutFailsOnce() {
 		LockLease lease = granted(REQUEST, 10);
 		lease.releaseAsync();
 		this.observer.told();
@@ -240,7 +240,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsCancelledHasNotFailed() {
+	void cancelledCommandsHaveNotFailed() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -249,7 +249,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void renewalsAreToldByWhatTheyCameTo() {
+	void renewalsAreObservedWithTheirOutcome() {
 		granted(REQUEST.name("stock"), 10);
 		this.observer.told();
 		this.store.elapse(10_000);
@@ -264,7 +264,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalThatIsNotAnsweredBeforeTheNextHasFailed() {
+	void aRenewalWithoutAnswerBeforeTheNextRenewalHasFailed() {
 		granted(REQUEST, 10);
 		this.observer.told();
 		this.store.elapse(10_000);
@@ -276,7 +276,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsSaidOfALeaseAfterItsEndIsNoNews() {
+	void renewalsOfAnEndedLeaseAreNotObserved() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);
 		lease.releaseAsync();
@@ -286,7 +286,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalThatIsAnsweredTooLateIsLost() {
+	void aLateRenewalIsALoss() {
 		granted(REQUEST, 10);
 		this.store.elapse(10_000);
 		this.observer.told();
@@ -296,7 +296,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsNotRenewedExpiresAndIsLostOnlyIfItWasReleasedTooLate() {
+	void aLeaseWithoutRenewalExpiresAndIsLostOnlyByALateRelease() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.observer.told();
 		this.store.elapse(30_000);
@@ -306,7 +306,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseThatKeepsOthersOutForAWhileIsOverForItsUser() {
+	void aRetainedLeaseEndsWithItsRelease() {
 		LockLease lease = granted(REQUEST.minHold(Duration.ofMinutes(1)), 10);
 		this.observer.told();
 		lease.releaseAsync();
@@ -316,7 +316,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void handOversAreToldByTheWayInWhichTheyCame() {
+	void handOversAreObservedWithTheirWay() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -372,7 +372,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void severalKeysOfWhichAllAreNestedAreNotToldAndThoseOfWhichSomeAre() {
+	void severalKeysAreObservedUnlessAllAreNested() {
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(LockRequest.of("a")));
 		LockRequest within = SEVERAL.within(LeaseContext.empty().with(outer));
 		this.observer.told();
@@ -390,7 +390,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShutDownThatDoesNotWaitLosesWhatIsHeld() {
+	void aShutdownWithoutWaitingLosesHeldLeases() {
 		granted(REQUEST, 10);
 		this.observer.told();
 		this.engine.shutDown(Duration.ZERO);

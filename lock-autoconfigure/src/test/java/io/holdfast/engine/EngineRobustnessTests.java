@@ -30,8 +30,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * What an engine does under stress and in odd moments, against a store and a clock that
- * do just what the test says. Tokens are 1, 2, … in the order of the requests.
+ * An engine under stress and at odd moments, with a scripted store and clock. Tokens are
+ * 1, 2, … in the order of the requests.
  */
 class EngineRobustnessTests {
 
@@ -54,7 +54,7 @@ class EngineRobustnessTests {
 	private final DefaultLockService service = new DefaultLockService(this.engine);
 
 	@Test
-	@DisplayName("A start that fails is told to the request, and leaves no trace of its key")
+	@DisplayName("A failed start fails the request and leaves no trace of its key")
 	void startFails() {
 		this.store.whileStarting = () -> {
 			throw new IllegalStateException("no thread");
@@ -64,7 +64,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A wake-up that is faster than the thread that sends the release is heard")
+	@DisplayName("A wake-up before the end of the sending call grants the lock")
 	void wakeUpBeforeTheReleaseIsSent() {
 		LockLease lease = granted(REQUEST);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
@@ -80,7 +80,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A wake-up with a newer fence than the hold's tells that others may have had the key")
+	@DisplayName("A wake-up with a newer fence than the hold's ends the hold")
 	void grantedAnew() {
 		LockLease lease = granted(REQUEST);
 		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fencingToken(), 5000);
@@ -96,7 +96,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A grant with a newer fence is one that is to be confirmed: the hold was lost in between, too")
+	@DisplayName("An unconfirmed grant with a newer fence also ends the hold")
 	void grantedAnewUnconfirmed() {
 		LockLease lease = granted(REQUEST);
 		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fencingToken());
@@ -108,7 +108,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A waiter asks again when it is told of a grant that is to be confirmed")
+	@DisplayName("A waiter asks again on the wake-up of an unconfirmed grant")
 	void unconfirmed() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 15);
@@ -121,7 +121,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A newer grant that is told right behind the answer to an older one ends the hold of that")
+	@DisplayName("A newer grant right after an answer ends the hold of the older grant")
 	void grantedAnewBehindTheAnswer() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.engine.queues.find(lock("k")).execute(() -> {
@@ -134,7 +134,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A nested lease that was released stays so, whatever becomes of the one around it")
+	@DisplayName("A released nested lease stays released when its outer lease is lost")
 	void releasedBeforeTheLoss() {
 		LockLease outer = granted(REQUEST);
 		CompletableFuture<LockLease> nested = this.service
@@ -152,13 +152,13 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A crowd at one key does not keep the thread that serves it for ever")
+	@DisplayName("A crowd of requests for a key does not keep the serving thread")
 	void threadIsNotKept() {
 		LockLease lease = granted(REQUEST);
 		int crowd = 1000;
 		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
 		this.store.whileSending = (line) -> {
-			// All come while the release is served.
+			// All requests arrive during the release.
 			while (line.equals("release 1") && waiting.size() < crowd) {
 				waiting.add(this.service.acquireAsync(LockRequest.of("k").waitTime(Duration.ofDays(1))));
 			}
@@ -173,7 +173,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A store that throws is trouble of one request, and does not block the key")
+	@DisplayName("A store that throws fails only the request, and does not block the key")
 	void storeThrows() {
 		this.store.whileSending = (line) -> {
 			throw new IllegalStateException("on purpose");
@@ -191,7 +191,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("An attempt behind one that the store does not answer is told the store's trouble")
+	@DisplayName("A request without waiting behind an unanswered request reports the silent store")
 	void attemptBehindASilentStore() {
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> early = this.service.tryAcquireAsync(ONCE);
@@ -204,8 +204,8 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("All who wait for a store that does not answer are told so, not just the one who asks")
-	void allWhoWaitForASilentStore() {
+	@DisplayName("All waiters for a silent store report the store, not only the first waiter")
+	void allWaitersForASilentStore() {
 		LockLease lease = granted(REQUEST);
 		List<CompletableFuture<LockLease>> waiters = new ArrayList<>();
 		for (int i = 0; i < 3; i++) {
@@ -221,7 +221,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A request behind one that was answered in between is told that others hold the key")
+	@DisplayName("A waiter behind an answered waiter reports the holder, not the store")
 	void answeredAfterSilence() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.store.elapse(1000);
@@ -237,7 +237,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("Work in flight may lock again what it holds while the service shuts down, and nothing else")
+	@DisplayName("Work in flight gets nested leases during a shutdown, and no other leases")
 	void nestedDuringShutDown() {
 		this.store.whileSending = (line) -> {
 			if (line.startsWith("acquire")) {
@@ -260,7 +260,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("What is resumed while its shut-down still releases goes on listening")
+	@DisplayName("An engine resumed during the last release of its shutdown keeps listening")
 	void resumedDuringShutDown() {
 		this.store.listening = true;
 		granted(REQUEST);
@@ -275,7 +275,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("Short renewals by hand do not put off those that keep the lease")
+	@DisplayName("A short manual renewal does not delay the automatic renewal")
 	void shortRenewalsByHand() {
 		LockLease lease = granted(REQUEST);
 		this.store.elapse(9_000);
@@ -286,7 +286,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A short renewal by hand does not end the lengthening of a claim to the lease")
+	@DisplayName("A short manual renewal does not end the extension of a claim to a full lease")
 	void shortRenewalOfAClaim() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
 		this.store.last("acquire 1").busy(30_000, 10);
@@ -300,7 +300,7 @@ class EngineRobustnessTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "PT0S", "PT-1S", "PT0.0009S", "P365DT1S", "PT2562047788015215H" })
-	@DisplayName("A lease is not renewed for a time that no lease can have")
+	@DisplayName("extend() rejects a lease time out of bounds")
 	void renewalOutOfBounds(Duration leaseTime) {
 		LockLease lease = granted(REQUEST);
 		assertThatIllegalArgumentException().isThrownBy(() -> lease.extend(leaseTime))

@@ -31,9 +31,9 @@ import org.slf4j.LoggerFactory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Histories of the engine in virtual time, each made from a number. One that fails is
- * shortened and printed; see {@code docs/internals/development.md} for how to run it
- * again, and for how to run more.
+ * Histories of the engine in virtual time, each from a seed. A failing history is
+ * shortened and printed. {@code docs/internals/development.md} tells how to repeat a
+ * history, and how to run more.
  */
 @Timeout(value = 1, unit = TimeUnit.DAYS)
 class EngineSimulationTests {
@@ -42,12 +42,12 @@ class EngineSimulationTests {
 
 	private static final Logger LOGGER = (Logger) LoggerFactory.getLogger("io.holdfast.engine");
 
-	/** What goes wrong inside of events and callbacks is logged, and nothing else. */
+	/** Log of failures inside events and callbacks. */
 	private static final ListAppender<ILoggingEvent> ERRORS = new ListAppender<>();
 
 	@BeforeAll
 	static void listen() {
-		// Lost leases are warned of; here they are lost by the thousand.
+		// Thousands of leases are lost here, each with a warning.
 		LOGGER.setLevel(Level.ERROR);
 		LOGGER.addAppender(ERRORS);
 		ERRORS.start();
@@ -70,7 +70,7 @@ class EngineSimulationTests {
 	}
 
 	@Test
-	@DisplayName("Whatever is late, lost, repeated, stopped, killed or forgotten, what must hold does")
+	@DisplayName("All properties hold under late, lost and repeated messages, stops, kills and lost data")
 	void histories() throws IOException {
 		String file = System.getProperty("holdfast.test.plan");
 		if (file != null) {
@@ -87,7 +87,7 @@ class EngineSimulationTests {
 
 	@Slow
 	@Test
-	@DisplayName("The same in many more histories")
+	@DisplayName("All properties hold in many more histories")
 	void moreHistories() {
 		histories(QUICK, 100_000 - QUICK);
 	}
@@ -102,12 +102,12 @@ class EngineSimulationTests {
 			counts[2] += outcome.lost();
 			outcome.passedOn().forEach((kind, times) -> passedOn.merge(kind, times, Integer::sum));
 		});
-		// They are worth something only if all of it happens in them.
+		// Histories without these events would prove little.
 		assertThat(counts[0]).as("grants").isGreaterThan(2L * count);
 		assertThat(counts[1]).as("refusals").isGreaterThan(count);
 		assertThat(counts[2]).as("losses").isGreaterThan(count / 10);
-		assertThat(passedOn.keySet()).as("what is passed on").containsExactly(Kind.values());
-		assertThat(passedOn.values()).as("how often").allMatch((times) -> times > count / 100);
+		assertThat(passedOn.keySet()).as("kinds of hand-overs").containsExactly(Kind.values());
+		assertThat(passedOn.values()).as("hand-overs").allMatch((times) -> times > count / 100);
 	}
 
 	private static Outcome judge(Plan plan) {
@@ -118,7 +118,7 @@ class EngineSimulationTests {
 		return outcome;
 	}
 
-	/** Which property, that is. */
+	/** Return the property of the first violation. */
 	private static String kind(Outcome outcome) {
 		return outcome.violations().isEmpty() ? "" : outcome.violations().get(0).substring(0, 11);
 	}
@@ -138,17 +138,17 @@ class EngineSimulationTests {
 	@Slow
 	@ParameterizedTest
 	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
-	@DisplayName("What is wrong on purpose is found, soon, and can be told in a few steps that fail again")
+	@DisplayName("Each mutant is found, and shortened to a few steps that fail again")
 	void mutants(Mutant mutant) {
 		List<Long> seeds = LongStream.range(0, 5000)
-			// A fail-over makes much of a history that is not needed for these.
+			// Fail-overs make histories long, and no mutant needs a fail-over.
 			.filter((each) -> Plan.of(each).steps().stream().noneMatch(Step.FailOver.class::isInstance))
 			.filter((each) -> !run(Plan.of(each), mutant, false).violations().isEmpty())
 			.limit(3)
 			.boxed()
 			.toList();
 		assertThat(seeds).as("%s is found", mutant).isNotEmpty();
-		// One of them may need more steps than others.
+		// The shortened plans differ in their number of steps.
 		List<Plan> plans = seeds.stream().map((seed) -> shrink(Plan.of(seed), mutant)).toList();
 		Plan shortest = Collections.min(plans, Comparator.comparing((plan) -> plan.steps().size()));
 		assertThat(shortest.steps()).as("%s", shortest).hasSizeLessThanOrEqualTo(8);
@@ -159,7 +159,7 @@ class EngineSimulationTests {
 	}
 
 	@Test
-	@DisplayName("What is late behind something late is the store's trouble for as long as it takes")
+	@DisplayName("The delays of successive late commands add up to one trouble of the store")
 	void latenessAddsUp() {
 		String asked = """
 				Setup[seed=1, instances=1, keys=1, jitter=false, passes=0]
@@ -175,14 +175,14 @@ class EngineSimulationTests {
 	}
 
 	@Test
-	@DisplayName("A plan determines what happens")
+	@DisplayName("A plan determines its history")
 	void repeatable() {
 		for (long seed = 0; seed < 200; seed++) {
 			assertThat(trace(Plan.parse(Plan.of(seed).toString()))).isEqualTo(trace(Plan.of(seed)));
 		}
 	}
 
-	/** Without fencing tokens, which grow with the time of day. */
+	/** Return the trace without fencing tokens, which grow with the time of day. */
 	private static List<String> trace(Plan plan) {
 		return run(plan, Mutant.NONE, true).trace()
 			.stream()

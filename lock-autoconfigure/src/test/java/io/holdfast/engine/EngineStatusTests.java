@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What an engine says of itself.
+ * Status of an engine.
  */
 class EngineStatusTests extends ScriptedEngine {
 
@@ -22,7 +22,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("It counts what is held and who waits, here or in the store")
+	@DisplayName("The status counts holds and waiters, within the instance and in the store")
 	void counts() {
 		assertThat(this.engine.status()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
 		LockLease lease = granted(REQUEST, 10);
@@ -37,7 +37,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A refusal for want of a right is told until a lease is granted, for a minute at most")
+	@DisplayName("A refusal for a missing right stays in the status until a grant, for at most a minute")
 	void refusal() {
 		StoreCommandException refusal = StoreCommandException.forbidden("for 'k': no right to it", "no right to it",
 				new IllegalStateException());
@@ -65,7 +65,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A grant tells of its own kind of resource only")
+	@DisplayName("A grant clears only refusals of its own kind of resource")
 	void refusalByKind() {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(fullMemory());
@@ -78,7 +78,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A check that writes is refused as requests are, until it writes, a lease is granted, or for a minute")
+	@DisplayName("A refused check stays in the status until a successful check, a grant, or for a minute")
 	void refusedCheck() {
 		this.engine.examine();
 		assertThat(this.engine.status().refusal()).as("no answer yet").isNull();
@@ -102,7 +102,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A check that writes tells of requests that were refused before it began")
+	@DisplayName("A successful check clears only refusals before its start")
 	void checkAfterRefusal() {
 		this.engine.examine();
 		ScriptedStore.Command earlier = this.store.last("write");
@@ -117,7 +117,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A check without a right, or without an answer, tells nothing of requests")
+	@DisplayName("A check without a right or an answer does not change the refusal")
 	void vainCheck() {
 		StoreCommandException refusal = StoreCommandException.forbidden("no right", "no right",
 				new IllegalStateException());
@@ -129,11 +129,11 @@ class EngineStatusTests extends ScriptedEngine {
 		this.engine.examine();
 		this.store.elapse(1000);
 		assertThat(this.engine.status().refusal()).isEqualTo("full");
-		assertThat(examined).as("what was found").isCompleted();
+		assertThat(examined).as("the check").isCompleted();
 	}
 
 	@Test
-	@DisplayName("A renewal fails until one succeeds")
+	@DisplayName("A renewal counts as failing until a renewal succeeds")
 	void failure() {
 		granted(REQUEST, 10);
 		this.store.elapse(10_000);
@@ -147,7 +147,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A renewal that is not answered until the next one is due has failed")
+	@DisplayName("A renewal without an answer counts as failing from the next renewal on")
 	void silence() {
 		granted(REQUEST, 10);
 		this.store.elapse(10_000);
@@ -159,7 +159,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("What is lost or released does not fail any more")
+	@DisplayName("A released hold no longer counts as failing")
 	void over() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);

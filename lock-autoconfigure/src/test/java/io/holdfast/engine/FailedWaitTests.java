@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The lease of a thread whose wait is ended by an exception: no code would release it.
+ * Waits that end by an exception: no code of the caller would release the lease.
  */
 class FailedWaitTests {
 
@@ -62,7 +62,7 @@ class FailedWaitTests {
 
 	@ParameterizedTest(name = "{0}")
 	@MethodSource("waits")
-	@DisplayName("A lease that was granted is released")
+	@DisplayName("A granted lease is released")
 	void granted(String name, Use use) {
 		this.scheduler.failing = true;
 		assertThatExceptionOfType(LinkageError.class).isThrownBy(() -> use.by(this));
@@ -72,7 +72,7 @@ class FailedWaitTests {
 
 	@ParameterizedTest(name = "{0}")
 	@MethodSource("waits")
-	@DisplayName("A request that still waits is given up")
+	@DisplayName("A waiting request is cancelled")
 	void waiting(String name, Use use) {
 		List<Lease> others = List.of(this.locks.acquire(LockRequest.of(KEY)),
 				this.semaphores.acquire(SemaphoreRequest.of(KEY, 1)));

@@ -16,7 +16,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * An observer that throws whatever it is told disturbs neither the engine nor others.
+ * An observer that throws affects neither the engine nor other observers.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class FailingObserverTests extends ScriptedEngine {
@@ -26,9 +26,9 @@ class FailingObserverTests extends ScriptedEngine {
 	private final RecordingObserver observer = new RecordingObserver();
 
 	@Test
-	void leasesComeAndGoAndOthersAreToldAndOneWarningIsLogged(CapturedOutput output) {
+	void aThrowingObserverAffectsNothingAndIsLoggedOnce(CapturedOutput output) {
 		this.engine.observe(new Failing(When.LATER));
-		this.engine.observe(new Failing(When.AT_ITS_BEGIN));
+		this.engine.observe(new Failing(When.AT_BEGIN));
 		this.engine.observe(new Failing(When.BEFORE));
 		this.engine.observe(this.observer);
 		LockLease lease = granted(REQUEST, 10);
@@ -52,21 +52,21 @@ class FailingObserverTests extends ScriptedEngine {
 				"failed RENEW", "renewal LOCK LOST", "lost LOCK null", "k ended LOST", "k began",
 				"k failed INTERRUPTED");
 		assertThat(this.thrown)
-			.as("each event but a begin by the first; each request, renewal, loss and failure by the others")
+			.as("all events but begins by the first; requests, renewals, losses and failures by the others")
 			.isEqualTo(11 + 8 + 8);
 		assertThat(output).containsOnlyOnce("An observer of leases failed").contains("WARN");
 	}
 
 	private enum When {
 
-		BEFORE, AT_ITS_BEGIN, LATER
+		BEFORE, AT_BEGIN, LATER
 
 	}
 
-	/** Throws exceptions and errors by turns. */
+	/** Observer that throws exceptions and errors alternately. */
 	private final class Failing implements EngineObserver {
 
-		/** When it throws first for a request. */
+		/** First event of a request at which the observer throws. */
 		private final When when;
 
 		Failing(When when) {
@@ -89,7 +89,7 @@ class FailingObserverTests extends ScriptedEngine {
 
 				@Override
 				public void began() {
-					if (Failing.this.when == When.AT_ITS_BEGIN) {
+					if (Failing.this.when == When.AT_BEGIN) {
 						throw failure();
 					}
 				}

@@ -20,8 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 /**
- * What an instance does when one of its leases is released by force, by itself or by
- * another instance.
+ * Forced releases of leases of this instance, by itself or by another instance.
  */
 class ForcedReleaseRulesTests extends ScriptedEngine {
 
@@ -41,14 +40,14 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aModeThatIsNullIsRefused() {
+	void aNullModeIsRejected() {
 		assertThatNullPointerException().isThrownBy(() -> this.service.admin().forceRelease("k", null))
 			.withMessage("mode");
 		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test
-	void whatAnotherInstanceReleasedByForceIsNotHandedOver() {
+	void aForcedReleaseByAnotherInstanceEndsTheHoldWithoutHandOver() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = waiting();
 		this.store.wakeUps.ended(TOKEN, 164);
@@ -63,7 +62,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theHolderOfNowLosesWhatWasHandedOver() {
+	void theCurrentHolderLosesAHandedOverLock() {
 		LockLease first = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = waiting();
 		assertThat(first.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -84,7 +83,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterThatHasNotLearntOfItsGrantAsksAgain() {
+	void aWaiterWithAnUnknownGrantAsksAgain() {
 		CompletableFuture<LockLease> waiter = this.service.acquireAsync(REQUEST);
 		ended(waiter);
 		this.store.last("acquire 1").granted(164, 30_000);
@@ -93,14 +92,14 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anAttemptThatHasNotLearntOfItsGrantAsksAgain() {
+	void aRequestWithoutWaitingAndWithAnUnknownGrantAsksAgain() {
 		CompletableFuture<Optional<LockLease>> attempt = this.service.tryAcquireAsync(ATTEMPT);
 		ended(attempt);
 		this.store.last("acquire 1").busy(20_000, 164);
 		assertThat(attempt.join()).isEmpty();
 	}
 
-	/** The message is faster than the answer of the command that was granted. */
+	/** Deliver the message before the answer to the granted command. */
 	private void ended(CompletableFuture<?> request) {
 		Command first = this.store.last("acquire 1");
 		assertThat(this.store.sent()).hasSize(1);
@@ -111,7 +110,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLateWakeUpOfAGrantThatWasReleasedByForceDoesNotCount() {
+	void aLateWakeUpOfAForciblyReleasedGrantDoesNotCount() {
 		CompletableFuture<LockLease> waiter = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(20_000, 36);
 		this.store.wakeUps.ended(TOKEN, 164);
@@ -122,7 +121,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatThisInstanceReleasesByForceIsLostBeforeTheStoreKnows() {
+	void aForcedReleaseByThisInstanceEndsTheHoldBeforeItsCommand() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = waiting();
 		List<Boolean> held = new ArrayList<>();
@@ -140,7 +139,7 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void soArePermits() {
+	void aForcedReleaseOfPermitsEndsTheHoldBeforeItsCommand() {
 		CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
 		this.store.last("acquire 1").granted(0, 30_000);
 		List<Boolean> held = new ArrayList<>();

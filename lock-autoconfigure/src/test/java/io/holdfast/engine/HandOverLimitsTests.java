@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * The rules of passing a lock on within an instance, without the store.
+ * Hand-over of a lock within an instance, without the store.
  */
 class HandOverLimitsTests extends ScriptedEngine {
 
@@ -37,7 +37,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theNextHereGoesOnWithTheTokenAndAHigherFence() {
+	void theNextWaiterGetsTheTokenWithAHigherFence() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -50,7 +50,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
+	void theStoreDecidesAfterTheMaximumCount() {
 		LockLease first = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
 		first.release();
@@ -65,7 +65,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
+	void theStoreDecidesAfterTheMaximumTime() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
 		this.store.elapse(5);
@@ -74,7 +74,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void byDefaultSixtyThreeGoOnWithinFiveMilliseconds() {
+	void theDefaultIsSixtyThreeHandOversWithinFiveMilliseconds() {
 		LeaseEngine usual = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, Runnable::run, () -> ID,
 				() -> 1.0);
 		DefaultLockService locks = new DefaultLockService(usual);
@@ -96,7 +96,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theStoreIsAskedAgainAfterEachGrantOfIts() {
+	void eachGrantOfTheStoreStartsTheLimitsAnew() {
 		LockLease lease = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
 		this.store.elapse(5);
@@ -107,7 +107,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theTokenIsRenewedFurtherAndForItsNextHolder() {
+	void theTokenIsRenewedForItsNextHolder() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();
@@ -120,7 +120,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalThatIsAnsweredAfterThePassingOnCountsForTheNext() {
+	void aRenewalAnsweredAfterAHandOverCountsForTheNextHolder() {
 		LockRequest brief = REQUEST.leaseTime(Duration.ofSeconds(3));
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(brief);
 		this.store.last("acquire 1").granted(100, 3000);
@@ -133,7 +133,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLossThatIsToldAfterThePassingOnIsThatOfTheNext() {
+	void aLossAnsweredAfterAHandOverEndsTheNextHold() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		renewer().renewNow(renewer().holds(), 30_000);
@@ -143,7 +143,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsNotRenewedIsNotPassedOn() {
+	void aHoldWithoutRenewalIsNotHandedOver() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 100);
 		this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -151,7 +151,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void noWaiterGoesOnWithALeaseWithoutRenewal() {
+	void aWaiterWithoutRenewalGetsNoHandOver() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST.autoRenew(false));
 		lease.releaseAsync();
@@ -159,7 +159,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void noWaiterGoesOnWithAnotherLeaseThanWasAskedFor() {
+	void aWaiterWithAnotherLeaseTimeGetsNoHandOver() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
 		lease.releaseAsync();
@@ -167,18 +167,18 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatWasRenewedByHandForLongerThanALeaseIsNotPassedOn() {
+	void aHoldExtendedBeyondItsLeaseTimeIsNotHandedOver() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
 		renewer().renewNow(renewer().holds(), TimeUnit.HOURS.toMillis(1));
 		this.store.last("renew 1").renewed(true);
 		lease.releaseAsync();
-		// Or others would wait for an hour if the next holder died.
+		// Otherwise, requests would wait for an hour if the next holder died.
 		assertThat(this.store.sent()).contains("release 1 next 2");
 	}
 
 	@Test
-	void whatWasLostIsNotPassedOn() {
+	void aLostHoldIsNotHandedOver() {
 		LockLease lease = granted(REQUEST, 100);
 		renewer().renewNow(renewer().holds(), 30_000);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
@@ -189,7 +189,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatKeepsOthersOutIsNotPassedOn() {
+	void aRetainedHoldIsNotHandedOver() {
 		LockLease lease = granted(REQUEST.minHold(Duration.ofMillis(100)), 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -198,7 +198,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoHasGivenUpIsPassedOver() {
+	void cancelledWaitersGetNoHandOver() {
 		LockLease lease = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
 		waiting.get(0).cancel(false);
@@ -207,7 +207,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGaveUpAsItWasPassedOnDoesNotEnterItWhenItAsksAgain() {
+	void anInterruptedHandOverDoesNotNestTheNextRequestOfItsThread() {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		List<ResolvedRequest> request = Settings.resolve(REQUEST, settings());
@@ -225,7 +225,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nothingIsPassedOnWhileTheEngineShutsDown() {
+	void nothingIsHandedOverDuringAShutdown() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
 		this.engine.shutDown(Duration.ofSeconds(1));
@@ -234,7 +234,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nothingIsLeft() {
+	void nothingRemainsAfterTheLastRelease() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();
@@ -247,7 +247,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void noFenceIsGivenTwice() {
+	void theMaximumCountIsBelowTheStrideOfFences() {
 		Duration time = Duration.ofMillis(5);
 		assertThat(new HandOverLimits(HandOverLimits.STRIDE - 1, time).maxCount()).isEqualTo(63);
 		assertThatIllegalArgumentException().isThrownBy(() -> new HandOverLimits(HandOverLimits.STRIDE, time))
@@ -256,7 +256,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoLooksSeesWhoHasItNow() {
+	void theRenewerKnowsTheCurrentHold() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();

@@ -3,7 +3,7 @@ package io.holdfast.engine;
 import io.holdfast.LockService;
 
 /**
- * Lets tests of other packages see whether a service has forgotten all keys.
+ * Access of other packages' tests to the idleness of a service.
  */
 public final class Idleness {
 
@@ -11,7 +11,7 @@ public final class Idleness {
 	}
 
 	/**
-	 * Whether a service holds nothing, waits for nothing and remembers no key.
+	 * Return whether a service has no holds, no waiters and no queues.
 	 * @param service a service of this project
 	 * @return whether it is idle
 	 */

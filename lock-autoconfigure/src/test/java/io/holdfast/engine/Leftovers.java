@@ -10,12 +10,12 @@ import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 
 /**
- * Looks for what the store keeps for an instance that knows nothing of it any more: who
- * was refused must not keep others waiting until a lease ends.
+ * Check for tokens in the store that their instance no longer knows: a failed request
+ * must not block others until a lease ends.
  */
 final class Leftovers {
 
-	/** How long a release may take, or two where commands overtake each other. */
+	/** Time for a release, or for two releases if commands overtake each other. */
 	private static final long PATIENCE = 200 * Simulation.MILLI;
 
 	private final Simulation simulation;
@@ -30,22 +30,21 @@ final class Leftovers {
 		this.key = key;
 	}
 
-	/** Look for what is left of a key now, and after a while. */
-	void look() {
-		look(this.simulation.now(), 0);
+	/** Check a key now and after a while. */
+	void check() {
+		check(this.simulation.now(), 0);
 	}
 
 	/**
-	 * Look in the same way when a command has come that was under way for long, which is
-	 * no excuse.
+	 * Check a key after a late command has arrived, which is no excuse for leftovers.
 	 */
-	void lookAfterStraggler() {
+	void checkAfterLateCommand() {
 		long since = this.simulation.now() + Simulation.SLACK + 1;
-		// The release that ends it comes a claim later, which is longer by the margin.
-		look(since, this.simulation.plan.longestMargin() * Simulation.MILLI);
+		// The release follows a claim later, and the loss margin lengthens the claim.
+		check(since, this.simulation.plan.longestMargin() * Simulation.MILLI);
 	}
 
-	private void look(long since, long margin) {
+	private void check(long since, long margin) {
 		Map<String, Kind> now = unknown();
 		if (!now.isEmpty()) {
 			this.simulation.time.at(PATIENCE + margin, () -> {

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The rules of starting and stopping: what is restored from an image of a stopped process
- * has nothing in common with others that are.
+ * Starting and stopping. A process restored from an image of a stopped process shares
+ * nothing with other copies of the image.
  */
 class LifecycleRulesTests {
 
@@ -62,7 +62,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void theFirstUseStarts() {
+	void theFirstUseStartsTheEngine() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		assertThat(this.store.wakeUps).isNotNull();
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -83,7 +83,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void nothingIsHeldAcrossAStopThatHasNotEnded() {
+	void aResumptionEndsTheHoldsOfAnUnfinishedShutdown() {
 		this.engine.resume();
 		String before = this.engine.context.ensureStarted();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
@@ -104,7 +104,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void eachOfTwoShutDownsIsToldWhenNothingIsHeldAnyMore() {
+	void twoShutdownsCompleteWithTheLastRelease() {
 		this.engine.resume();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -119,7 +119,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void codeThatOutlastsAShutDownIsToldOfTheLossAndKeepsOthersOutForTheLeaseTime() {
+	void codeThatOutlastsAShutdownLosesItsLeaseButKeepsTheKeyForTheLeaseTime() {
 		LockLease lease = granted(REQUEST.forCode(), 30_000);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
 		this.store.sent();
@@ -134,7 +134,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void anyCodeKeepsWhatItSharesWithOthers() {
+	void codeKeepsAHoldSharedWithOtherLeases() {
 		LockLease lease = granted(REQUEST, 30_000);
 		LockLease ofCode = this.service.acquireAsync(REQUEST.forCode().within(LeaseContext.empty().with(lease))).join();
 		this.engine.shutDown(Duration.ofSeconds(1));
@@ -147,7 +147,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void whatCodeHasReleasedIsReleasedThoughOthersStillHaveIt() {
+	void aHoldReleasedByCodeIsReleasedAtTheShutdown() {
 		LockLease lease = granted(REQUEST, 30_000);
 		LockLease ofCode = this.service.acquireAsync(REQUEST.forCode().within(LeaseContext.empty().with(lease))).join();
 		ofCode.releaseAsync();
@@ -158,7 +158,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void whatCodeHasOfAClaimOnlyBecomesAWholeLease() {
+	void aClaimOfCodeIsExtendedToAFullLease() {
 		granted(REQUEST.forCode(), 5000);
 		this.store.elapse(1000);
 		shutDownNow();
@@ -166,7 +166,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void codeKeepsOthersOutUntilItsMinHoldIsOverIfThatIsLonger() {
+	void codeKeepsTheKeyForALongerMinHold() {
 		granted(REQUEST.forCode().minHold(Duration.ofSeconds(40)), 30_000);
 		this.store.elapse(1000);
 		shutDownNow();
@@ -176,7 +176,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void codeKeepsOthersOutForItsLeaseTimeIfItsMinHoldIsShorter() {
+	void codeKeepsTheKeyForItsLeaseTimeDespiteAShorterMinHold() {
 		granted(REQUEST.forCode().minHold(Duration.ofSeconds(10)), 30_000);
 		this.store.elapse(1000);
 		shutDownNow();
@@ -185,7 +185,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void noWakeUpEndsWhatCodeKeeps() {
+	void noWakeUpReleasesTheKeyOfOutlastingCode() {
 		granted(REQUEST.forCode(), 30_000);
 		String token = this.engine.queues.renewer.holds().get(0).token;
 		shutDownNow();
@@ -196,7 +196,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void codeOfTheInstanceBeforeKeepsOthersOut() {
+	void codeOfThePreviousInstanceKeepsItsKey() {
 		LockLease lease = granted(REQUEST.forCode(), 30_000);
 		this.engine.shutDown(Duration.ofSeconds(20));
 		this.store.sent();
@@ -207,7 +207,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void nothingIsSentToAStoreThatIsClosed() {
+	void nothingIsSentToAClosedStore() {
 		LockLease lease = granted(REQUEST, 30_000);
 		shutDownNow();
 		this.store.last("release 1").released(true);
@@ -230,11 +230,11 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void aShutDownThatWasResumedDoesNotCutTheNextOneShort() {
+	void aResumedShutdownDoesNotCutTheNextShutdownShort() {
 		this.engine.resume();
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
-		// Two, as the second must not hide the first.
+		// Two shutdowns, as the second must not hide the first.
 		this.engine.shutDown(Duration.ofSeconds(20));
 		this.engine.shutDown(Duration.ofSeconds(20));
 		this.store.elapse(1000);
@@ -251,7 +251,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void aShutDownUnderWayIsOverWhenTheEngineIsClosed() {
+	void closingTheEngineEndsAPendingShutdown() {
 		MemoryLeases leases = new MemoryLeases(System::nanoTime);
 		LeaseEngine closed = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
 		closed.resume();
@@ -264,11 +264,12 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void aTokenOfTheInstanceBeforeIsNotUsed() {
+	void aTokenOfThePreviousInstanceIsNotUsed() {
 		this.engine.resume();
 		this.engine.shutDown(Duration.ZERO);
 		this.store.sent();
-		// Its token is made, and it has not come yet.
+		// The engine resumes between the creation of the token and the arrival in the
+		// queue.
 		this.store.whileLookingAtTheClock = this.engine::resume;
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		assertThat(this.engine.context.isClosed()).isFalse();
@@ -277,7 +278,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void whatTheInstanceBeforeKeptIsReleasedAlsoWhileTheNextOneStarts() {
+	void aRetainedTokenIsReleasedDuringTheStartOfTheNextInstance() {
 		Fleet.of(this.engine).register(() -> new InstanceInfo("shop", "host", 1));
 		this.engine.resume();
 		this.store.elapse(0);
@@ -293,18 +294,18 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void whatIsStartedOnlyToRefuseOpensNothing() {
+	void aStoppedEngineRefusesWithoutStartingTheStore() {
 		this.engine.shutDown(Duration.ZERO);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
 		assertThat(this.store.wakeUps).isNull();
 	}
 
 	@Test
-	void twoOfOneImageNeverShareAToken() {
+	void twoCopiesOfAnImageNeverShareAToken() {
 		MemoryLeases leases = new MemoryLeases(System::nanoTime);
 		try (LeaseEngine one = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
 				LeaseEngine two = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults())) {
-			// Neither has anything of its own before it starts.
+			// Before the start, the copies are equal.
 			assertThat(one.context.isStarted()).isFalse();
 			assertThat(two.context.isStarted()).isFalse();
 			one.resume();
@@ -314,7 +315,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void whatIsAskedForBeforeTheInstanceIsAdmittedIsSentInItsOrder() {
+	void requestsBeforeTheAdmissionAreSentInTheirOrder() {
 		DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
 		SemaphoreRequest request = SemaphoreRequest.of("k", 1).waitTime(Duration.ofSeconds(10));
 		Fleet.of(this.engine).register(() -> new InstanceInfo("shop", "host", 1));
@@ -328,7 +329,7 @@ class LifecycleRulesTests {
 	}
 
 	@Test
-	void aShutDownEndsAllWaitsHoweverMany() {
+	void aShutdownEndsAnyNumberOfWaits() {
 		this.engine.resume();
 		List<CompletableFuture<LockLease>> answers = Stream.generate(() -> this.service.acquireAsync(REQUEST))
 			.limit(EngineSettings.defaults().maxWaitersPerKey())

@@ -6,7 +6,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * Locks as a {@link LeaseStore} knows them.
+ * Resources and renewals of locks.
  */
 public final class Locks {
 

@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Many leases that are lost at once, and actions on that which take their time.
+ * Losses of many leases at the same time, with slow actions.
  */
 class LossActionsTests {
 
@@ -42,7 +42,7 @@ class LossActionsTests {
 
 	private static final int MANY = 500;
 
-	/** The threads that run actions at a time. */
+	/** Number of threads for actions. */
 	private static final int MOST = 64;
 
 	private final LeaseEngine engine = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
@@ -105,27 +105,27 @@ class LossActionsTests {
 	}
 
 	@Test
-	@DisplayName("Listeners that take their time wait for each other on 64 threads, while leases are granted and renewed")
+	@DisplayName("Slow listeners share 64 threads, and delay neither grants nor renewals")
 	@ExtendWith(OutputCaptureExtension.class)
 	void listeners(CapturedOutput output) {
 		this.engine.onLost((event) -> takeTime());
 		loseMany((lease) -> {
 		});
-		await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		assertOthersGoOn();
 		assertThat(output).contains("64 threads");
 		this.goOn.countDown();
-		await("all are told").atMost(SOON).until(() -> this.done.get() == MANY);
+		await("all listeners have run").atMost(SOON).until(() -> this.done.get() == MANY);
 		assertThat(this.most).hasValue(MOST);
 	}
 
 	@Test
-	@DisplayName("So do the actions of leases, which go before listeners")
+	@DisplayName("Slow actions share 64 threads, run before listeners, and delay neither grants nor renewals")
 	void actions() {
 		CountDownLatch listened = new CountDownLatch(MANY);
 		this.engine.onLost((event) -> listened.countDown());
 		loseMany((lease) -> lease.onLost(this::takeTime));
-		await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		assertOthersGoOn();
 		this.goOn.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY && listened.getCount() == 0);
@@ -142,14 +142,14 @@ class LossActionsTests {
 		this.locks.forceRelease("lost");
 		await("lost").atMost(SOON).until(() -> !lost.isHeld());
 		IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::takeTime));
-		await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		this.goOn.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY);
 		assertThat(this.most).hasValue(MOST);
 	}
 
 	@Test
-	@DisplayName("An interrupt on loss waits for no action that takes its time")
+	@DisplayName("An interrupt on loss does not wait for slow actions")
 	void interrupts() {
 		new ApplicationContextRunner()
 			.withConfiguration(
@@ -162,7 +162,7 @@ class LossActionsTests {
 				locks.admin().forceRelease("lost");
 				await("lost").atMost(SOON).until(() -> !lost.isHeld());
 				IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::takeTime));
-				await("as many as may").atMost(SOON).until(() -> this.running.get() == MOST);
+				await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 				CompletableFuture<Boolean> interrupted = CompletableFuture
 					.supplyAsync(() -> context.getBean(Shop.class).work());
 				await("at work").atMost(SOON).until(() -> locks.status("work").isLocked());
@@ -175,7 +175,7 @@ class LossActionsTests {
 	}
 
 	@Test
-	@DisplayName("Calls that ignore the interrupt on loss take no thread each")
+	@DisplayName("Calls that ignore the interrupt on loss do not keep a thread each")
 	void ignoredInterrupts() {
 		new ApplicationContextRunner()
 			.withConfiguration(

@@ -20,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * That each loss of a lease is told, once, and what is told of it.
+ * Events of losses: exactly one for each loss, with its details.
  */
 class LossEventTests extends ScriptedEngine {
 
@@ -36,7 +36,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLossIsToldWithKeyNameTimeAndReason() {
+	void aLossEventHasKeyNameTimeAndReason() {
 		LockLease lease = granted(REQUEST.name("stock"), 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -47,7 +47,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theLossOfPermitsIsToldWithTheirNumber() {
+	void aLossEventOfPermitsHasTheirNumber() {
 		CompletableFuture<PermitLease> answer = this.semaphores
 			.acquireAsync(SemaphoreRequest.of("k", 5).permits(3).name("geocoder"));
 		this.store.last("acquire 1").granted(0, 30_000);
@@ -59,7 +59,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseThatWasNotRenewedInTimeWasHeldUntilItsEndAndNotUntilThatWasSeen() {
+	void theTimeHeldEndsWithTheLeaseAndNotWithTheDetection() {
 		granted(REQUEST, 10);
 		// The whole process stands still.
 		this.store.pause(60_000);
@@ -69,7 +69,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseThatWasNotRenewedInTimeIsNotSaidToHaveReachedTheEndOfMaxHoldThatPassedMeanwhile() {
+	void aMaxHoldThatPassesAfterTheExpiryIsNotTheReason() {
 		granted(REQUEST.maxHold(Duration.ofSeconds(40)), 10);
 		this.store.pause(60_000);
 		this.store.elapse(1);
@@ -77,7 +77,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whyTheLastRenewalFailedIsTold() {
+	void theReasonNamesTheFailureOfTheLastRenewal() {
 		granted(REQUEST, 10);
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.fail(true));
 		this.store.elapse(30_000);
@@ -95,7 +95,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aForcedReleaseIsALossAlsoOfALeaseWithoutRenewal() {
+	void aForcedReleaseIsALossAlsoWithoutRenewal() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
 		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
@@ -105,11 +105,11 @@ class LossEventTests extends ScriptedEngine {
 			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ZERO, "it was released by force"));
 		this.store.elapse(40_000);
 		lease.release();
-		assertThat(this.events).as("told again, at its late release").hasSize(1);
+		assertThat(this.events).as("no second event at the late release").hasSize(1);
 	}
 
 	@Test
-	void whatAShutDownEndsIsLost() {
+	void aLeaseEndedByAShutdownIsLost() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.engine.shutDown(Duration.ofSeconds(2));
 		this.store.elapse(2000);
@@ -122,7 +122,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseWithoutRenewalThatRunsOutIsLostOnlyIfItIsReleasedAfterwards() {
+	void anExpiredLeaseWithoutRenewalIsLostOnlyByALateRelease() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(40_000);
 		assertThat(this.events).isEmpty();
@@ -134,7 +134,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theSameIfItsEndWasNotNoticedBefore() {
+	void anUndetectedExpiryIsLostByALateRelease() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.pause(40_000);
 		lease.releaseAsync();
@@ -153,7 +153,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void ofSeveralKeysEachIsToldByItself() {
+	void eachLostKeyOfSeveralHasItsOwnEvent() {
 		this.store.parts.put("b", 1);
 		CompletableFuture<LockLease> both = this.service
 			.acquireAsync(LockRequest.ofAll(List.of("a", "b")).name("transfer"));
@@ -167,7 +167,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsReleasedInTimeIsNotLost() {
+	void aLeaseReleasedInTimeIsNotLost() {
 		granted(REQUEST, 10).releaseAsync();
 		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofMinutes(1)));
 		this.store.last("acquire 2").granted(20, 30_000);
@@ -177,7 +177,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatTheReleaseDoesNotFindIsLost() {
+	void aTokenNotFoundByItsReleaseIsLost() {
 		LockLease lease = granted(REQUEST.name("stock"), 10);
 		List<String> lost = new ArrayList<>();
 		lease.onLost(() -> lost.add("lost"));
@@ -192,7 +192,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoAsksForItBeforeTheReleaseIsToldOfALossThatIsKnownAlready() {
+	void anActionAddedBetweenLossAndReleaseRuns() {
 		List<Runnable> callbacks = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
 		PendingAcquisition granted = acquire(busy, Settings.resolve(REQUEST, settings()), null, LeaseContext.empty());
@@ -204,7 +204,7 @@ class LossEventTests extends ScriptedEngine {
 		lease.onLost(() -> lost.add("before"));
 		lease.releaseAsync();
 		lease.onLost(() -> lost.add("after"));
-		// They may add others.
+		// Callbacks may add callbacks.
 		for (int i = 0; i < callbacks.size(); i++) {
 			callbacks.get(i).run();
 		}
@@ -212,7 +212,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatTheRetentionDoesNotFindIsLost() {
+	void aTokenNotFoundByItsRetentionIsLost() {
 		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 10);
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.last("retain 1").retained(false);
@@ -221,7 +221,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatACopyOfTheReleaseDoesNotFindMayHaveBeenReleasedByIt() {
+	void aTokenNotFoundByARepeatedReleaseIsReleased() {
 		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).releaseAsync();
 		this.store.last("release 1").releasedOrRepeated();
 		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
@@ -234,7 +234,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatTheReleaseDoesNotFindAfterItsTimeMayHaveBeenThereUntilThen() {
+	void aTokenNotFoundAfterItsValidityIsReleased() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(29_500);
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
@@ -245,7 +245,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theReleaseOfANestedLeaseTellsNothingAndThatOfTheLastOneDoes() {
+	void onlyTheReleaseOfTheLastLeaseReportsTheLoss() {
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.name("outer")));
 		LockLease inner = this.service.acquire(REQUEST.name("inner"));
 		List<String> lost = new ArrayList<>();

@@ -244,7 +244,7 @@ final class SimulatedConnection {
 			this.instance.broughtBack.add(token);
 		}
 		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token, late)) {
-			new Leftovers(this.simulation, this.instance, resource.key()).lookAfterStraggler();
+			new Leftovers(this.simulation, this.instance, resource.key()).checkAfterLateCommand();
 		}
 		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
 				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")

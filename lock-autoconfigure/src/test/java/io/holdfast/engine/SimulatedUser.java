@@ -265,7 +265,7 @@ final class SimulatedUser {
 	}
 
 	void lookForLeftovers(String key) {
-		new Leftovers(this.simulation, this.instance, key).look();
+		new Leftovers(this.simulation, this.instance, key).check();
 	}
 
 	/** What a lease that is not released is called. */
