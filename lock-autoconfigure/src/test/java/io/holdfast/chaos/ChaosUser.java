@@ -187,7 +187,7 @@ final class ChaosUser implements Runnable {
 
 	private void granted(String id, Origin origin, long now) {
 		String before = this.byToken.put(origin.token(), id);
-		if (before != null && origin.passes() > 0) {
+		if (before != null && origin.handOvers() > 0) {
 			write(now, Type.PASSED_ON, id, (event) -> event.why(before));
 		}
 	}

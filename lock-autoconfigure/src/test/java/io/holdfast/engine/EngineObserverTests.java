@@ -37,12 +37,12 @@ class EngineObserverTests extends ScriptedEngine {
 	@Test
 	void aRequestBeginsIsGrantedAndEndsWithItsRelease() {
 		LockLease lease = granted(REQUEST, 10);
-		assertThat(this.observer.told()).containsExactly("k began", "k granted [10]");
+		assertThat(this.observer.events()).containsExactly("k began", "k granted [10]");
 		lease.releaseAsync();
-		assertThat(this.observer.told()).containsExactly("k ended RELEASED");
+		assertThat(this.observer.events()).containsExactly("k ended RELEASED");
 		this.store.last("release 1").released(true);
 		lease.releaseAsync();
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 	}
 
 	@Test
@@ -51,7 +51,7 @@ class EngineObserverTests extends ScriptedEngine {
 		this.store.answerAtOnce("release 1", (command) -> command.released(true));
 		this.engine.warmUp();
 		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "release 1");
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 	}
 
 	@Test
@@ -120,7 +120,7 @@ class EngineObserverTests extends ScriptedEngine {
 		List<String> order = new ArrayList<>();
 		RecordingObserver noting = new RecordingObserver() {
 			@Override
-			protected void tell(String line) {
+			protected void record(String line) {
 				order.add(line);
 			}
 		};
@@ -137,33 +137,33 @@ class EngineObserverTests extends ScriptedEngine {
 	@Test
 	void nestedLeasesAreNotObserved() {
 		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
-		this.observer.told();
+		this.observer.events();
 		LockLease again = this.service.acquire(REQUEST);
 		LockLease within = this.service.acquireAsync(REQUEST.within(LeaseContext.empty().with(lease))).join();
 		again.releaseAsync();
 		lease.releaseAsync();
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 		within.releaseAsync();
-		assertThat(this.observer.told()).containsExactly("k ended RELEASED");
+		assertThat(this.observer.events()).containsExactly("k ended RELEASED");
 	}
 
 	@Test
 	void aReaderUnderItsOwnExclusiveLeaseIsNotObserved() {
 		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
-		this.observer.told();
+		this.observer.events();
 		assertThat(this.service.acquire(REQUEST.mode(LockMode.READ)).fencingToken()).isEqualTo(10);
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 	}
 
 	@Test
 	void aRequestThatFailsWithoutTheStoreBeginsToo() {
 		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.mode(LockMode.READ)));
-		this.observer.told();
+		this.observer.events();
 		assertThatRuntimeException().isThrownBy(() -> this.service.acquire(REQUEST));
-		assertThat(this.observer.told()).containsExactly("k began", "k failed SELF_BLOCKED");
+		assertThat(this.observer.events()).containsExactly("k began", "k failed SELF_BLOCKED");
 		this.engine.shutDown(Duration.ofSeconds(1));
 		this.service.acquireAsync(LockRequest.of("other"));
-		assertThat(this.observer.told()).containsExactly("other began", "other failed SHUTDOWN");
+		assertThat(this.observer.events()).containsExactly("other began", "other failed SHUTDOWN");
 	}
 
 	@Test
@@ -172,7 +172,7 @@ class EngineObserverTests extends ScriptedEngine {
 		answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("release 1").released(true);
-		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");
+		assertThat(this.observer.events()).containsExactly("k began", "k failed INTERRUPTED");
 	}
 
 	@Test
@@ -181,7 +181,7 @@ class EngineObserverTests extends ScriptedEngine {
 		// The user cancels while the queue handles the grant.
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");
+		assertThat(this.observer.events()).containsExactly("k began", "k failed INTERRUPTED");
 	}
 
 	@Test
@@ -190,7 +190,8 @@ class EngineObserverTests extends ScriptedEngine {
 		loseOnceHeld(ID + ":1");
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(answer.join().isHeld()).isFalse();
-		assertThat(this.observer.told()).containsExactly("k began", "lost LOCK null", "k granted [10]", "k ended LOST");
+		assertThat(this.observer.events()).containsExactly("k began", "lost LOCK null", "k granted [10]",
+				"k ended LOST");
 	}
 
 	private void loseOnceHeld(String token) {
@@ -210,33 +211,33 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.store.last("acquire 1").busy(30_000, 10);
 		assertThat(answer).isCompletedWithValue(Optional.empty());
-		assertThat(this.observer.told()).containsExactly("k began", "k failed TIMED_OUT");
+		assertThat(this.observer.events()).containsExactly("k began", "k failed TIMED_OUT");
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").fail(false);
-		assertThat(this.observer.told()).containsExactly("k began", "k failed LeaseStoreException", "failed ACQUIRE");
+		assertThat(this.observer.events()).containsExactly("k began", "k failed LeaseStoreException", "failed ACQUIRE");
 		this.semaphores.acquireAsync(SemaphoreRequest.of("s", 2).permits(2));
 		this.store.last("acquire 3").rejected(1);
-		assertThat(this.observer.told()).containsExactly("s began", "s failed EXCEEDS_LIMIT");
+		assertThat(this.observer.events()).containsExactly("s began", "s failed EXCEEDS_LIMIT");
 	}
 
 	@Test
 	void aSilentStoreHasFailed() {
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		this.store.elapse(1001);
-		assertThat(this.observer.told()).containsExactly("k began", "failed ACQUIRE", "k failed LeaseStoreException");
+		assertThat(this.observer.events()).containsExactly("k began", "failed ACQUIRE", "k failed LeaseStoreException");
 		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.context.commandTimeoutNanos));
-		assertThat(this.observer.told()).containsExactly("failed RELEASE");
+		assertThat(this.observer.events()).containsExactly("failed RELEASE");
 	}
 
 	@Test
 	void aReleaseThatFailsAfterItsTimeoutFailsOnce() {
 		LockLease lease = granted(REQUEST, 10);
 		lease.releaseAsync();
-		this.observer.told();
+		this.observer.events();
 		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.context.commandTimeoutNanos));
-		assertThat(this.observer.told()).containsExactly("failed RELEASE");
+		assertThat(this.observer.events()).containsExactly("failed RELEASE");
 		this.store.last("release 1").fail(true);
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 	}
 
 	@Test
@@ -245,34 +246,34 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
 		next.cancel(false);
-		assertThat(this.observer.told()).doesNotContain("failed ACQUIRE", "failed RELEASE");
+		assertThat(this.observer.events()).doesNotContain("failed ACQUIRE", "failed RELEASE");
 	}
 
 	@Test
 	void renewalsAreObservedWithTheirOutcome() {
 		granted(REQUEST.name("stock"), 10);
-		this.observer.told();
+		this.observer.events();
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(true);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK RENEWED");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK RENEWED");
 		this.store.elapse(10_000);
 		this.store.last("renew 1").fail(true);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK FAILED", "failed RENEW");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK FAILED", "failed RENEW");
 		this.store.elapse(1000);
 		this.store.last("renew 1").renewed(false);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK LOST", "lost LOCK stock", "k ended LOST");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK LOST", "lost LOCK stock", "k ended LOST");
 	}
 
 	@Test
 	void aRenewalWithoutAnswerBeforeTheNextRenewalHasFailed() {
 		granted(REQUEST, 10);
-		this.observer.told();
+		this.observer.events();
 		this.store.elapse(10_000);
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 		this.store.elapse(5_000);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK FAILED", "failed RENEW");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK FAILED", "failed RENEW");
 		this.store.last("renew 1").renewed(true);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK RENEWED");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK RENEWED");
 	}
 
 	@Test
@@ -280,39 +281,39 @@ class EngineObserverTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);
 		lease.releaseAsync();
-		this.observer.told();
+		this.observer.events();
 		this.store.last("renew 1").renewed(false);
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 	}
 
 	@Test
 	void aLateRenewalIsALoss() {
 		granted(REQUEST, 10);
 		this.store.elapse(10_000);
-		this.observer.told();
+		this.observer.events();
 		this.store.pause(20_000);
 		this.store.last("renew 1").renewed(true);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK LOST", "lost LOCK null", "k ended LOST");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK LOST", "lost LOCK null", "k ended LOST");
 	}
 
 	@Test
 	void aLeaseWithoutRenewalExpiresAndIsLostOnlyByALateRelease() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
-		this.observer.told();
+		this.observer.events();
 		this.store.elapse(30_000);
-		assertThat(this.observer.told()).containsExactly("k ended EXPIRED");
+		assertThat(this.observer.events()).containsExactly("k ended EXPIRED");
 		lease.releaseAsync();
-		assertThat(this.observer.told()).containsExactly("lost LOCK null");
+		assertThat(this.observer.events()).containsExactly("lost LOCK null");
 	}
 
 	@Test
 	void aRetainedLeaseEndsWithItsRelease() {
 		LockLease lease = granted(REQUEST.minHold(Duration.ofMinutes(1)), 10);
-		this.observer.told();
+		this.observer.events();
 		lease.releaseAsync();
-		assertThat(this.observer.told()).containsExactly("k ended RELEASED");
+		assertThat(this.observer.events()).containsExactly("k ended RELEASED");
 		this.store.last("retain 1").fail(true);
-		assertThat(this.observer.told()).containsExactly("failed RETAIN");
+		assertThat(this.observer.events()).containsExactly("failed RETAIN");
 	}
 
 	@Test
@@ -320,21 +321,21 @@ class EngineObserverTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
-		assertThat(this.observer.told()).doesNotContain("handed over LOCK PASSED_ON");
+		assertThat(this.observer.events()).doesNotContain("handed over LOCK PASSED_ON");
 		this.store.last("release 1 next 2").granted(20, 30_000);
-		assertThat(this.observer.told()).containsExactly("handed over LOCK PASSED_ON", "k granted [20]");
+		assertThat(this.observer.events()).containsExactly("handed over LOCK PASSED_ON", "k granted [20]");
 		second.join().releaseAsync();
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 3").busy(30_000, 20);
-		this.observer.told();
+		this.observer.events();
 		handOver(3, 30, 5000);
-		assertThat(this.observer.told()).containsExactly("handed over LOCK WOKEN_UP", "k granted [30]");
+		assertThat(this.observer.events()).containsExactly("handed over LOCK WOKEN_UP", "k granted [30]");
 		this.service.acquireAsync(LockRequest.of("other").waitTime(Duration.ofSeconds(10)));
 		this.store.last("acquire 4").busy(1000, 40);
 		this.store.elapse(1002);
-		this.observer.told();
+		this.observer.events();
 		this.store.last("acquire 4").granted(41, 30_000);
-		assertThat(this.observer.told()).containsExactly("handed over LOCK ASKED_AGAIN", "other granted [41]");
+		assertThat(this.observer.events()).containsExactly("handed over LOCK ASKED_AGAIN", "other granted [41]");
 	}
 
 	@Test
@@ -342,9 +343,9 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);
-		assertThat(this.observer.told()).containsExactly("a+b began", "a+b granted [10, 20]");
+		assertThat(this.observer.events()).containsExactly("a+b began", "a+b granted [10, 20]");
 		answer.join().releaseAsync();
-		assertThat(this.observer.told()).containsExactly("a+b ended RELEASED");
+		assertThat(this.observer.events()).containsExactly("a+b ended RELEASED");
 	}
 
 	@Test
@@ -353,12 +354,12 @@ class EngineObserverTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.elapse(10_000);
-		this.observer.told();
+		this.observer.events();
 		this.store.last("renew").renewed(true, false);
-		assertThat(this.observer.told()).containsExactly("renewal LOCK RENEWED", "renewal LOCK LOST", "lost LOCK null",
-				"a+b ended LOST");
+		assertThat(this.observer.events()).containsExactly("renewal LOCK RENEWED", "renewal LOCK LOST",
+				"lost LOCK null", "a+b ended LOST");
 		answer.join().releaseAsync();
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 	}
 
 	@Test
@@ -367,7 +368,7 @@ class EngineObserverTests extends ScriptedEngine {
 		this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_001);
-		assertThat(this.observer.told()).containsOnlyOnce("a+b began", "a+b failed TIMED_OUT")
+		assertThat(this.observer.events()).containsOnlyOnce("a+b began", "a+b failed TIMED_OUT")
 			.noneMatch((line) -> line.contains("ended") || line.contains("granted"));
 	}
 
@@ -375,27 +376,27 @@ class EngineObserverTests extends ScriptedEngine {
 	void severalKeysAreObservedUnlessAllAreNested() {
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(LockRequest.of("a")));
 		LockRequest within = SEVERAL.within(LeaseContext.empty().with(outer));
-		this.observer.told();
+		this.observer.events();
 		this.service.acquireAsync(LockRequest.ofAll(List.of("a")).within(LeaseContext.empty().with(outer))).join();
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 		CompletableFuture<LockLease> both = this.service.acquireAsync(within);
-		assertThat(this.observer.told()).containsExactly("a+b began");
+		assertThat(this.observer.events()).containsExactly("a+b began");
 		this.store.last("acquire 4").granted(20, 30_000);
-		assertThat(this.observer.told()).containsExactly("a+b granted [10, 20]");
+		assertThat(this.observer.events()).containsExactly("a+b granted [10, 20]");
 		LockRequest again = SEVERAL.within(LeaseContext.empty().with(both.join()));
 		this.service.acquireAsync(again).join().releaseAsync();
-		assertThat(this.observer.told()).isEmpty();
+		assertThat(this.observer.events()).isEmpty();
 		both.join().releaseAsync();
-		assertThat(this.observer.told()).containsExactly("a+b ended RELEASED");
+		assertThat(this.observer.events()).containsExactly("a+b ended RELEASED");
 	}
 
 	@Test
 	void aShutdownWithoutWaitingLosesHeldLeases() {
 		granted(REQUEST, 10);
-		this.observer.told();
+		this.observer.events();
 		this.engine.shutDown(Duration.ZERO);
 		this.store.elapse(1);
-		assertThat(this.observer.told()).containsExactly("lost LOCK null", "k ended LOST");
+		assertThat(this.observer.events()).containsExactly("lost LOCK null", "k ended LOST");
 	}
 
 }

@@ -47,8 +47,8 @@ class FailingObserverTests extends ScriptedEngine {
 		assertThat(next.join().isHeld()).isFalse();
 		next.join().releaseAsync();
 		this.service.acquireAsync(REQUEST).cancel(false);
-		assertThat(this.observer.told()).containsExactly("k began", "k granted [10]", "renewal LOCK RENEWED", "k began",
-				"k ended RELEASED", "handed over LOCK PASSED_ON", "k granted [20]", "renewal LOCK FAILED",
+		assertThat(this.observer.events()).containsExactly("k began", "k granted [10]", "renewal LOCK RENEWED",
+				"k began", "k ended RELEASED", "handed over LOCK PASSED_ON", "k granted [20]", "renewal LOCK FAILED",
 				"failed RENEW", "renewal LOCK LOST", "lost LOCK null", "k ended LOST", "k began",
 				"k failed INTERRUPTED");
 		assertThat(this.thrown)

@@ -259,7 +259,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void ofSeveralKeysOneThatIsNotFoundIsTheLossOfAll() {
+	void aKeyNotFoundByTheReleaseIsTheLossOfAllKeys() {
 		CompletableFuture<LockLease> both = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);
@@ -274,7 +274,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatWasNotUsedIsNoLossIfItsReleaseDoesNotFindIt() {
+	void aDiscardedLeaseIsNeverLost() {
 		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).discardAsync();
 		this.store.last("release 1").released(false);
 		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
@@ -296,11 +296,11 @@ class LossEventTests extends ScriptedEngine {
 		this.store.last("renew 1").renewed(false);
 		assertThat(this.events).hasSize(1);
 		assertThat(lost).containsExactly("lost");
-		assertThat(this.store.sent()).as("the next one").containsExactly("acquire 2");
+		assertThat(this.store.sent()).as("the next waiter").containsExactly("acquire 2");
 	}
 
 	@Test
-	void theListenerThatWasNamedLastIsTold() {
+	void theLastListenerReplacesEarlierListeners() {
 		List<LeaseLostEvent> others = new ArrayList<>();
 		granted(REQUEST, 10);
 		this.engine.onLost(others::add);

@@ -15,7 +15,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of holders that count as lost some time before others may have the lock.
+ * Loss margin: a holder counts as lost some time before the store may grant the lock
+ * again.
  */
 class LossMarginRulesTests extends ScriptedEngine {
 
@@ -28,7 +29,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theHolderIsLostSoLongBeforeTheStoreEndsTheLeaseAndMayReleaseItYet() {
+	void aLeaseIsLostTheMarginBeforeItsEndAndMayStillBeReleased() {
 		LockLease lease = granted(WITH_MARGIN.autoRenew(false), 10);
 		List<String> lost = new ArrayList<>();
 		lease.onLost(() -> lost.add("lost"));
@@ -56,7 +57,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLateNotificationFreesTheKeyOnlyOnceTheMarginIsOver() {
+	void aLateNotificationFreesTheKeyOnlyAfterTheMargin() {
 		granted(WITH_MARGIN.autoRenew(false), 10);
 		this.store.elapse(20_000);
 		handOver(1, 10, 30_000);
@@ -67,7 +68,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantWithLessThanTheMarginLeftIsAskedForAgain() {
+	void aGrantWithLessThanTheMarginLeftIsRequestedAgain() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(WITH_MARGIN.waitForever());
 		ScriptedStore.Command first = this.store.last("acquire 1");
 		this.store.pause(19_700);
@@ -80,7 +81,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aClaimIsLongerByTheMarginAndIsAskedForAndRenewedAsOftenAsAnyOther() {
+	void theMarginLengthensTheClaimButNotTheIntervalsOfQuestionsAndRenewals() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(WITH_MARGIN.waitForever());
 		this.store.last("acquire 1").busy(30_000, 9);
 		this.store.sent();
@@ -97,7 +98,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aClaimOfWhichLittleButTheMarginIsLeftIsAskedForAgain() {
+	void aClaimWithLittleMoreThanTheMarginLeftIsRequestedAgain() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(WITH_MARGIN.waitForever());
 		this.store.last("acquire 1").busy(30_000, 9);
 		this.store.sent();
@@ -114,13 +115,13 @@ class LossMarginRulesTests extends ScriptedEngine {
 		LockLease nested = nested(outer, WITH_MARGIN.autoRenew(false));
 		assertThat(outer.remaining()).isEqualTo(nested.remaining()).isEqualTo(Duration.ofMillis(19_698));
 		nested.release();
-		assertThat(outer.remaining()).as("what was told of it holds").isEqualTo(Duration.ofMillis(19_698));
+		assertThat(outer.remaining()).as("the margin does not shrink").isEqualTo(Duration.ofMillis(19_698));
 		LockLease brief = nested(outer, REQUEST.lossMargin(Duration.ZERO));
 		assertThat(brief.remaining()).isEqualTo(Duration.ofMillis(19_698));
 	}
 
 	@Test
-	void itCountsFromTheNextRenewalOnWhichIsSentAtOnceIfLittleTimeIsLeft() {
+	void theMarginOfANestedLeaseCausesARenewalAtOnceIfLittleTimeIsLeft() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitForever());
 		this.store.last("acquire 1").busy(30_000, 9);
 		handOver(1, 10, 5_000);
@@ -135,7 +136,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseIsRenewedForThreeTimesItsMarginAtLeast() {
+	void aRenewalCoversThreeTimesTheMarginAtLeast() {
 		LockLease outer = granted(WITH_MARGIN, 10);
 		LockLease nested = nested(outer, REQUEST.leaseTime(Duration.ofSeconds(3)).lossMargin(Duration.ofSeconds(1)));
 		outer.releaseAsync();
@@ -163,11 +164,14 @@ class LossMarginRulesTests extends ScriptedEngine {
 
 	@Test
 	void aLockIsHandedOverOnlyWhileHalfAClaimIsLeftBesidesTheMargin() {
-		assertThat(isHandedOver(12_600)).as("12.472 s left, of which 10 are the margin").isFalse();
+		assertThat(isHandedOver(12_600)).as("12.472 s left, with a margin of 10 s").isFalse();
 		assertThat(isHandedOver(12_700)).as("12.571 s").isTrue();
 	}
 
-	/** A grant for less than the lease time, as that of a waiter. */
+	/**
+	 * Return whether a grant for less than the lease time, as to a waiter, is handed
+	 * over.
+	 */
 	private static boolean isHandedOver(long ttlMillis) {
 		LossMarginRulesTests fresh = new LossMarginRulesTests();
 		CompletableFuture<LockLease> first = fresh.service.acquireAsync(WITH_MARGIN);
@@ -178,7 +182,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShutDownKeepsOthersOutForTheMargin() {
+	void aShutdownRetainsTheKeyForTheMargin() {
 		LockLease lease = granted(WITH_MARGIN, 10);
 		this.store.sent();
 		this.engine.shutDown(Duration.ZERO);
@@ -188,7 +192,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aMarginThatDoesNotFitTheDefaultLeaseTimeIsRefused() {
+	void aMarginAboveAThirdOfTheDefaultLeaseTimeIsRejected() {
 		assertThatExceptionOfType(IllegalArgumentException.class)
 			.isThrownBy(() -> this.service.acquireAsync(LockRequest.of("k").lossMargin(Duration.ofMillis(10_001))))
 			.withMessage("lossMargin of lock 'k' is 10001 ms, more than a third of its lease time of 30000 ms: "

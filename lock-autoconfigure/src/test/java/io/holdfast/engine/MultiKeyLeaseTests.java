@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * The lease of several keys, which is held as long as all of its parts are.
+ * Lease of several keys, which is held while all of its parts are held.
  */
 class MultiKeyLeaseTests extends ScriptedEngine {
 
@@ -28,7 +28,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 		.leaseTime(Duration.ofSeconds(30));
 
 	@Test
-	void eachKeyHasAFenceOfItsOwnAndAllOfThemHaveNone() {
+	void eachKeyHasItsOwnFenceAndTheLeaseHasNone() {
 		LockLease lease = grantedBoth(BOTH);
 		assertThat(lease.fencingToken("a")).isEqualTo(10);
 		assertThat(lease.fencingToken("b")).isEqualTo(20);
@@ -40,7 +40,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itIsHeldAsLongAsAllItsPartsAreAndHasTheTimeOfTheFirstToEnd() {
+	void theLeaseEndsWithTheFirstPartToEnd() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(1000);
@@ -60,7 +60,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLossIsToldOnceHoweverManyPartsAreLostAndNotAfterItsRelease() {
+	void aLossRunsActionsOnceForAnyNumberOfPartsAndNotAfterTheRelease() {
 		this.store.parts.put("b", 1);
 		LockLease lease = grantedBoth(BOTH);
 		List<String> lost = new ArrayList<>();
@@ -80,7 +80,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itIsRenewedByHandTogether() {
+	void aManualRenewalRenewsAllKeysTogether() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("renew 1 for 60000 2 for 60000", (command) -> command.renewed(true, true));
 		lease.extend(Duration.ofMinutes(1));
@@ -90,7 +90,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalByHandFindsOutThatAPartIsLost() {
+	void aManualRenewalDetectsALostPart() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("renew 1 for 60000 2 for 60000", (command) -> command.renewed(false, true));
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofMinutes(1)))
@@ -101,7 +101,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalByHandFailsIfAPartOfTheStoreDoes() {
+	void aManualRenewalFailsIfAPartOfTheStoreFails() {
 		this.store.parts.put("b", 1);
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("renew 1 for 60000", (command) -> command.renewed(true));
@@ -113,7 +113,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void closingItThrowsNothing() {
+	void closeThrowsNothing() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("release 1", (command) -> command.fail(true));
 		this.store.answerAtOnce("release 2", (command) -> command.fail(true));
@@ -122,7 +122,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void allIsReleasedAtOnceAndItIsReleasedWhenAllOfItIs() {
+	void allKeysAreReleasedTogetherAndTheResultFollowsTheLastKey() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.sent();
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
@@ -139,7 +139,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void ofTwoThatReleaseItAtTheSameTimeOneDoes() {
+	void onlyTheFirstOfTwoSimultaneousReleasesReleases() {
 		LockLease lease = grantedBoth(BOTH);
 		List<CompletableFuture<ReleaseResult>> second = new ArrayList<>();
 		this.store.whileSending = (line) -> {
@@ -156,7 +156,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itWasLostIfAPartOfItWas() {
+	void theLeaseIsLostIfAPartIsLost() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.parts.put("b", 1);
 		this.store.elapse(10_000);
@@ -169,7 +169,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseOfWhichAPartFailsIsNotConfirmed() {
+	void aReleaseWithAFailedPartIsNotConfirmed() {
 		LockLease lease = grantedBoth(BOTH);
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.last("release 1").released(true);
@@ -183,7 +183,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseThatBlocksThrowsTheSame() {
+	void aBlockingReleaseThrowsTheFailureOfAPart() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("release 1", (command) -> command.released(true));
 		this.store.answerAtOnce("release 2", (command) -> command.fail(true));

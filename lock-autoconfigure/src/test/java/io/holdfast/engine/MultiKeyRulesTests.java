@@ -25,8 +25,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The rules of waiting for several keys: one after the other in their order, all or none,
- * until one deadline.
+ * Waits for several keys: in order, all or none, with a single deadline.
  */
 class MultiKeyRulesTests extends ScriptedEngine {
 
@@ -38,7 +37,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	private static final LockRequest ONCE = SEVERAL.waitTime(Duration.ZERO);
 
 	@Test
-	void eachKeyIsAskedForOnceInTheOrderOfAllAndNoneBeforeTheLastOneIsHad() {
+	void keysAreRequestedOnceInOrderAndOnlyAfterThePreviousKeyIsHeld() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL);
 		assertThat(this.store.asked).containsExactly("a");
 		this.store.last("acquire 1").busy(30_000, 10);
@@ -55,13 +54,13 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void oneKeyIsOneKeyHoweverItIsAskedFor() {
+	void aKeyGivenTwiceIsASingleKey() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("k", "k")));
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(answer.join().fencingToken()).isEqualTo(10);
 	}
 
-	static Stream<Consumer<MultiKeyRulesTests>> waysOut() {
+	static Stream<Consumer<MultiKeyRulesTests>> exits() {
 		return Stream.of((test) -> test.store.elapse(10_001), (test) -> test.store.last("acquire 2").fail(false),
 				(test) -> test.store.last("acquire 2").fail(false), (test) -> test.answer.cancel(false),
 				(test) -> test.answer.complete(null), (test) -> test.engine.shutDown(Duration.ofSeconds(1)));
@@ -70,12 +69,12 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	private CompletableFuture<LockLease> answer;
 
 	@ParameterizedTest
-	@MethodSource("waysOut")
-	void everyWayOutGivesBackAtOnceWhatIsHad(Consumer<MultiKeyRulesTests> wayOut) {
+	@MethodSource("exits")
+	void everyExitReleasesHeldKeysAtOnce(Consumer<MultiKeyRulesTests> exit) {
 		this.answer = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.sent();
-		wayOut.accept(this);
+		exit.accept(this);
 		assertThat(this.answer).isDone();
 		assertThat(this.store.sent()).contains("release 1", "release 2").noneMatch((line) -> line.startsWith("retain"));
 		assertThat(this.store.asked).doesNotContain("c");
@@ -85,7 +84,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGivesUpWhileTheNextKeyIsAskedForDoesNotWaitForItAnyMore() {
+	void aCancellationDuringTheNextRequestEndsItsWaitToo() {
 		CompletableFuture<LockLease> early = this.service.acquireAsync(SEVERAL);
 		this.store.whileSending = (line) -> {
 			if (line.equals("acquire 2")) {
@@ -102,7 +101,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void oneDeadlineIsForAll() {
+	void allKeysShareADeadline() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(7000);
@@ -115,7 +114,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsHadIsRenewedWhileTheOthersAreWaitedForWhateverBecomesOfItAfterwards() {
+	void heldKeysAreRenewedUntilTheLastKeyEvenWithoutRenewal() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b"))
 			.waitTime(Duration.ofMinutes(2))
 			.leaseTime(Duration.ofSeconds(30))
@@ -125,7 +124,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
 		this.store.elapse(100_000);
 		this.store.last("acquire 2").granted(20, 30_000);
-		assertThat(answer).as("before the first is as good as new").isNotDone();
+		assertThat(answer).as("before the last renewal of the first key").isNotDone();
 		this.store.last("renew 1 for 30000 2 for 30000").renewed(true, true);
 		assertThat(answer.join().remaining()).isEqualTo(Duration.ofMillis(29_698));
 		this.store.sent();
@@ -138,7 +137,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theTimesOfAHoldBeginWhenAllKeysAreHad() {
+	void maxHoldAndMinHoldBeginWithTheLastKey() {
 		CompletableFuture<LockLease> answer = this.service
 			.acquireAsync(SEVERAL.waitTime(Duration.ofMinutes(2)).maxHold(Duration.ofSeconds(15)));
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -154,7 +153,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void ifTheStoreDoesNotRenewWhatWasHadFirstWhatIsLeftHasToDo() {
+	void aFailedLastRenewalLeavesTheRemainingTime() {
 		List<CompletableFuture<LockLease>> answers = new ArrayList<>();
 		for (int i = 0; i < 2; i++) {
 			LockRequest request = LockRequest.ofAll(List.of("a" + i, "b" + i)).leaseTime(Duration.ofSeconds(30));
@@ -168,13 +167,13 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.elapse(500);
 		this.store.last("acquire 4").granted(20, 30_000);
 		this.store.elapse(499);
-		assertThat(answers.get(1)).as("asked for in vain").isNotDone();
+		assertThat(answers.get(1)).as("before the deadline").isNotDone();
 		this.store.elapse(1);
 		assertThat(answers.get(1).join().remaining()).as("at the deadline").isEqualTo(Duration.ofMillis(19_698));
 	}
 
 	@Test
-	void withoutWaitingTheFirstKeyThatOthersHoldEndsIt() {
+	void aRequestWithoutWaitingEndsAtTheFirstBusyKey() {
 		CompletableFuture<Optional<LockLease>> once = this.service.tryAcquireAsync(ONCE);
 		this.store.last("acquire 1 at once").granted(10, 30_000);
 		this.store.last("acquire 2 at once").busy(30_000, 10);
@@ -183,7 +182,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void withoutWaitingAKeyThatIsHeldHereEndsItToo() {
+	void aRequestWithoutWaitingEndsAtAKeyHeldInTheInstance() {
 		this.service.acquireAsync(REQUEST.only("b"));
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<Optional<LockLease>> once = this.service.tryAcquireAsync(ONCE);
@@ -193,7 +192,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void othersHereWaitForTheirTurnAtEachKey() {
+	void requestsOfTheInstanceWaitTheirTurnAtEachKey() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(SEVERAL);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(LockRequest.ofAll(List.of("b", "z", "a")));
 		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("b"));
@@ -214,7 +213,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadThatIsInterruptedWhileItWaitsForALaterKeyGivesBackTheFirst() throws Exception {
+	void anInterruptAtALaterKeyReleasesTheFirstKey() throws Exception {
 		this.store.answerAtOnce("acquire 1", (command) -> command.granted(10, 30_000));
 		CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
 		Thread thread = new Thread(() -> {
@@ -231,7 +230,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadGetsAllThatIsGrantedBeforeItsInterruptAndKeepsItsFlag() {
+	void aThreadGetsKeysGrantedBeforeItsInterruptAndKeepsItsFlag() {
 		for (int i = 1; i <= 3; i++) {
 			this.store.answerAtOnce("acquire " + i, (command) -> command.granted(10, 30_000));
 		}
@@ -246,7 +245,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadLocksAgainWhatItHoldsAndAsksOnlyForTheOthers() {
+	void aThreadGetsNestedLeasesOfItsKeysAndRequestsOnlyTheRest() {
 		LockLease own = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.only("b")));
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		LockLease all = this.store.answering("acquire 4", 30, () -> this.service.acquire(SEVERAL));
@@ -262,7 +261,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void readersShareAndAWriterOfOneOfTheKeysIsRefused() {
+	void readersShareKeysAndAnUpgradeOfAKeyIsRefused() {
 		LockRequest reading = SEVERAL.mode(LockMode.READ);
 		this.service.acquireAsync(reading);
 		this.service.acquireAsync(reading);
@@ -276,7 +275,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatFailsNamesTheKeyThatItFailedAt() {
+	void aFailureNamesItsKey() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").fail(false);

@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * What those who wait for several keys are told of losses and of the store's trouble.
+ * Losses and failures of the store during waits for several keys.
  */
 class MultiKeyTroubleTests extends ScriptedEngine {
 
@@ -28,7 +28,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		.leaseTime(Duration.ofSeconds(30));
 
 	@Test
-	void whoLosesOneKeyDoesNotWaitForTheOther() {
+	void theLossOfAKeyEndsTheWaitForTheNextKey() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
@@ -40,7 +40,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aKeyThatIsFoundLostByTheLastRenewalIsLost() {
+	void aLossDetectedByTheLastRenewalFailsTheRequest() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);
@@ -52,7 +52,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aKeyWhoseTimeWasOverBeforeAnybodySawItIsLost() {
+	void anUndetectedExpiryOfAKeyFailsTheRequest() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH);
 		this.store.last("acquire 1").granted(10, 30_000);
 		// The whole process stood still.
@@ -62,7 +62,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadThatLostWhatItHoldsIsToldSoAtThatKey() {
+	void aLossOfTheThreadFailsTheRequestAtItsKey() {
 		LockLease own = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.only("b")));
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -75,13 +75,13 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
+	void aFailedRequestLeavesNoHoldForTheNextRequestOfItsThread() {
 		Thread thread = new Thread();
 		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
 		PendingAcquisition first = acquire(this.engine, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
-		// As soon as it can know of it.
+		// As early as possible.
 		first.result()
 			.whenComplete(
 					(lease, error) -> second.complete(acquire(this.engine, requests, thread, LeaseContext.empty())));
@@ -93,7 +93,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGaveUpDoesNotEnterWhatWasJustGrantedEither() {
+	void anInterruptedRequestLeavesNoFreshGrantForTheNextRequestOfItsThread() {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
@@ -102,7 +102,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
 		PendingAcquisition second = acquire(busy, requests, thread, LeaseContext.empty());
-		// It waits here for what is about to be given back.
+		// The second request waits in the instance for the release.
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		runAll(queued);
 		assertThat(this.store.sent()).containsExactly("release 1 next 2");
@@ -110,14 +110,14 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGaveUpAsTheNextKeyWasAskedForDoesNotEnterWhatIsGrantedThen() {
+	void anInterruptDuringTheGrantOfTheNextKeyLeavesNoHoldForItsThread() {
 		List<Runnable> queued = new ArrayList<>();
 		List<LeaseEngine> engines = new ArrayList<>();
 		List<PendingAcquisition> asked = new ArrayList<>();
 		Thread thread = new Thread();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
 			queued.add(action);
-			// As soon as it can know of it.
+			// As early as possible.
 			if (asked.size() == 1 && asked.get(0).result().isDone()) {
 				asked.add(acquire(engines.get(0), Settings.resolve(REQUEST.only("b"), settings()), thread,
 						LeaseContext.empty()));
@@ -138,7 +138,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoLosesWhatItHasJustBeforeTheNextKeyIsAskedForDoesNotAskForIt() {
+	void aLossBeforeTheNextKeyIsRequestedEndsTheRequest() {
 		List<Runnable> queued = new ArrayList<>();
 		AtomicBoolean atOnce = new AtomicBoolean();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
@@ -163,7 +163,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoLostWhatItHasDoesNotEnterWhatWasJustGranted() {
+	void aLossLeavesNoFreshGrantForTheNextRequestOfItsThread() {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
@@ -184,7 +184,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aSlowStoreIsNotMistakenForOthersWhoHoldOneOfTheKeys() {
+	void aSlowStoreIsNotReportedAsABusyKey() {
 		LockRequest once = BOTH.waitTime(Duration.ZERO);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
 		this.store.elapse(800);
@@ -199,7 +199,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShortWaitThatIsOverLeavesTimeForAnAnswerToTheNextKey() {
+	void aShortWaitLeavesTimeForTheAnswerToTheNextKey() {
 		CompletableFuture<Optional<LockLease>> answer = this.service
 			.tryAcquireAsync(BOTH.waitTime(Duration.ofMillis(100)));
 		this.store.elapse(150);
@@ -217,13 +217,13 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoHadToWaitForOthersHasWaitedForThem() {
+	void aWaitBehindAHolderIsReportedAsABusyKey() {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(BOTH);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(19_900);
 		this.store.last("acquire 1").granted(20, 30_000);
 		this.store.elapse(100);
-		assertThat(answer).as("others in another instance").isCompletedWithValue(Optional.empty());
+		assertThat(answer).as("a holder in another instance").isCompletedWithValue(Optional.empty());
 		this.store.last("release 1").released(true);
 		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST.only("a"));
 		this.store.last("acquire 3").granted(30, 30_000);
@@ -233,11 +233,11 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.elapse(9900);
 		this.store.last("acquire 4").granted(40, 30_000);
 		this.store.elapse(200);
-		assertThat(answer).as("others here").isCompletedWithValue(Optional.empty());
+		assertThat(answer).as("a holder in this instance").isCompletedWithValue(Optional.empty());
 	}
 
 	@Test
-	void anErrorWhenTheLastKeyIsThereGivesBackAll() {
+	void anErrorAfterTheLastKeyReleasesAllKeys() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.whileAskedForAPart = ScriptedStore::fail;

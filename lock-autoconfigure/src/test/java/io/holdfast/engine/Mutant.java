@@ -1,20 +1,20 @@
 package io.holdfast.engine;
 
 /**
- * What a {@link Simulation} can have wrong on purpose, to see that it is noticed.
+ * Deliberate faults of a {@link Simulation}, to prove that the checks detect each fault.
  */
 enum Mutant {
 
-	/** All is as it should be. */
+	/** No fault. */
 	NONE,
 
-	/** A release ends whatever lease there is. */
+	/** A release ends any lease of the key. */
 	BLIND_RELEASE,
 
 	/** All instances have the same id. */
 	ONE_OWNER_ID,
 
-	/** A renewal creates what is not there. */
+	/** A renewal creates a missing lease. */
 	RENEWAL_CREATES,
 
 	/** The store forgets the last fencing token. */
@@ -23,52 +23,52 @@ enum Mutant {
 	/** The store keeps a lease for half of its time. */
 	SHORT_LEASE,
 
-	/** Locks are asked for without their loss margin. */
+	/** Requests for locks omit their loss margin. */
 	NO_LOSS_MARGIN,
 
-	/** The store keeps a lease for long, whatever was asked for. */
+	/** The store keeps a lease far longer than requested. */
 	NO_END,
 
-	/** A shut-down leaves the subscription. */
+	/** A shutdown keeps the subscription. */
 	ENDLESS_SUBSCRIPTION,
 
-	/** An error is taken for another owner. */
+	/** An error is reported as another owner. */
 	TROUBLE_AS_BUSY,
 
-	/** A view is unlocked by any thread. */
+	/** A view can be unlocked by any thread. */
 	ANY_THREAD_UNLOCKS,
 
-	/** An instance that is started again has the id that it had before. */
+	/** A restarted instance keeps its id. */
 	SAME_ID_AGAIN,
 
-	/** Grants are not held back until replicas have them. */
+	/** Grants do not wait for replicas. */
 	UNCONFIRMED_GRANTS,
 
-	/** What was not confirmed is not released. */
+	/** An unconfirmed grant is not released. */
 	UNCONFIRMED_KEPT,
 
-	/** Commands run behind newer ones, and the driver does not say so. */
+	/** Commands run behind newer commands, unnoticed by the driver. */
 	UNNOTICED_RECONNECTS,
 
-	/** An instance says only once that it is there. */
+	/** An instance joins only once. */
 	SAID_ONCE,
 
-	/** Instances that say nothing any more are not forgotten. */
+	/** Silent instances are never forgotten. */
 	ETERNAL_MEMBERS,
 
-	/** An instance that is asked what it holds does not answer. */
+	/** An instance does not answer a request for its report. */
 	MUTE_MEMBER,
 
-	/** It answers that it holds nothing. */
+	/** An instance reports no holds. */
 	EMPTY_REPORTS,
 
-	/** A forced release releases nothing, and says that it did. */
+	/** A forced release does nothing and reports success. */
 	FORCE_IN_VAIN,
 
-	/** An instance does not heed that its lease was released by force. */
+	/** An instance ignores the forced release of its lease. */
 	UNHEARD_FORCE,
 
-	/** Requests come to their instance later than others that were made after them. */
+	/** Requests reach their instance later than newer requests. */
 	LATE_ARRIVALS,
 
 	/** The answer to a release never counts as certain. */
@@ -77,16 +77,16 @@ enum Mutant {
 	/** The answer to a copy of a release counts as certain. */
 	CERTAIN_COPIES,
 
-	/** A grant is announced, and taken back then if no subscriber counts. */
+	/** A grant is announced, and withdrawn if no subscriber counts. */
 	ANNOUNCED_TOO_SOON,
 
-	/** Copies of an instance go on with the id that it had. */
+	/** Copies of an instance keep its id. */
 	ONE_ID_OF_COPIES,
 
-	/** A shut-down is not told that code runs under leases. */
+	/** A shutdown does not know of code that runs under leases. */
 	UNMARKED_CODE,
 
-	/** A store whose memory is full refuses those who wait in its queue, too. */
+	/** A store with full memory also refuses the waiters in its queue. */
 	FULL_FOR_WAITERS
 
 }

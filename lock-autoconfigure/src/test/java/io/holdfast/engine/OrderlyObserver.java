@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Sees to it that each request that has begun fails or is granted, and that what was
- * granted ends, each of them once.
+ * Observer that checks the order of events: each begun request fails or is granted once,
+ * and each grant ends once.
  */
 final class OrderlyObserver implements EngineObserver {
 
@@ -13,11 +13,11 @@ final class OrderlyObserver implements EngineObserver {
 
 	private final List<String> problems = new ArrayList<>();
 
-	/** What was not in order; what is still open is not by the end. */
+	/** Return the violations of the order, including requests without an end. */
 	List<String> problems() {
 		List<String> all = new ArrayList<>(this.problems);
 		if (this.open != 0) {
-			all.add(this.open + " requests have not come to their end");
+			all.add(this.open + " requests have no end");
 		}
 		return all;
 	}

@@ -5,16 +5,16 @@ import java.util.List;
 import io.holdfast.Lease;
 
 /**
- * Lets tests of other packages see where a lease comes from.
+ * Origin of a key of a lease, for tests of other packages.
  *
- * @param key of what it is
- * @param token by which the store knows it
- * @param passes how often it was passed on since the store granted it
+ * @param key the key
+ * @param token the token in the store
+ * @param handOvers the number of hand-overs since the grant of the store
  */
-public record Origin(String key, String token, int passes) {
+public record Origin(String key, String token, int handOvers) {
 
 	/**
-	 * Of each key of a lease.
+	 * Return the origin of each key of a lease.
 	 * @param lease an open lease of this project
 	 * @return the origins
 	 */

@@ -18,13 +18,12 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The rules of which waiters for permits contend in the store, and which only wait within
- * their instance.
+ * Places of waiters for permits in the store's queue.
  */
 class PermitContentionTests extends ScriptedPermits {
 
 	@Test
-	void asManyContendAsCouldBeGrantedTogether() {
+	void waitersContendUpToTheLimit() {
 		ask(LIMIT + 2, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -32,7 +31,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void oneWaiterContendsAlthoughAllIsHeldHereAsALimitMayBeRaised() {
+	void aWaiterContendsThoughItsInstanceHoldsAllPermits() {
 		all(ONE);
 		ask(2, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
@@ -41,12 +40,12 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoGivesUpBeforeTheFirstAnswerLeavesItsPlaceToTheNext() {
+	void aWaiterCancelledBeforeTheFirstAnswerLeavesItsPlaceToTheNextWaiter() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		waiting.get(0).cancel(false);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
-		// A failure ends the request at the place, and no other one.
+		// A failure ends only the request at the place.
 		this.store.last("acquire 4").fail(false);
 		assertThat(waiting.get(1)).isCompletedExceptionally();
 		assertThat(this.store.sent()).containsExactly("acquire 4");
@@ -55,7 +54,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoGivesUpInTheStoresQueueLeavesItsPlaceThereToTheNext() {
+	void aWaiterCancelledInTheStoresQueueLeavesItsPlaceToTheNextWaiter() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		this.store.last("acquire 4").busy(30_000, 15);
@@ -74,7 +73,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoHasThePlaceOfAnotherIsToldOfByTheNumberThatThePlaceHasInTheStore() {
+	void reportsNameTheHeirOfAPlaceByTheNumberOfThePlace() {
 		this.store.answerAtOnce("ask", (question) -> question.done(new Asked(List.of(), List.of())));
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
@@ -88,7 +87,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void thePlaceOfOneWhoseWaitIsOverIsAskedForFurther() {
+	void thePlaceOfATimedOutWaiterKeepsAsking() {
 		all(ONE);
 		CompletableFuture<PermitLease> first = ask(ONE.waitTime(Duration.ofSeconds(1)));
 		CompletableFuture<PermitLease> second = ask(ONE);
@@ -105,7 +104,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
+	void thePlaceOfACancelledWaiterDoesNotServeOtherTerms() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
 		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
@@ -117,7 +116,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoGivesUpSomethingElseMakesNoRoomForAnother() {
+	void aCancelledWaiterWithOtherTermsMakesNoRoom() {
 		all(ONE);
 		ask(ONE);
 		CompletableFuture<PermitLease> other = ask(ONE.autoRenew(false));
@@ -128,7 +127,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatIsLostHereMakesRoomForAnother() {
+	void lostPermitsMakeRoomForAnotherWaiter() {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();
@@ -138,7 +137,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoAsksForSomethingElseHasItsOwnPlaceInTheStore() {
+	void aWaiterWithOtherTermsHasItsOwnPlaceInTheStore() {
 		all(ONE);
 		ask(ONE);
 		ask(ONE.permits(2));
@@ -148,13 +147,13 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatIsNotRenewedIsNotPassedOnSoItsWaitersContendAsTheyCome() {
+	void waitersWithoutRenewalContendOnArrival() {
 		ask(LIMIT + 2, ONE.autoRenew(false));
 		assertThat(this.store.sent()).hasSize(LIMIT + 2);
 	}
 
 	@Test
-	void anUnfairRequestAsksAtOnceAlthoughOthersWaitHere() {
+	void anUnfairRequestAsksAtOnceDespiteWaiters() {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();
@@ -164,7 +163,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void unfairRequestsTakeNoPlaceOfThoseThatWaitHere() {
+	void unfairRequestsTakeNoPlaceOfWaiters() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
 		ask(2, ONE.fair(false));
@@ -177,7 +176,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void noUnfairRequestIsHandedAPermit() {
+	void anUnfairRequestGetsNoHandOver() {
 		SemaphoreRequest unfair = ONE.fair(false);
 		List<PermitLease> held = all(unfair);
 		List<CompletableFuture<PermitLease>> waiting = ask(2, unfair);
@@ -188,7 +187,7 @@ class PermitContentionTests extends ScriptedPermits {
 	}
 
 	@Test
-	void anAttemptWithoutWaitingDoesNotPassThoseThatWaitHere() {
+	void aRequestWithoutWaitingDoesNotPassWaiters() {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();

@@ -13,14 +13,14 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The rules of passing permits on within an instance, without the store.
+ * Hand-over of permits within an instance, without the store.
  */
 class PermitHandOverTests extends ScriptedPermits {
 
-	// Who goes on
+	// Heirs and their places
 
 	@Test
-	void whoAskedFirstHereGoesOnAndTheNextOneTakesItsPlaceInTheStore() {
+	void theOldestWaiterIsTheHeirAndTheNextWaiterTakesItsPlace() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
@@ -38,7 +38,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void anAnswerThatComesAfterThePassingOnCountsForWhoHasThePlaceThen() {
+	void anAnswerAfterAHandOverCountsForTheCurrentWaiterOfThePlace() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
 		held.get(0).release();
@@ -49,7 +49,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoTakesAPlaceAsksAgainWhenItIsTimeTo() {
+	void aPlaceKeepsItsTimeToAskAgain() {
 		List<PermitLease> held = all(ONE);
 		ask(2, ONE);
 		this.store.last("acquire 4").busy(30_000, 15);
@@ -63,10 +63,10 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatTheStoreGrantsIsForTheFirstHereWhoseverPlaceItWas() {
+	void aGrantAtAnyPlaceIsForTheOldestWaiter() {
 		List<CompletableFuture<PermitLease>> answers = ask(LIMIT + 1, ONE);
 		this.store.last("acquire 1").granted(10, 30_000);
-		// Its place is that of the last one from now on, which is behind two others.
+		// Its place now belongs to the last waiter, behind two waiters.
 		answers.get(0).join().release();
 		this.store.sent();
 		assertThat(answers.get(1)).isCompleted();
@@ -78,7 +78,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void thePlaceOfTheOnlyOneIsGivenBackWhenItGoesOn() {
+	void thePlaceOfTheOnlyWaiterIsReleasedOnItsHandOver() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> waiting = ask(ONE);
 		held.get(0).release();
@@ -91,7 +91,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void thePlaceOfSomethingElseIsNotTaken() {
+	void aPlaceWithOtherTermsIsNotTaken() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> first = ask(ONE);
 		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
@@ -106,7 +106,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void noWaiterIsPassedByWhoAskedLater() {
+	void noWaiterIsPassedByALaterWaiter() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> big = ask(ONE.permits(2));
 		CompletableFuture<PermitLease> small = ask(ONE);
@@ -117,7 +117,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
+	void theStoreDecidesAfterTheMaximumCount() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(COUNT + 2, ONE);
 		held.get(0).release();
@@ -132,7 +132,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
+	void theStoreDecidesAfterTheMaximumTime() {
 		List<PermitLease> held = all(ONE);
 		ask(2, ONE);
 		this.store.elapse(5);
@@ -141,7 +141,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void theFenceStaysThatOfTheStoreAsThoseOfPermitsHaveNoStride() {
+	void handedOverPermitsKeepTheFenceOfTheirGrant() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		held.get(0).release();
@@ -163,10 +163,10 @@ class PermitHandOverTests extends ScriptedPermits {
 		assertThat(next.join().isHeld()).isFalse();
 	}
 
-	// What is not passed on
+	// Permits without a hand-over
 
 	@Test
-	void noWaiterGoesOnWithOtherThanWasAskedFor() {
+	void aWaiterWithOtherTermsGetsNoHandOver() {
 		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.autoRenew(false),
 				ONE.leaseTime(Duration.ofSeconds(20)))) {
 			CompletableFuture<PermitLease> answer = ask(ONE);
@@ -183,7 +183,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void aPermitOfAnotherLimitIsNotPassedOn() {
+	void aPermitOfAnotherLimitIsNotHandedOver() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(
 				SemaphoreRequest.of("k", LIMIT - 1).waitTime(ONE.waitTime()).leaseTime(ONE.leaseTime()));
@@ -193,7 +193,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatIsNotRenewedIsNotPassedOn() {
+	void permitsWithoutRenewalAreNotHandedOver() {
 		List<PermitLease> held = all(ONE.autoRenew(false));
 		CompletableFuture<PermitLease> next = ask(ONE);
 		held.get(0).releaseAsync();
@@ -201,7 +201,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatKeepsOthersOutIsNotPassedOn() {
+	void retainedPermitsAreNotHandedOver() {
 		List<PermitLease> held = all(ONE.minHold(Duration.ofMillis(100)));
 		CompletableFuture<PermitLease> next = ask(ONE);
 		held.get(0).releaseAsync();
@@ -210,7 +210,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatWasLostIsNotPassedOn() {
+	void lostPermitsAreNotHandedOver() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
@@ -221,7 +221,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatFailsToBeRenewedIsNotPassedOn() {
+	void permitsWithAFailedRenewalAreNotHandedOver() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		((LeaseHandle) held.get(0)).hold.onRenewalFailed("trouble");
@@ -230,7 +230,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void nothingIsPassedOnWhileTheEngineShutsDown() {
+	void nothingIsHandedOverDuringAShutdown() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		this.engine.shutDown(Duration.ofSeconds(1));
@@ -240,7 +240,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoHasGivenUpIsPassedOver() {
+	void cancelledWaitersGetNoHandOver() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		waiting.get(1).cancel(false);
@@ -251,7 +251,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void nothingIsLeft() {
+	void nothingRemainsAfterTheLastRelease() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
 		held.forEach(PermitLease::releaseAsync);

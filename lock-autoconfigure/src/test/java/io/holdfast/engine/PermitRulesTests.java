@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a semaphore's queue: who asks the store, and when.
+ * Queue of a semaphore: its waiters in the store, and their order.
  */
 class PermitRulesTests extends ScriptedEngine {
 
@@ -34,14 +34,14 @@ class PermitRulesTests extends ScriptedEngine {
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
 	@Test
-	void waitersContendAsTheyComeSoThatTheStoreHasTheirOrder() {
+	void waitersContendOnArrivalSoThatTheStoreHasTheirOrder() {
 		acquire(WAITING.permits(3), 2);
 		acquire(WAITING, 3);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3", "acquire 4", "acquire 5");
 	}
 
 	@Test
-	void onlySoManyContendAndTheOthersFollowInTheirOrder() {
+	void aMaximumOfWaitersContendsAndTheRestFollowsInOrder() {
 		acquire(WAITING, MANY + 3);
 		assertThat(this.store.sent()).hasSize(MANY).endsWith("acquire " + MANY);
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -51,7 +51,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseBringsInNoWaiterIfThatManyContend() {
+	void aReleaseBringsInNoWaiterBeyondTheMaximum() {
 		List<CompletableFuture<PermitLease>> first = acquire(WAITING, 1);
 		this.store.last("acquire 1").granted(10, 30_000);
 		acquire(WAITING, MANY + 1);
@@ -61,7 +61,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsHeldHereDoesNotKeepOthersFromAsking() {
+	void heldPermitsDoNotKeepRequestsFromTheStore() {
 		acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.semaphores.tryAcquireAsync(ONCE);
@@ -70,7 +70,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anUnfairRequestPassesThoseThatWaitHere() {
+	void anUnfairRequestPassesWaiters() {
 		List<CompletableFuture<PermitLease>> first = acquire(WAITING, MANY + 2);
 		this.store.sent();
 		first.get(0).cancel(false);
@@ -83,7 +83,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anAttemptWithoutWaitingDoesNotPassThoseThatWaitHere() {
+	void aRequestWithoutWaitingDoesNotPassWaiters() {
 		acquire(WAITING, MANY + 1);
 		this.store.sent();
 		assertThat(this.semaphores.tryAcquireAsync(ONCE)).isCompletedWithValue(Optional.empty());
@@ -91,7 +91,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void everyWayOutOfContendingLetsTheNextAsk() {
+	void everyExitOfAContendingWaiterLetsTheNextWaiterAsk() {
 		List<CompletableFuture<PermitLease>> waiting = acquire(WAITING, MANY + 3);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.sent();
@@ -102,7 +102,10 @@ class PermitRulesTests extends ScriptedEngine {
 				"acquire " + (MANY + 3));
 	}
 
-	/** One of three is held, one waits in the store, one has asked behind it. */
+	/**
+	 * Hold a permit of three, with a waiter in the store and a question behind the
+	 * waiter.
+	 */
 	private void heldAndWaitedFor() {
 		acquire(WAITING, 1);
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -113,21 +116,21 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void questionsWithoutAnAnswerDoNotKeepOthersFromAsking() {
+	void unansweredQuestionsDoNotKeepRequestsFromTheStore() {
 		heldAndWaitedFor();
 		acquire(WAITING, 2);
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
 	}
 
 	@Test
-	void anUnfairRequestAsksAtOnceAlthoughOthersWait() {
+	void anUnfairRequestAsksAtOnceDespiteWaiters() {
 		heldAndWaitedFor();
 		acquire(WAITING.fair(false), 1);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
 	}
 
 	@Test
-	void aRequestAboveTheLimitAsksAtOnceAlthoughOthersWait() {
+	void aRequestAboveTheLimitAsksAtOnceDespiteWaiters() {
 		acquire(WAITING, MANY + 1);
 		this.store.sent();
 		acquire(WAITING.permits(4), 1);
@@ -136,7 +139,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRequestAboveTheLimitIsRefusedWithTheLimitThatCounts() {
+	void aRequestAboveTheLimitIsRefusedWithTheEffectiveLimit() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").rejected(2);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answers.get(0).join()).satisfies((ex) -> {
@@ -150,7 +153,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoIsTakenOutOfTheQueueAsksWhy() {
+	void aWaiterRemovedFromTheQueueAsksForTheReason() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.wakeUps.granted(SEMAPHORE, ID + ":1", 11, 0);
@@ -170,13 +173,13 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aHandOffForAnUnknownTokenIsGivenBack() {
+	void aHandOffForAnUnknownTokenIsReleased() {
 		this.store.wakeUps.granted(SEMAPHORE, ID + ":77", 11, 5000);
 		assertThat(this.store.sent()).containsExactly("release 77");
 	}
 
 	@Test
-	void whoHasWaitedHereIsNotEndedByOneFailure() {
+	void aFailureDoesNotEndAWaiterThatHasWaitedInTheInstance() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING, MANY + 1);
 		String last = "acquire " + (MANY + 1);
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -188,7 +191,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aSilentStoreIsNotToldAsNotEnoughFreePermits() {
+	void aSilentStoreIsNotReportedAsMissingPermits() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.waitTime(Duration.ofSeconds(1)), MANY + 1);
 		this.store.elapse(1100);
 		for (CompletableFuture<PermitLease> answer : answers) {
@@ -205,7 +208,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void permitsThatWereLostAreToldSoAtTheirRelease() {
+	void theReleaseOfLostPermitsReportsTheLoss() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING, 1);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);

@@ -23,8 +23,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a lock's queue over its modes: what a thread may hold beside what, and who
- * waits for whom.
+ * Queue of a lock with both modes: nested leases, refused upgrades, and the order of
+ * readers and writers.
  */
 class ReadWriteRulesTests extends ScriptedEngine {
 
@@ -33,7 +33,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	private static final LockRequest WRITE = REQUEST.mode(LockMode.EXCLUSIVE);
 
 	@Test
-	void readersContendAsTheyComeAndOneExclusiveRequestBesideThem() {
+	void readersContendOnArrivalBesideASingleWriter() {
 		this.service.acquireAsync(READ);
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
@@ -79,7 +79,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		assertThat(read.fencingToken()).isEqualTo(10);
 		write.releaseAsync();
 		assertThat(read.isHeld()).isTrue();
-		// As an exclusive holder, still.
+		// The thread is still an exclusive holder.
 		this.service.acquire(WRITE).releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		read.releaseAsync();
@@ -89,7 +89,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anExclusiveHolderMayReadThoughOthersWaitAndDuringAShutDown() {
+	void anExclusiveHolderMayReadDespiteWaitersAndDuringAShutdown() {
 		granted(WRITE, "acquire 1", 10);
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
@@ -108,7 +108,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void oneRequestForTheKeyExclusivelyContendsAtATime() {
+	void aSingleWriterContendsAtATime() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
@@ -121,7 +121,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoAsksAfterAReaderOfItsInstanceDoesNotPassIt() {
+	void aWriterDoesNotPassAnEarlierReaderOfItsInstance() {
 		LockLease first = granted(WRITE, "acquire 1", 10);
 		this.service.acquireAsync(READ);
 		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
@@ -141,9 +141,9 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		assertThat(this.service.asReadWriteLock("k").writeLock().tryLock()).isFalse();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		assertThat(read.isHeld()).isTrue();
-		// A stranger waits like others.
-		CompletableFuture<LockLease> stranger = this.service.acquireAsync(WRITE);
-		assertThat(stranger).isNotDone();
+		// A request without a thread waits.
+		CompletableFuture<LockLease> separate = this.service.acquireAsync(WRITE);
+		assertThat(separate).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 7");
 	}
 
@@ -174,7 +174,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReaderThatIsNotReentrantGetsALeaseOfItsOwnBesideThatOfItsThread() {
+	void aReaderThatIsNotReentrantGetsASeparateLease() {
 		LockLease first = granted(READ, "acquire 1", 10);
 		LockLease second = granted(READ.reentrant(false), "acquire 2", 20);
 		first.releaseAsync();
@@ -183,7 +183,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRequestThatIsNotReentrantDoesNotMindALossOfItsThread() {
+	void aRequestThatIsNotReentrantIgnoresALossOfItsThread() {
 		LockLease lost = granted(WRITE, "acquire 1", 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -192,7 +192,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadWhoseReadLeaseWasLostIsToldSo() {
+	void aLostReadLeaseFailsTheNextRequestOfItsThread() {
 		LockLease read = granted(READ, "acquire 1", 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -203,7 +203,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReaderOfAnotherThreadIsNoReasonToRefuseAWriter() {
+	void aReaderOfAnotherThreadDoesNotFailAWriter() {
 		this.service.acquireAsync(READ);
 		this.store.last("acquire 1").granted(10, 30_000);
 		granted(WRITE, "acquire 2", 20);

@@ -15,7 +15,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How many leases are renewed by one command.
+ * Batches of renewals.
  */
 class RenewalBatchTests extends ScriptedEngine {
 
@@ -31,7 +31,10 @@ class RenewalBatchTests extends ScriptedEngine {
 		}
 	}
 
-	/** Hold leases without renewal, and return the ones that have ended, from now on. */
+	/**
+	 * Hold leases without renewal. Returns a list that receives the key of each ended
+	 * lease.
+	 */
 	private List<String> ended(int... leaseMillis) {
 		List<String> ended = new ArrayList<>();
 		for (int millis : leaseMillis) {
@@ -52,14 +55,14 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsDueTogetherGoesInAsFewCommandsAsItNeeds() {
+	void renewalsDueTogetherUseAsFewCommandsAsPossible() {
 		hold(2 * BATCH + 10);
 		this.store.elapse(LEASE.toMillis() / 3);
 		assertThat(renewed()).containsExactly(BATCH, BATCH, 10);
 	}
 
 	@Test
-	void whatIsDueSoonIsRenewedWithWhatIsDue() {
+	void renewalsDueSoonJoinADueRenewal() {
 		hold(1);
 		this.store.elapse(20);
 		hold(BATCH + 5);
@@ -70,7 +73,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsDueLaterIsRenewedAtItsTime() {
+	void renewalsDueLaterAreSentAtTheirTime() {
 		for (int i = 0; i < 20; i++) {
 			hold(1);
 			this.store.elapse(101);
@@ -90,7 +93,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsNotRenewedFillsNoCommand() {
+	void leasesWithoutRenewalFillNoCommand() {
 		hold(1);
 		this.store.elapse(LEASE.toMillis() / 3 - 950);
 		Duration lease = Duration.ofSeconds(1);
@@ -117,7 +120,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatComesInBetweenAndIsDueBeforeTheOthersIsRenewedAtItsTime() {
+	void aShortLeaseAcquiredInBetweenIsRenewedAtItsTime() {
 		hold(1);
 		this.store.elapse(LEASE.toMillis() / 3);
 		assertThat(renewed()).containsExactly(1);
@@ -131,7 +134,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatEndsWithinAFewMillisecondsEndsAtItsTimeEach() {
+	void eachLeaseEndsAtItsOwnMillisecond() {
 		List<String> ended = ended(1002, 1001, 1000);
 		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)) - 1);
 		assertThat(ended).isEmpty();
@@ -144,7 +147,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatWasRenewedTogetherIsDueTogetherAgain() {
+	void leasesRenewedTogetherAreDueTogetherAgain() {
 		hold(3);
 		for (int i = 0; i < 3; i++) {
 			this.store.elapse(LEASE.toMillis() / 3 - 1);
@@ -156,7 +159,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void amongThousandsNotEachEndIsLookedFor() {
+	void amongThousandsOfLeasesEndsAreDetectedInSteps() {
 		hold(3000);
 		List<String> ended = ended(1000, 1001, 1002);
 		this.store.elapse(NANOSECONDS.toMillis(Hold.validity(1000)));

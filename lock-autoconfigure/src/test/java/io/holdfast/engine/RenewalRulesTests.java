@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of renewal and loss.
+ * Renewal and loss.
  */
 class RenewalRulesTests extends ScriptedEngine {
 
@@ -33,11 +33,11 @@ class RenewalRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).hasSize(1).allMatch((line) -> line.contains("1 for") && line.contains("2 for"));
 		this.store.last("renew").renewed(false, true);
 		this.store.elapse(10_000);
-		assertThat(this.store.sent()).as("the lost one does not end the other's").hasSize(1);
+		assertThat(this.store.sent()).as("the loss of a lease does not end other renewals").hasSize(1);
 	}
 
 	@Test
-	void renewalsInPartsOfTheStoreDoNotMatterToEachOther() {
+	void partsOfTheStoreRenewIndependently() {
 		this.store.parts.put("other", 1);
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
@@ -52,7 +52,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aFailedRenewalIsRepeatedUntilValidityEndsAndThenTheLeaseIsLostForGood() {
+	void aFailedRenewalIsRepeatedUntilTheEndOfValidity() {
 		LockLease lease = granted(REQUEST, 10);
 		List<String> lost = new ArrayList<>();
 		lease.onLost(() -> lost.add("lost"));
@@ -71,7 +71,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalThatIsAnsweredAfterTheEndDoesNotReviveTheLease() {
+	void aRenewalAnsweredAfterTheEndDoesNotReviveTheLease() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);
 		ScriptedStore.Command renewal = this.store.last("renew 1");
@@ -92,7 +92,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void maxHoldEndsTheRenewalOfAHolderThatHangs() {
+	void maxHoldEndsTheRenewalOfAHangingHolder() {
 		LockLease lease = granted(REQUEST.maxHold(Duration.ofSeconds(15)), 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(true);
@@ -114,14 +114,14 @@ class RenewalRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).isEmpty();
 	}
 
-	// Nested leases, which have terms of their own
+	// Nested leases with their own terms
 
 	private LockLease nested(LockRequest request) {
 		return this.service.acquireAsync(request).join();
 	}
 
 	@Test
-	void aRenewedLeaseInsideOfOneThatIsNotIsRenewedUntilItIsReleased() {
+	void aRenewedLeaseInALeaseWithoutRenewalIsRenewedUntilItsRelease() {
 		LockLease outer = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(20_000);
 		this.store.sent();
@@ -139,7 +139,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLongLeaseInsideOfAShortOneLastsForItsTime() {
+	void aLongLeaseInAShortLeaseLastsForItsTime() {
 		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)));
 		LockLease inner = nested(
 				REQUEST.leaseTime(Duration.ofSeconds(60)).autoRenew(false).within(LeaseContext.empty().with(outer)));
@@ -156,7 +156,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLongLeaseInsideOfAShortOneIsRenewedByItsOwnTime() {
+	void aLongLeaseInAShortLeaseIsRenewedByItsOwnTime() {
 		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)).autoRenew(false));
 		LockLease inner = nested(REQUEST.leaseTime(Duration.ofSeconds(60)).within(LeaseContext.empty().with(outer)));
 		this.store.sent();
@@ -171,7 +171,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShortLeaseInsideOfALongOneDoesNotShortenItsRenewals() {
+	void aShortLeaseInALongLeaseDoesNotShortenTheRenewals() {
 		LockLease outer = granted(REQUEST, 10);
 		nested(REQUEST.leaseTime(Duration.ofSeconds(1)).within(LeaseContext.empty().with(outer)));
 		this.store.sent();
@@ -186,7 +186,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseWithoutRenewalEndsByItselfIfTheRenewedOneAroundItIsReleased() {
+	void aLeaseWithoutRenewalExpiresAfterTheReleaseOfItsRenewedOuterLease() {
 		LockLease outer = granted(REQUEST, 10);
 		LockLease inner = nested(REQUEST.autoRenew(false).within(LeaseContext.empty().with(outer)));
 		this.store.elapse(10_000);
@@ -203,7 +203,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsLeftOfARenewedLeaseIsLengthenedForOneThatIsNot() {
+	void aLeaseWithoutRenewalIsExtendedAtTheReleaseOfItsRenewedOuterLease() {
 		LockLease outer = granted(REQUEST, 10);
 		this.store.elapse(9000);
 		LockLease inner = nested(REQUEST.autoRenew(false).within(LeaseContext.empty().with(outer)));
@@ -216,7 +216,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void maxHoldOfOneDoesNotEndTheRenewalOfTheOther() {
+	void maxHoldOfALeaseDoesNotEndTheRenewalOfItsNestedLease() {
 		LockLease outer = granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
 		LockLease inner = nested(REQUEST.within(LeaseContext.empty().with(outer)));
 		this.store.sent();
@@ -232,7 +232,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseWithoutRenewalIsLengthenedAtTheEndOfTheLastRenewedOneAlthoughTheLongestIsPastItsMaxHold() {
+	void aLeaseWithoutRenewalIsExtendedThoughTheLongestLeaseIsPastItsMaxHold() {
 		LockLease outer = granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
 		LeaseContext context = LeaseContext.empty().with(outer);
 		this.store.elapse(2000);
@@ -250,7 +250,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aFailedReleaseIsRepeatedForAsLongAsItWasRenewedByHand() {
+	void aFailedReleaseIsRepeatedForTheTimeOfAManualRenewal() {
 		LockLease lease = granted(REQUEST, 100);
 		this.store.answerAtOnce("renew 1 for 3600000", (command) -> command.renewed(true));
 		lease.extend(Duration.ofHours(1));
@@ -263,7 +263,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anErrorWhileRenewalsArePutTogetherDoesNotEndThem() {
+	void anErrorWhileBuildingABatchDoesNotEndRenewals() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
 		this.store.last("acquire 2").granted(10, 30_000);
@@ -280,7 +280,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLongerLeaseThatIsOpenedAtTheAnswerToARenewalIsRenewedAtOnce() {
+	void aLongerLeaseOpenedDuringAnAnswerToARenewalIsRenewedAtOnce() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);
 		this.store.sent();
@@ -292,7 +292,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalThatIsAnsweredWithTheReleaseIsNoLoss() {
+	void aReleaseDuringAnAnswerToARenewalIsNoLoss() {
 		List<RenewalOutcome> outcomes = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {
 

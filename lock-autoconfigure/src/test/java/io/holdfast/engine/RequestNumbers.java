@@ -1,14 +1,14 @@
 package io.holdfast.engine;
 
 /**
- * The numbers of requests, for copies of an instance.
+ * Number of the last request, for copies of an instance.
  */
 public final class RequestNumbers {
 
 	private RequestNumbers() {
 	}
 
-	/** Have one instance count on from the last request of another one. */
+	/** Continue the numbers of an instance in its copy. */
 	public static void copy(ResourceQueues from, ResourceQueues to) {
 		to.lastNumber.set(from.lastNumber.get());
 	}

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What becomes of a request that says something, and of one that does not.
+ * Requests resolved with the defaults of the settings.
  */
 class ResolvedRequestTests {
 
@@ -36,25 +36,25 @@ class ResolvedRequestTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("A request for permits that does not say whether it is fair is as the settings")
+	@DisplayName("A request for permits without a fairness has the fairness of the settings")
 	void fairBySettings(boolean fair) {
 		EngineSettings settings = settings(fair);
 		assertThat(Settings.resolve(PERMIT, settings).fair()).isEqualTo(fair);
-		// So it stays, whatever else is changed.
+		// Other changes of the settings do not matter.
 		EngineSettings changed = Settings.with(settings, HandOverLimits.NONE);
 		assertThat(Settings.resolve(PERMIT, changed).fair()).isEqualTo(fair);
 	}
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("What a request says about that comes first")
+	@DisplayName("The fairness of a request overrides the settings")
 	void fairByRequest(boolean fair) {
 		assertThat(Settings.resolve(PERMIT.fair(fair), settings(!fair)).fair()).isEqualTo(fair);
 	}
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("Locks are fair, whatever the settings say of permits")
+	@DisplayName("Locks are fair, also if the settings make permits unfair")
 	void locks(LockMode mode) {
 		EngineSettings unfair = settings(false);
 		assertThat(Settings.resolve(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
@@ -63,7 +63,7 @@ class ResolvedRequestTests {
 	}
 
 	@Test
-	@DisplayName("A maxHold below the default lease time shortens the lease: it would outlast its bound")
+	@DisplayName("A maxHold below the default lease time shortens the lease")
 	void shortMaxHold() {
 		EngineSettings defaults = EngineSettings.defaults();
 		Duration most = Duration.ofSeconds(10);
@@ -72,7 +72,7 @@ class ResolvedRequestTests {
 			.containsExactly(10_000L);
 		assertThat(Settings.resolve(PERMIT.maxHold(most), defaults).leaseMillis()).isEqualTo(10_000);
 		assertThat(Settings.resolve(PERMIT.maxHold(most).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
-			.as("what a request says itself")
+			.as("an explicit lease time")
 			.isEqualTo(20_000);
 		assertThat(Settings.resolve(LOCK.maxHold(Duration.ofMinutes(2)), defaults))
 			.extracting(ResolvedRequest::leaseMillis)

@@ -17,12 +17,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of the queue: who stands for the instance, and who is next.
+ * Queue of an instance: the waiter with the place in the store, and its successors.
  */
 class ResourceQueueTests extends ScriptedEngine {
 
 	@Test
-	void onlyOneWaiterStandsInTheStore() {
+	void waitersBehindAHolderSendNothing() {
 		granted(REQUEST, 10);
 		this.service.acquireAsync(REQUEST);
 		this.service.acquireAsync(REQUEST);
@@ -30,7 +30,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anAttemptWithoutWaitingFailsWithoutACommandWhileTheKeyIsInUseHere() {
+	void aRequestWithoutWaitingFailsWithoutACommandBehindAWaiterOrHolder() {
 		LockRequest once = REQUEST.waitTime(Duration.ZERO);
 		CompletableFuture<LockLease> contender = this.service.acquireAsync(REQUEST);
 		assertThat(this.service.tryAcquireAsync(once)).isCompletedWithValue(Optional.empty());
@@ -41,7 +41,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseHandsOverToTheNextHereInOneCommand() {
+	void aReleaseBringsInTheNextWaiterByTheSameCommand() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -51,7 +51,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aCommandIsSentInTheEventThatNeedsItThoughTimePassesMeanwhile() {
+	void aCommandIsSentInTheEventThatNeedsItThoughTimePasses() {
 		this.store.isMoving = true;
 		LockLease lease = granted(REQUEST, 10);
 		this.service.acquireAsync(REQUEST);
@@ -61,7 +61,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theNextHereIsWokenUpBeforeWhoReleased() {
+	void theNextWaiterIsWokenUpBeforeTheReleaser() {
 		LockLease lease = granted(REQUEST, 10);
 		List<String> woken = new ArrayList<>();
 		this.service.acquireAsync(REQUEST).thenRun(() -> woken.add("next"));
@@ -71,7 +71,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theNextRunsItsOwnTimersAndDoesNotDependOnTheRelease() {
+	void theNextWaiterAsksByTimerAndDoesNotDependOnTheRelease() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -82,7 +82,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aNextThatWasNotQueuedAsksByItself() {
+	void aNextWaiterThatWasNotQueuedAsksAgain() {
 		LockLease lease = granted(REQUEST, 10);
 		this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
@@ -92,7 +92,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void thePlaceInTheStoreOutlivesWhoWaitsAtIt() {
+	void aPlaceOutlivesItsWaiter() {
 		CompletableFuture<LockLease> cancelled = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> brief = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		CompletableFuture<LockLease> failed = this.service.acquireAsync(REQUEST);
@@ -101,17 +101,17 @@ class ResourceQueueTests extends ScriptedEngine {
 		cancelled.cancel(false);
 		this.store.elapse(1001);
 		assertThat(brief).isCompletedExceptionally();
-		assertThat(this.store.sent()).as("no command of who gives up").containsExactly("acquire 1");
+		assertThat(this.store.sent()).as("no command of a cancelled waiter").containsExactly("acquire 1");
 		this.store.elapse(1500);
 		this.store.last("acquire 1").fail(false);
 		assertThat(failed).isCompletedExceptionally();
-		assertThat(this.store.sent()).as("asked for the next one").containsExactly("acquire 1", "acquire 1");
+		assertThat(this.store.sent()).as("asked for the next waiter").containsExactly("acquire 1", "acquire 1");
 		this.store.last("acquire 1").granted(20, 30_000);
 		assertThat(last.join().fencingToken()).isEqualTo(20);
 	}
 
 	@Test
-	void thePlaceOfTheLastWaiterIsGivenBack() {
+	void thePlaceOfTheLastWaiterIsReleased() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		first.cancel(false);
@@ -120,10 +120,10 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aPlaceIsNotForWhoAsksForSomethingElseWhichComesInWithItsRelease() {
+	void aWaiterWithOtherTermsComesInWithTheReleaseOfThePlace() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
-		// It came later than the other one, and must not pass that.
+		// The third request must not pass the second, though it fits the place.
 		CompletableFuture<LockLease> third = this.service.acquireAsync(REQUEST);
 		this.store.sent();
 		first.cancel(false);
@@ -133,7 +133,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRefusedAttemptPromotesTheNext() {
+	void aBusyRequestWithoutWaitingPromotesTheNextWaiter() {
 		CompletableFuture<Optional<LockLease>> once = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1 at once").busy(30_000, 10);
@@ -142,7 +142,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aPromotedWaiterThatGivesUpPassesItsTurnOn() {
+	void aCancelledPromotedWaiterLeavesItsTurnToTheNextWaiter() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> third = this.service.acquireAsync(REQUEST);
@@ -156,7 +156,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatNoRequestWaitsForAnyMoreIsReleased() {
+	void aGrantForACancelledRequestIsReleased() {
 		List<Runnable> later = new ArrayList<>();
 		DefaultLockService slow = new DefaultLockService(
 				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID, () -> 1.0));
@@ -168,7 +168,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void lossPromotesTheNextAtOnce() {
+	void aLossPromotesTheNextWaiterAtOnce() {
 		granted(REQUEST, 10);
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.store.elapse(10_000);
@@ -178,7 +178,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theEndOfValidityPromotesTheNextWithoutRenewal() {
+	void theEndOfValidityPromotesTheNextWaiterWithoutRenewal() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.store.sent();
@@ -191,7 +191,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aHolderThatWasReplacedReleasesOnlyItself() {
+	void aReplacedHolderReleasesOnlyItsOwnToken() {
 		LockLease lost = granted(REQUEST.autoRenew(false), 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
@@ -207,14 +207,14 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aLeaseThatRanOutAndIsNeverReleasedKeepsNothing() {
-		LockLease ranOut = granted(REQUEST.autoRenew(false), 10);
+	void anExpiredLeaseKeepsNothing() {
+		LockLease expired = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(29_698);
 		assertThat(isIdle()).isTrue();
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
-		CompletableFuture<ReleaseResult> late = ranOut.releaseAsync();
+		CompletableFuture<ReleaseResult> late = expired.releaseAsync();
 		this.store.last("release 1").released(false);
 		assertThat(late).isCompletedWithValue(ReleaseResult.LOST);
 		assertThat(second.join().isHeld()).isTrue();
@@ -224,7 +224,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadMayLockAgainWhatRanOutAsItWasMeantTo() {
+	void aThreadMayLockAgainAfterTheExpiryOfALeaseWithoutRenewal() {
 		CompletableFuture<LockLease> first = CompletableFuture.completedFuture(
 				this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.autoRenew(false))));
 		this.store.elapse(29_698);
@@ -234,7 +234,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadThatLostALeaseIsToldSoUntilItReleasesIt() {
+	void aLossFailsRequestsOfItsThreadUntilTheRelease() {
 		LockLease lost = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -246,7 +246,7 @@ class ResourceQueueTests extends ScriptedEngine {
 	}
 
 	@Test
-	void anIdleGateIsForgotten() {
+	void anIdleQueueIsForgotten() {
 		LockLease lease = granted(REQUEST, 10);
 		assertThat(isIdle()).isFalse();
 		lease.releaseAsync();

@@ -22,19 +22,19 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The rules of keeping others out for a least time, though the lease was released.
+ * Minimum hold: an early release retains the key for the rest of the minHold.
  */
 class RetentionRulesTests extends ScriptedEngine {
 
-	private static final LockRequest KEPT = REQUEST.minHold(Duration.ofSeconds(20));
+	private static final LockRequest RETAINED = REQUEST.minHold(Duration.ofSeconds(20));
 
 	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
 	@Test
-	void whatIsReleasedEarlyIsToEndWhenItsTimeIsOverAndIsHandedOverThen() {
-		LockLease lease = granted(KEPT, 10);
+	void anEarlyReleaseRetainsTheKeyUntilTheEndOfTheMinHold() {
+		LockLease lease = granted(RETAINED, 10);
 		this.store.elapse(5000);
 		this.store.sent();
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
@@ -55,14 +55,14 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aPartOfAMillisecondCountsAsAWholeOne() {
+	void aPartOfAMillisecondCountsAsAMillisecond() {
 		granted(REQUEST.minHold(Duration.ofNanos(1_000_001)), 10).releaseAsync();
 		assertThat(this.store.sent()).endsWith("retain 1 for 2");
 	}
 
 	@Test
-	void itsReleaseIsNotPlannedBeforeItIsKept() {
-		LockLease lease = granted(KEPT, 10);
+	void theReleaseIsScheduledAfterTheRetentionIsSent() {
+		LockLease lease = granted(RETAINED, 10);
 		List<Integer> planned = new ArrayList<>();
 		this.store.whileSending = (line) -> planned.add(this.store.plannedCount());
 		int before = this.store.plannedCount();
@@ -72,20 +72,20 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void workThatHasFailedIsReleasedAtOnce() {
-		LockLease lease = granted(KEPT, 10);
+	void aWaivedMinHoldReleasesAtOnce() {
+		LockLease lease = granted(RETAINED, 10);
 		lease.waiveMinHold();
 		assertThat(lease.isHeld()).isTrue();
 		this.store.sent();
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
 		this.store.last("release 1").released(false);
-		assertThat(result).as("a loss is found all the same").isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(result).as("a loss is still detected").isCompletedWithValue(ReleaseResult.LOST);
 	}
 
 	@Test
-	void whatIsReleasedLaterIsReleasedAtOnce() {
-		LockLease lease = granted(KEPT, 10);
+	void aReleaseAfterTheMinHoldReleasesAtOnce() {
+		LockLease lease = granted(RETAINED, 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(true);
 		this.store.elapse(10_000);
@@ -95,8 +95,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void readersAndPermitsAreKeptToo() {
-		LockLease reading = granted(KEPT.mode(LockMode.READ), 10);
+	void readersAndPermitsAreRetainedToo() {
+		LockLease reading = granted(RETAINED.mode(LockMode.READ), 10);
 		CompletableFuture<PermitLease> permits = this.semaphores
 			.acquireAsync(SemaphoreRequest.of("k", 3).permits(2).minHold(Duration.ofSeconds(5)));
 		this.store.last("acquire 2").granted(0, 30_000);
@@ -108,8 +108,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWakeUpForWhatIsKeptChangesNothing() {
-		granted(KEPT, 10).releaseAsync();
+	void aWakeUpForARetainedTokenChangesNothing() {
+		granted(RETAINED, 10).releaseAsync();
 		this.store.last("retain 1").retained(true);
 		this.store.sent();
 		handOver(1, 20, 5000);
@@ -122,22 +122,22 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void othersHereWaitInTheStoreThen() {
-		LockLease lease = granted(KEPT, 10);
+	void waitersOfTheInstanceWaitInTheStoreDuringTheRetention() {
+		LockLease lease = granted(RETAINED, 10);
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("retain 1 for 20000", "acquire 2");
 		CompletableFuture<Optional<LockLease>> once = this.service.tryAcquireAsync(ONCE);
-		assertThat(once).as("behind the one that waits").isCompletedWithValue(Optional.empty());
+		assertThat(once).as("behind the waiter").isCompletedWithValue(Optional.empty());
 		waiting.cancel(false);
 		this.service.tryAcquireAsync(ONCE);
 		assertThat(this.store.sent()).containsExactly("release 2", "acquire 4 at once");
 	}
 
 	@Test
-	void aThreadDoesNotEnterWhatItHasReleased() {
-		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(KEPT));
+	void aThreadGetsNoNestedLeaseOfARetainedKey() {
+		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(RETAINED));
 		lease.releaseAsync();
 		this.store.answerAtOnce("acquire 2 at once", (command) -> command.busy(20_000, 10));
 		assertThat(this.service.tryAcquire(ONCE)).isEmpty();
@@ -146,8 +146,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nestedLeasesHaveNoLeastTimeAndTheLastOneOfAllKeepsThatOfTheFirst() {
-		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(KEPT));
+	void theLastReleaseRetainsForTheMinHoldOfTheFirstLease() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(RETAINED));
 		LockLease inner = this.service.acquire(REQUEST.minHold(Duration.ofDays(1)));
 		this.store.sent();
 		outer.releaseAsync();
@@ -157,37 +157,38 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatWasLostIsNotKept() {
-		LockLease lease = granted(KEPT, 10);
+	void aLostLeaseIsNotRetained() {
+		LockLease lease = granted(RETAINED, 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		LockLease ranOut = granted("acquire 2", KEPT.only("other").minHold(Duration.ofHours(1)).autoRenew(false));
+		LockLease expired = granted("acquire 2", RETAINED.only("other").minHold(Duration.ofHours(1)).autoRenew(false));
 		this.store.elapse(29_698);
-		ranOut.releaseAsync();
+		expired.releaseAsync();
 		assertThat(this.store.sent()).endsWith("release 2").noneMatch((line) -> line.startsWith("retain"));
 	}
 
 	@Test
-	void whatNoCallerEverHadIsNotKept() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(KEPT);
+	void aGrantWithoutACallerIsNotRetained() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(RETAINED);
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.store.sent()).endsWith("release 1").noneMatch((line) -> line.startsWith("retain"));
 	}
 
 	@Test
-	void whatACallerHadIsKeptThoughTheLastLeaseOfItReachedNoCaller() {
+	void aLeaseOfACallerIsRetainedThoughItsNestedLeaseHadNoCaller() {
 		List<Runnable> later = new ArrayList<>();
 		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID,
 				() -> 1.0);
 		DefaultLockService service = new DefaultLockService(slow);
-		CompletableFuture<LockLease> outer = service.acquireAsync(KEPT);
+		CompletableFuture<LockLease> outer = service.acquireAsync(RETAINED);
 		this.store.last("acquire 1").granted(10, 30_000);
 		later.remove(0).run();
-		CompletableFuture<LockLease> inner = service.acquireAsync(KEPT.within(LeaseContext.empty().with(outer.join())));
+		CompletableFuture<LockLease> inner = service
+			.acquireAsync(RETAINED.within(LeaseContext.empty().with(outer.join())));
 		outer.join().releaseAsync();
 		inner.cancel(false);
 		this.store.sent();
@@ -196,15 +197,15 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatTheStoreDoesNotHaveAnyMoreWasLost() {
-		CompletableFuture<ReleaseResult> result = granted(KEPT, 10).releaseAsync();
+	void theRetentionOfAMissingTokenIsALoss() {
+		CompletableFuture<ReleaseResult> result = granted(RETAINED, 10).releaseAsync();
 		this.store.last("retain 1").retained(false);
 		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
 	}
 
 	@Test
-	void whatTheStoreDoesNotConfirmIsToldAndRepeatedForAsLongAsTheLeaseStands() {
-		CompletableFuture<ReleaseResult> result = granted(KEPT.minHold(Duration.ofHours(1)), 10).releaseAsync();
+	void anUnconfirmedRetentionFailsAndIsRepeatedUntilTheEndOfTheLease() {
+		CompletableFuture<ReleaseResult> result = granted(RETAINED.minHold(Duration.ofHours(1)), 10).releaseAsync();
 		this.store.last("retain 1").fail(false);
 		trouble(result, "trouble");
 		this.store.sent();
@@ -223,8 +224,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aSilentStoreKeepsItsCallerForTheCommandTimeoutAndIsAskedAgain() {
-		LockLease lease = granted(KEPT, 10);
+	void aRetentionWithoutAnswerFailsAfterTheCommandTimeoutAndIsRepeated() {
+		LockLease lease = granted(RETAINED, 10);
 		CompletableFuture<ReleaseResult> blocked = CompletableFuture.supplyAsync(lease::release);
 		await().until(() -> this.store.sent().contains("retain 1 for 20000"));
 		ScriptedStore.Command silent = this.store.last("retain 1");
@@ -242,8 +243,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShutDownWaitsForTheAnswerAndNotForTheTime() {
-		LockLease lease = granted(KEPT, 10);
+	void aShutdownWaitsForTheRetentionAndNotForItsEnd() {
+		LockLease lease = granted(RETAINED, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofMinutes(1));
 		lease.releaseAsync();
 		assertThat(shutDown).isNotDone();
@@ -253,8 +254,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatAShutDownEndsIsKeptToo() {
-		LockLease lease = granted(KEPT, 10);
+	void aLeaseEndedByAShutdownIsRetained() {
+		LockLease lease = granted(RETAINED, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
 		this.store.sent();
 		this.store.elapse(1000);
@@ -270,8 +271,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatAShutDownEndsIsKeptThoughItsUserReleasesItWhenToldOfTheLoss() {
-		LockLease lease = granted(KEPT, 10);
+	void aLeaseEndedByAShutdownIsRetainedThoughItsLossActionReleases() {
+		LockLease lease = granted(RETAINED, 10);
 		lease.onLost(lease::releaseAsync);
 		this.engine.shutDown(Duration.ofSeconds(1));
 		this.store.sent();
@@ -281,8 +282,8 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShutDownDoesNotWaitForASilentStoreForLong() {
-		LockLease lease = granted(KEPT, 10);
+	void aShutdownWaitsForASilentStoreOnlyForTheCommandTimeout() {
+		LockLease lease = granted(RETAINED, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofMinutes(1));
 		lease.releaseAsync();
 		this.store.elapse(999);

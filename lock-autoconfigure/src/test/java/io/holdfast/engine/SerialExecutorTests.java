@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * In which order a mailbox runs what it gets.
+ * Order of events and deferred actions in a {@link SerialExecutor}.
  */
 class SerialExecutorTests {
 
@@ -18,12 +18,12 @@ class SerialExecutorTests {
 
 	private final List<String> order = new CopyOnWriteArrayList<>();
 
-	private void note(String what) {
-		this.order.add(what);
+	private void note(String line) {
+		this.order.add(line);
 	}
 
 	@Test
-	void whatIsPutOffRunsAfterItsEventAndKeepsNoThreadWaiting() {
+	void aDeferredActionRunsAfterItsEventAndBlocksNoThread() {
 		this.events.execute(() -> {
 			this.events.runAfterEvent(() -> {
 				CompletableFuture.runAsync(() -> this.events.execute(() -> note("another thread's"))).join();
@@ -35,7 +35,7 @@ class SerialExecutorTests {
 	}
 
 	@Test
-	void whatAnEventInLinePutsOffRunsBeforeTheNextOne() {
+	void anActionDeferredByAQueuedEventRunsBeforeTheNextEvent() {
 		this.events.execute(() -> {
 			this.events.execute(() -> {
 				this.events.runAfterEvent(() -> note("later"));
@@ -48,7 +48,7 @@ class SerialExecutorTests {
 	}
 
 	@Test
-	void allThatIsPutOffRunsOnceAndInItsOrderWhateverFails() {
+	void deferredActionsRunOnceAndInOrderDespiteFailures() {
 		this.events.execute(() -> {
 			this.events.runAfterEvent(() -> {
 				note("one");
@@ -63,15 +63,15 @@ class SerialExecutorTests {
 	}
 
 	@Test
-	void howeverMuchAnEventPutsOffAllOfItRuns() {
-		int much = 100_000;
+	void anyNumberOfDeferredActionsRuns() {
+		int count = 100_000;
 		AtomicInteger run = new AtomicInteger();
 		this.events.execute(() -> {
-			for (int i = 0; i < much; i++) {
+			for (int i = 0; i < count; i++) {
 				this.events.runAfterEvent(run::incrementAndGet);
 			}
 		});
-		assertThat(run).hasValue(much);
+		assertThat(run).hasValue(count);
 	}
 
 }

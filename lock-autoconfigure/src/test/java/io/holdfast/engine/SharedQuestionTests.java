@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Several who ask for the reports of all instances at a time.
+ * Simultaneous queries for the reports of all instances.
  */
 class SharedQuestionTests {
 
@@ -49,9 +49,9 @@ class SharedQuestionTests {
 		return this.answer;
 	}
 
-	private static <T> T instead(Class<T> type, T target, String method, Supplier<?> what) {
+	private static <T> T instead(Class<T> type, T target, String method, Supplier<?> result) {
 		return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type }, (proxy, called,
-				values) -> called.getName().equals(method) ? what.get() : called.invoke(target, values)));
+				values) -> called.getName().equals(method) ? result.get() : called.invoke(target, values)));
 	}
 
 	private List<Thread> start(List<FleetReport> answers) {
@@ -65,7 +65,7 @@ class SharedQuestionTests {
 	}
 
 	@Test
-	@DisplayName("who asks while a question is under way gets its answers, and who asks later a new one's")
+	@DisplayName("Queries during a pending query share its reports, and later queries ask anew")
 	void share() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
@@ -82,7 +82,7 @@ class SharedQuestionTests {
 	}
 
 	@Test
-	@DisplayName("a question for a key is another one, as reports that are cut differ")
+	@DisplayName("A query for a key is not shared, as truncated reports differ")
 	void shareOfKey() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
@@ -100,7 +100,7 @@ class SharedQuestionTests {
 	}
 
 	@Test
-	@DisplayName("a question that fails fails for all who share it, and for no later one")
+	@DisplayName("A failed query fails for all its callers, and for no later caller")
 	void shareFailure() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The line of a refusal, with the name of the holder and without.
+ * Log line of a refusal, with and without the name of the holder.
  */
 class SkipLogTests extends ScriptedEngine {
 
@@ -71,7 +71,7 @@ class SkipLogTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("the holder is told with application, host and process")
+	@DisplayName("The line names the application, host and process of the holder")
 	void holder() {
 		admit((id) -> id.equals(OTHER) ? new LockHolder("warehouse", "node", 7, Tokens.shown(OTHER)) : null);
 		refuse(LockRequest.of("k"));
@@ -80,14 +80,14 @@ class SkipLogTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("without a name of the holder, the line tells its instance")
+	@DisplayName("Without a name of the holder, the line names its instance")
 	void unnamed() {
 		refuse(LockRequest.of("k"));
 		assertThat(line()).startsWith("Skipped: ").contains("instance " + Tokens.shown(OTHER)).doesNotContain("Holder");
 	}
 
 	@Test
-	@DisplayName("names of requests and applications do not break the line")
+	@DisplayName("Names of requests and applications do not break the line")
 	void oneLine() {
 		admit((id) -> new LockHolder("ware\nhouse", "node", 7, Tokens.shown(OTHER)));
 		refuse(LockRequest.of("k").name("a\nb"));

@@ -27,13 +27,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An observer that takes its time keeps the thread that tells it, and not the key.
+ * A slow observer delays the notifying thread, and not the key.
  */
 class SlowObserverTests {
 
 	private static final Duration SOON = Duration.ofSeconds(30);
 
-	/** More than observers are told of. */
+	/** More events than observers can receive. */
 	private static final int MANY = 11_000;
 
 	private static final LockRequest REQUEST = LockRequest.of("k").waitTime(SOON).reentrant(false);
@@ -43,7 +43,7 @@ class SlowObserverTests {
 
 	private final DefaultLockService service = new DefaultLockService(this.engine);
 
-	private final CountDownLatch told = new CountDownLatch(1);
+	private final CountDownLatch notified = new CountDownLatch(1);
 
 	private final CountDownLatch goOn = new CountDownLatch(1);
 
@@ -54,7 +54,7 @@ class SlowObserverTests {
 	}
 
 	private void takeTime() {
-		this.told.countDown();
+		this.notified.countDown();
 		try {
 			this.goOn.await();
 		}
@@ -64,13 +64,13 @@ class SlowObserverTests {
 	}
 
 	private void assertOthersAreServed() throws InterruptedException {
-		assertThat(this.told.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		assertThat(this.service.acquireAsync(REQUEST)).succeedsWithin(SOON).satisfies(LockLease::release);
 		assertThat(this.goOn.getCount()).isOne();
 	}
 
 	@Test
-	void anEnd() throws InterruptedException {
+	void aSlowEndDelaysNoOtherRequest() throws InterruptedException {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
@@ -94,7 +94,7 @@ class SlowObserverTests {
 	}
 
 	@Test
-	void aBeginning() throws InterruptedException {
+	void aSlowBeginDelaysNoOtherRequest() throws InterruptedException {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
@@ -113,8 +113,8 @@ class SlowObserverTests {
 		LockLease held = this.service.acquire(REQUEST);
 		CompletableFuture<LockLease> waiting = CompletableFuture
 			.supplyAsync(() -> this.service.acquire(REQUEST.name("slow")));
-		assertThat(this.told.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
-		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)))).as("told in time")
+		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)))).as("answered in time")
 			.succeedsWithin(SOON)
 			.satisfies((none) -> assertThat(none).isEmpty());
 		assertThat(this.goOn.getCount()).isOne();
@@ -124,7 +124,7 @@ class SlowObserverTests {
 	}
 
 	@Test
-	void aFailure() throws InterruptedException {
+	void aSlowFailureDelaysNoOtherRequest() throws InterruptedException {
 		this.engine.observe(new EngineObserver() {
 
 			@Override
@@ -143,7 +143,7 @@ class SlowObserverTests {
 		LockLease held = this.service.acquire(REQUEST);
 		CompletableFuture<?> refused = CompletableFuture
 			.supplyAsync(() -> this.service.tryAcquire(REQUEST.name("slow").waitTime(Duration.ofMillis(10))));
-		assertThat(this.told.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		held.releaseAsync();
 		assertOthersAreServed();
 		this.goOn.countDown();
@@ -151,7 +151,7 @@ class SlowObserverTests {
 	}
 
 	@Test
-	@DisplayName("Observers that never return keep 64 requests at most, and what they are told has a limit")
+	@DisplayName("Blocked observers hold up 64 requests at most, and pending events are limited")
 	@ExtendWith(OutputCaptureExtension.class)
 	void observersThatNeverReturn(CapturedOutput output) {
 		this.engine.observe(new EngineObserver() {
@@ -181,7 +181,7 @@ class SlowObserverTests {
 	}
 
 	@Test
-	@DisplayName("Each request is told in its order and to its end, on whatever threads that comes")
+	@DisplayName("Each request has all its events in order, on any threads")
 	void order() {
 		Queue<String> problems = new ConcurrentLinkedQueue<>();
 		AtomicInteger over = new AtomicInteger();
@@ -212,7 +212,10 @@ class SlowObserverTests {
 		assertThat(problems).isEmpty();
 	}
 
-	/** Notes what comes twice, or not in its order. Told by one thread at a time. */
+	/**
+	 * Observer that records repeated events and events out of order. Notified by a single
+	 * thread at a time.
+	 */
 	private static final class Orderly implements EngineObserver.RequestObserver {
 
 		private final String name;

@@ -20,15 +20,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules for a store that fails, is silent or is not reached while a request waits:
- * whether it is asked again, and what the caller is told.
+ * Failures, silence and outages of the store during a wait: repeated questions, and
+ * reports to the caller.
  */
 class StoreTroubleRulesTests extends ScriptedEngine {
 
 	private static final Duration SHORT = Duration.ofSeconds(1);
 
 	@Test
-	void aStoreThatFailsShortlyIsAskedAgain() {
+	void theStoreIsAskedAgainAfterAShortFailure() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.sent();
 		this.store.last("acquire 1").fail(true);
@@ -42,7 +42,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatStaysAwayIsReportedAfterThePatienceForOutages() {
+	void aFailingStoreIsReportedAfterTheOutagePatience() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(true);
 		this.store.elapse(3000);
@@ -57,7 +57,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatStaysAwayIsReportedToAllThatHaveWaitedAsLongHoweverMany() {
+	void aFailingStoreIsReportedToAnyNumberOfWaiters() {
 		List<CompletableFuture<LockLease>> answers = Stream.generate(() -> this.service.acquireAsync(REQUEST))
 			.limit(settings().maxWaitersPerKey())
 			.toList();
@@ -67,7 +67,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsNotReachedIsReportedAfterThePatienceForOutages() {
+	void anUnreachableStoreIsReportedAfterTheOutagePatience() {
 		this.store.loseConnection();
 		assertReportedAfterPatience(this.service.acquireAsync(REQUEST));
 	}
@@ -82,7 +82,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aQuestionThatMayHaveLeftIsFollowedByARelease() {
+	void aQuestionThatMayHaveBeenSentIsFollowedByARelease() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.loseConnection();
 		assertReportedAfterPatience(answer);
@@ -90,7 +90,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aQuestionThatNeverLeftIsFollowedByNoRelease() {
+	void aQuestionThatWasNeverSentIsFollowedByNoRelease() {
 		this.store.loseConnection();
 		assertReportedAfterPatience(this.service.acquireAsync(REQUEST));
 		CompletableFuture<LockLease> another = this.service.acquireAsync(REQUEST);
@@ -99,7 +99,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aQuestionThatLeavesByTheNextConnectionIsFollowedByARelease() {
+	void aQuestionSentByTheNextConnectionIsFollowedByARelease() {
 		this.store.loseConnection();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.connectAgain();
@@ -108,7 +108,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsNotReachedIsReportedToThoseThatDoNotWaitBehindOthers() {
+	void anUnreachableStoreIsReportedToARequestWithoutWaitingBehindAWaiter() {
 		this.store.loseConnection();
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
@@ -117,7 +117,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatFailsAndIsNotReachedThenIsReportedAfterThePatienceForOutagesFromThen() {
+	void theOutagePatienceBeginsWithTheLostConnectionAfterAFailure() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitForever());
 		this.store.last("acquire 1").fail(true);
 		this.store.elapse(100);
@@ -131,7 +131,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsNotReachedIsReportedAtOnceWithoutPatienceForOutages() {
+	void anUnreachableStoreIsReportedAtOnceWithoutOutagePatience() {
 		EngineSettings base = settings();
 		LeaseEngine impatient = new LeaseEngine(this.store,
 				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.lossMargin(), base.semaphoreWaitTime(),
@@ -147,7 +147,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWaitsForAHolderHereIsToldOfThatAlsoWhileTheStoreIsNotReached() {
+	void aWaitBehindAHolderOfTheInstanceReportsTheHolderAlsoDuringAnOutage() {
 		granted(REQUEST, 10);
 		this.store.loseConnection();
 		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO)))
@@ -159,7 +159,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadThatEndsItsWaitAsTheTimerIsLateIsToldWhatThatWouldTell() {
+	void aThreadThatEndsItsOverdueWaitGetsTheErrorOfTheTimer() {
 		granted(REQUEST, 10);
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
 			PendingAcquisition waiting = acquire(this.engine, Settings.resolve(request.waitTime(SHORT), settings()),
@@ -170,17 +170,17 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 			assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiting.result().getNow(null))
 				.withCauseInstanceOf(LockNotAcquiredException.class);
 		}
-		PendingAcquisition unheard = acquire(this.engine,
+		PendingAcquisition unanswered = acquire(this.engine,
 				Settings.resolve(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.pause(SHORT.toMillis());
-		unheard.endOverdue();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unheard.result().getNow(null))
+		unanswered.endOverdue();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unanswered.result().getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class);
 	}
 
 	@Test
-	void aStoreThatIsReachedAgainIsWaitedFor() {
+	void aWaitGoesOnAfterTheConnectionReturns() {
 		this.store.loseConnection();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(2000);
@@ -190,7 +190,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsReachedNoMoreAfterASilenceHasThePatienceForOutagesFromThen() {
+	void theOutagePatienceBeginsWithTheLostConnectionAfterASilence() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(4000);
 		this.store.loseConnection();
@@ -202,7 +202,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsNotReachedKeepsOneCommandOfEach() {
+	void anUnreachableStoreKeepsASingleCommandOfEachToken() {
 		LockLease lease = granted(REQUEST.only("other"), 10);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").busy(30_000, 10);
@@ -223,7 +223,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseThatTheStoreHasKeptIsSentAgainOnceItIsReached() {
+	void aReleaseKeptDuringAnOutageIsRepeatedAfterTheOutage() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.loseConnection();
 		lease.releaseAsync();
@@ -235,20 +235,20 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theNextOneBehindASilentStoreWaitsForAsLongAsItWouldByItself() {
+	void theNextWaiterForASilentStoreHasItsOwnDeadline() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.elapse(9999);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(first::join)
 			.withCauseInstanceOf(LeaseStoreException.class);
 		assertThat(second).isNotDone();
-		// By the place that is there.
+		// At the existing place.
 		this.store.last("acquire 1").granted(20, 30_000);
 		assertThat(second).isCompletedWithValueMatching((lease) -> lease.fencingToken() == 20);
 	}
 
 	@Test
-	void aStoreThatIsNotReachedDoesNotEndAWaitForOthers() {
+	void anUnreachableStoreDoesNotEndAWaitBehindAHolder() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.loseConnection();
@@ -257,7 +257,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatFailsForGoodIsReportedAtOnce() {
+	void aPermanentFailureIsReportedAtOnce() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(false);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
@@ -265,7 +265,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatFailsIsReportedAtOnceToARequestThatDoesNotWait() {
+	void aFailureIsReportedAtOnceToARequestWithoutWaiting() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.store.last("acquire 1").fail(true);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
@@ -273,7 +273,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatFailsUntilAShortWaitIsOverIsReported() {
+	void aFailureIsReportedAtTheEndOfAShortWait() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(500)));
 		this.store.last("acquire 1").fail(true);
 		this.store.elapse(499);
@@ -284,7 +284,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatFailsBeforeItHasAnsweredIsReportedAtOnceThoughItWasAskedAgain() {
+	void aFailureAfterTheOutagePatienceIsReportedDespiteANewerQuestion() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		Command first = this.store.last("acquire 1");
 		this.store.elapse(3000);
@@ -300,7 +300,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatIsNotConfirmedIsAskedForAgainByTheSameTokenWithinTheWait() {
+	void anUnconfirmedGrantIsRequestedAgainByItsTokenWithinTheWait() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
 		for (int i = 0; i < 3; i++) {
@@ -314,7 +314,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatIsNeverConfirmedIsGivenBackWhenTheWaitIsOver() {
+	void aNeverConfirmedGrantIsReleasedAtTheEndOfTheWait() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").unconfirmed();
 		this.store.elapse(9999);
@@ -328,7 +328,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatIsNotConfirmedIsGivenBackAtOnceByWhomDoesNotWait() {
+	void anUnconfirmedGrantIsReleasedAtOnceWithoutWaiting() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.store.last("acquire 1 at once").unconfirmed();
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
@@ -338,7 +338,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsNotReadyYetIsAskedAgainWithinTheWaitAndReportedInTheEnd() {
+	void aStoreThatIsNotReadyIsAskedAgainWithinTheWaitAndReportedAtItsEnd() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
 		for (int i = 0; i < 3; i++) {
@@ -357,7 +357,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatIsNotReadyYetIsReportedAtOnceToWhomDoesNotWait() {
+	void aStoreThatIsNotReadyIsReportedAtOnceWithoutWaiting() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.store.last("acquire 1 at once").notYet();
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
@@ -366,7 +366,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aStoreThatFailsLaterIsAskedAgainAndReportedInTheEnd() {
+	void aFailureAfterABusyAnswerIsReportedAtTheEndOfTheWait() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(2500);
@@ -378,7 +378,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaitThatIsShorterThanAnAnswerTakesIsAnsweredAllTheSame() {
+	void aWaitShorterThanAnAnswerStillGetsTheAnswer() {
 		LockRequest brief = REQUEST.waitTime(Duration.ofMillis(1));
 		CompletableFuture<Optional<LockLease>> busy = this.service.tryAcquireAsync(brief);
 		this.store.elapse(40);
@@ -395,7 +395,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaitThatIsOverBeforeTheStoreIsAskedIsAnsweredAllTheSame() {
+	void aWaitThatEndsBeforeTheFirstQuestionStillGetsTheAnswer() {
 		this.store.isMoving = true;
 		LockRequest brief = REQUEST.waitTime(Duration.ofNanos(1));
 		CompletableFuture<LockLease> free = this.service.acquireAsync(brief);
@@ -408,18 +408,18 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aShutDownWaitsForWhoIsOnTheWay() {
+	void aShutdownWaitsForTheReleaseOfAnEndedWait() {
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(10));
 		assertThat(waiting).isCompletedExceptionally();
-		assertThat(shutDown).as("its release is not answered").isNotDone();
+		assertThat(shutDown).as("the release is unanswered").isNotDone();
 		this.store.last("release 1").released(false);
 		assertThat(shutDown).isCompleted();
 	}
 
 	@Test
-	void aShutDownThatWasResumedEndsNothing() {
+	void aResumedShutdownEndsNothing() {
 		granted(REQUEST, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
 		this.engine.resume();
@@ -431,7 +431,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWaitedBehindAnAnsweredStoreWasNotServedByIt() {
+	void aWaitBehindAHolderOfTheInstanceReportsTheHolder() {
 		granted(REQUEST, 10);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		this.store.elapse(1000);
@@ -441,11 +441,11 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aQuestionThatWasNeverAnsweredIsForgottenWhenALaterOneIs() {
+	void anAnswerClearsEarlierUnansweredQuestions() {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(2500);
-		// This one is lost.
+		// This question stays unanswered.
 		this.store.last("acquire 1");
 		this.store.elapse(2500);
 		this.store.last("acquire 1").busy(30_000, 10);
@@ -456,7 +456,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aFailureIsNoNewsWhenALaterQuestionWasAnswered() {
+	void aFailureOfAQuestionOlderThanTheLastAnswerDoesNotCount() {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(2500);
@@ -472,7 +472,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aQuestionWithoutAnAnswerForTheTimeOfTheStoreHasFailed() {
+	void aQuestionUnansweredForTheAnswerTimeOfTheStoreHasFailed() {
 		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(1900);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.sent();
@@ -488,7 +488,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theQuestionAfterASilenceMayBeAnsweredInTime() {
+	void aQuestionAfterASilenceMayBeAnsweredInTime() {
 		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(1900);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(2900);
@@ -497,7 +497,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aHolderIsWaitedForThoughLaterQuestionsHaveNoAnswer() {
+	void aWaitBehindAHolderGoesOnDespiteUnansweredQuestions() {
 		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(1900);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
@@ -509,7 +509,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theOldestQuestionWithoutAnAnswerCountsAndTheWaitEndsWithItsTime() {
+	void theOldestUnansweredQuestionEndsTheWait() {
 		this.store.answerNanos = TimeUnit.MILLISECONDS.toNanos(3100);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(3099);
@@ -520,7 +520,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theCommandsOfAReleaseAreGivenUpOnceItIsPointless() {
+	void theCommandsOfAReleaseAreCancelledAfterTheEndOfTheLease() {
 		List<Command> releases = releasedWithoutAnAnswer();
 		assertThat(releases).noneMatch(Command::isGivenUp);
 		this.store.elapse(100_000);
@@ -529,7 +529,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theEarlierCommandsOfAReleaseAreGivenUpOnceALaterOneIsAnswered() {
+	void anAnswerCancelsTheEarlierCommandsOfARelease() {
 		List<Command> releases = releasedWithoutAnAnswer();
 		releases.get(1).released(true);
 		assertThat(releases.get(0).isGivenUp()).isTrue();

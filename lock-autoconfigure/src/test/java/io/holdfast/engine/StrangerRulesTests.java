@@ -13,7 +13,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * That long waits behind a foreign owner, which hands nothing over, are told of.
+ * Warnings of long waits behind a foreign owner, which hands nothing over.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class StrangerRulesTests extends ScriptedEngine {
@@ -28,8 +28,8 @@ class StrangerRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A stranger who has a lock for a lease time is one line, however long it lasts")
-	void stranger(CapturedOutput output) {
+	@DisplayName("A foreign owner of more than a lease time is logged once")
+	void foreignOwner(CapturedOutput output) {
 		this.service.acquireAsync(PATIENT);
 		this.service.acquireAsync(PATIENT);
 		this.store.elapse(10);
@@ -41,8 +41,8 @@ class StrangerRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Instances that keep a lock for long are none, nor are strangers who let go of it between")
-	void noStranger(CapturedOutput output) {
+	@DisplayName("Instances, and foreign owners that release in between, are not logged")
+	void noForeignOwner(CapturedOutput output) {
 		this.service.acquireAsync(PATIENT);
 		this.store.elapse(10);
 		busy(20_000, 20_000, true);
@@ -54,7 +54,7 @@ class StrangerRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Of one without an end the store has warned already")
+	@DisplayName("A foreign owner without an end is not logged here, as the store has warned already")
 	void withoutEnd(CapturedOutput output) {
 		this.service.acquireAsync(PATIENT);
 		this.store.elapse(10);

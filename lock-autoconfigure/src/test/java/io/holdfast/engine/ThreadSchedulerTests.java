@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Real time.
+ * Scheduler in real time.
  */
 class ThreadSchedulerTests {
 
@@ -25,7 +25,7 @@ class ThreadSchedulerTests {
 	private final ThreadScheduler scheduler = new ThreadScheduler(new DaemonThreads());
 
 	@Test
-	void whatIsCancelledBeforeItIsDueWakesUpNoThread() throws Exception {
+	void aCancelledTimerWakesUpNoThread() throws Exception {
 		CompletableFuture<Thread> timer = new CompletableFuture<>();
 		this.scheduler.schedule(() -> timer.complete(Thread.currentThread()), 0);
 		Thread thread = timer.get(10, TimeUnit.SECONDS);
@@ -38,12 +38,13 @@ class ThreadSchedulerTests {
 			last.cancel(false);
 			awaitRest(thread);
 		}
-		// One in front of the others for each 100 ms that this takes, and so on.
+		// The scheduler keeps a no-op action in front, which wakes the thread every 100
+		// ms.
 		assertThat(waits(thread) - before).isLessThan(100);
 	}
 
 	@Test
-	void runsWhatIsDueBehindOneThatDoesNothing() throws Exception {
+	void timersRunAtTheirTimeInAnyOrderOfScheduling() throws Exception {
 		long begun = this.scheduler.nanoTime();
 		CompletableFuture<Long> late = new CompletableFuture<>();
 		CompletableFuture<Long> early = new CompletableFuture<>();

@@ -13,8 +13,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Requests that do not wait, and come while a release of their own instance has no
- * answer: nothing keeps the order of the two for certain.
+ * Requests without waiting, during an unanswered release of their instance. Nothing
+ * guarantees the order of the two commands.
  */
 class UnansweredReleaseTests extends ScriptedEngine {
 
@@ -24,7 +24,9 @@ class UnansweredReleaseTests extends ScriptedEngine {
 		super(STRICT);
 	}
 
-	/** Ask behind a release, and be answered before it. */
+	/**
+	 * Send a request behind a release, with its answer before the answer to the release.
+	 */
 	private CompletableFuture<LockLease> overtake() {
 		granted(REQUEST, 100).releaseAsync();
 		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
@@ -36,7 +38,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("The second answer that the key is held counts: the first may have come before the release ran")
+	@DisplayName("Only the second busy answer counts, as the first may be older than the release")
 	void inOrder() {
 		granted(REQUEST, 100).releaseAsync();
 		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
@@ -50,7 +52,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A request that comes after the answer to the release is sent once")
+	@DisplayName("A request after the answer to the release is sent once")
 	void afterRelease() {
 		granted(REQUEST, 100).releaseAsync();
 		this.store.last("release 1").released(true);
@@ -61,7 +63,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Such a request is sent again after the answer if it has overtaken the release")
+	@DisplayName("A request that has overtaken the release is sent again after the answer to the release")
 	void answered() {
 		CompletableFuture<LockLease> next = overtake();
 		this.store.last("release 1").released(true);
@@ -71,7 +73,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Without an answer in time it fails as the store's failure, and is not told that others hold the key")
+	@DisplayName("Without an answer to the release in time, the request reports the store, not a busy key")
 	void silent() {
 		CompletableFuture<LockLease> next = overtake();
 		this.store.elapse(3000);
@@ -84,7 +86,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A caller that gives up before the answer sends nothing")
+	@DisplayName("A request cancelled before the answer to the release sends nothing")
 	void givenUp() {
 		CompletableFuture<LockLease> next = overtake();
 		next.cancel(true);

@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Releases whose callers go on before the store has answered.
+ * Releases whose callers do not await the answer of the store.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class UnawaitedReleaseTests extends ScriptedEngine {
@@ -65,7 +65,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("So does withLock, whose value comes before the answer")
+	@DisplayName("withLock sends the release, and returns its value without the answer")
 	void withLock() {
 		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
 		assertThat(this.service.<Integer, RuntimeException>withLock("k", () -> 5)).isEqualTo(5);
@@ -73,7 +73,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("So does withLockAsync")
+	@DisplayName("withLockAsync sends the release, and completes without the answer")
 	void withLockAsync() {
 		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
 		assertThat(this.service.withLockAsync(REQUEST, () -> CompletableFuture.completedFuture(5)))
@@ -101,7 +101,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Beyond 1,000 releases without an answer, the next one is waited for")
+	@DisplayName("Beyond 1,000 unanswered releases, the next release is awaited")
 	void limit() {
 		int limit = TokenReleases.MAX_UNAWAITED;
 		List<LockLease> leases = IntStream.rangeClosed(1, limit + 2).mapToObj(this::lock).toList();
@@ -115,7 +115,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A loss that the answer tells is told to actions, though the caller has gone")
+	@DisplayName("A loss found by an unawaited release runs the actions")
 	void lateLoss(CapturedOutput output) {
 		AtomicInteger told = new AtomicInteger();
 		LockLease lease = lock(1);
@@ -148,7 +148,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("The end of a nested lease is no answer of the store, after which failures are logged again")
+	@DisplayName("The end of a nested lease is no answer of the store, so that failures are not logged again")
 	void nestedLeases(CapturedOutput output) {
 		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
 		this.service.acquire(LockRequest.of("k1"));
@@ -161,7 +161,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A request with a short wait that ends before a failed release was repeated tells of the store")
+	@DisplayName("A short wait that ends before the repetition of a failed release reports the store")
 	void shortWaitBehindFailedRelease() {
 		lock(1).close();
 		this.store.last("release 1").fail(true);
@@ -173,7 +173,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A shut-down waits for the answers")
+	@DisplayName("A shutdown waits for unanswered releases")
 	void shutDown() {
 		lock(1).close();
 		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(5));
@@ -183,7 +183,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A shut-down waits for the repetition of a failed release, as long as a command may take")
+	@DisplayName("A shutdown waits for the repetition of a failed release, at most for the command timeout")
 	void shutDownAfterFailure() {
 		lock(1).close();
 		lock(2).close();
@@ -198,7 +198,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A request that does not wait is sent behind a release of another mode of the key")
+	@DisplayName("A request without waiting is sent again after the release of another mode of its key")
 	void otherMode() {
 		lock(1).close();
 		LockRequest reading = LockRequest.of("k1").mode(LockMode.READ).waitTime(Duration.ZERO);
@@ -211,8 +211,8 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("It is asked for again, too, if both are answered before its thread goes on")
-	void answeredMeanwhile() {
+	@DisplayName("A request without waiting is sent again if both answers come before its thread continues")
+	void answeredEarly() {
 		lock(1).close();
 		this.store.whileSending = (line) -> {
 			this.store.whileSending = (next) -> {
@@ -227,7 +227,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("It is not sent behind the release of a semaphore of that name")
+	@DisplayName("A request for a lock is not sent again after the release of a semaphore of the same name")
 	void otherKind() {
 		CompletableFuture<? extends Lease> permit = this.semaphores.acquireAsync(SemaphoreRequest.of("k2", 1));
 		this.store.last("acquire 1 at once").granted(100, 30_000);
@@ -238,7 +238,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Permits that are not waited for are asked for again behind the answer")
+	@DisplayName("A request for permits without waiting is sent again after the answer to a release")
 	void permits() {
 		SemaphoreRequest request = SemaphoreRequest.of("p", 1);
 		CompletableFuture<? extends Lease> first = this.semaphores.acquireAsync(request);
@@ -253,7 +253,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Several keys that are not waited for are asked for again behind the answer")
+	@DisplayName("A request for several keys without waiting is sent again after the answer to a release")
 	void severalKeysAtOnce() {
 		lock(1).close();
 		CompletableFuture<LockLease> next = this.service
@@ -266,19 +266,19 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
 	}
 
-	/** Close a lease, whose release fails and has yet to be repeated. */
+	/** Close a lease with a failed release, and send a request before the repetition. */
 	private CompletableFuture<LockLease> askBehindFailedRelease() {
 		lock(1).close();
 		this.store.last("release 1").fail(true);
 		this.store.elapse(100);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(LockRequest.of("k1").waitTime(Duration.ZERO));
 		this.store.last("acquire 2 at once").busy(1000, 100);
-		assertThat(next).as("the key is this instance's own").isNotDone();
+		assertThat(next).as("the key still belongs to this instance").isNotDone();
 		return next;
 	}
 
 	@Test
-	@DisplayName("A release that has failed counts as unanswered until it was repeated")
+	@DisplayName("A failed release counts as unanswered until its repetition is answered")
 	void repeatedRelease() {
 		CompletableFuture<LockLease> next = askBehindFailedRelease();
 		Command first = this.store.last("release 1");
@@ -290,7 +290,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("Without the answer to the repeated one, the request ends as the store's failure")
+	@DisplayName("Without an answer to the repetition, the request reports the store")
 	void repeatedReleaseWithoutAnswer() {
 		CompletableFuture<LockLease> next = askBehindFailedRelease();
 		this.store.elapse(1000);

@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * How many requests may wait in one instance.
+ * Limits of the waiting requests in an instance.
  */
 class WaitersLimitTests {
 
@@ -71,7 +71,7 @@ class WaitersLimitTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("no more wait for one key, until one of them has its turn")
+	@DisplayName("A key has a maximum of waiters")
 	void perKey(Kind kind) {
 		Lease held = ask(kind, "k").join();
 		List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
@@ -89,7 +89,7 @@ class WaitersLimitTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("no more wait in all, whichever way those that did have gone")
+	@DisplayName("An instance has a maximum of waiters, for any end of earlier waits")
 	void inAll(Kind kind) {
 		List<LockLease> held = new ArrayList<>();
 		List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
@@ -103,7 +103,7 @@ class WaitersLimitTests {
 		assertRefused(ask(kind, "k"));
 		assertRefused(ask(kind, "free"));
 		assertThat(this.locks.tryAcquireAsync(LockRequest.of("free").waitTime(Duration.ZERO)).join())
-			.as("who does not wait is not refused")
+			.as("a request without waiting is not refused")
 			.isPresent();
 		waiting.get(1).cancel(false);
 		CompletableFuture<? extends Lease> next = ask(kind, "k");
@@ -117,16 +117,16 @@ class WaitersLimitTests {
 	}
 
 	@Test
-	@DisplayName("a thread that holds the key is let in, however many wait")
+	@DisplayName("A thread that holds the key gets a nested lease despite any number of waiters")
 	void nested() {
 		LockLease held = this.locks.acquire("k");
 		Stream.generate(() -> ask(Kind.EXCLUSIVE, "k")).limit(PER_KEY).forEach((request) -> {
 		});
 		this.locks.acquire("k").release();
-		CompletableFuture<?> stranger = CompletableFuture
+		CompletableFuture<?> separate = CompletableFuture
 			.supplyAsync(() -> this.locks.tryAcquire(LockRequest.of("k").waitTime(SOON)));
-		assertThatExceptionOfType(CompletionException.class).as("which is not just held by others")
-			.isThrownBy(stranger::join)
+		assertThatExceptionOfType(CompletionException.class).as("refused, and not timed out")
+			.isThrownBy(separate::join)
 			.withCauseInstanceOf(NotAcquiredException.class);
 		held.release();
 	}

@@ -16,14 +16,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of the protocol that a waiter keeps, until it is granted or over.
+ * Protocol of a waiter, from its first question to its end.
  */
 class WaitingRulesTests extends ScriptedEngine {
 
 	// A hand-off, seen by the waiter
 
 	@Test
-	void aHandOffCountsFromWhenTheLastBusyRequestWasSent() {
+	void aHandOffCountsFromTheSendingOfTheLastBusyRequest() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(400);
 		this.store.last("acquire 1").busy(30_000, 10);
@@ -36,7 +36,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aHandOffThatLeavesTooLittleIsConfirmedFirstAndTakesThatFence() {
+	void aHandOffWithTooLittleTimeLeftIsConfirmedFirst() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(2400);
@@ -68,7 +68,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWakeUpForATokenThatIsOverIsAnsweredWithRelease() {
+	void aWakeUpForAnEndedTokenIsAnsweredWithRelease() {
 		LockLease lease = granted(REQUEST, 10);
 		handOver(1, 10, 5000);
 		assertThat(this.store.sent()).as("held: left alone").containsExactly("acquire 1");
@@ -80,7 +80,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aClaimIsRenewedAtAThirdOfWhatWasGranted() {
+	void aClaimIsRenewedAtAThirdOfItsTime() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		handOver(1, 20, 3000);
@@ -93,7 +93,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aClaimWithoutRenewalIsLengthenedOnceToTheLease() {
+	void aClaimWithoutRenewalIsExtendedOnceToAFullLease() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
 		this.store.last("acquire 1").busy(30_000, 10);
 		handOver(1, 20, 3000);
@@ -110,7 +110,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	// Waiting
 
 	@Test
-	void aWaiterAsksAgainAfterHalfItsClaimWhateverTheOwnersTimeSays() {
+	void aWaiterAsksAgainAfterHalfAClaimAtTheLatest() {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.sent();
@@ -123,7 +123,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterAsksAgainWhenTheOwnersTimeIsOver() {
+	void aWaiterAsksAgainAtTheEndOfTheOwnersLease() {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(300, 10);
 		this.store.sent();
@@ -132,7 +132,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterAsksAtOnceWhenWakeUpsAreReceivedAgain() {
+	void aWaiterAsksAtOnceAfterANewSubscription() {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.sent();
@@ -141,7 +141,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterPollsForAForeignOwnerAndWhileDeaf() {
+	void aWaiterPollsBehindAForeignOwnerAndWithoutASubscription() {
 		this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10, true);
 		this.store.sent();
@@ -154,7 +154,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theFirstOfSeveralQuestionsThatIsAnsweredCounts() {
+	void theFirstAnswerToSeveralQuestionsCounts() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		ScriptedStore.Command first = this.store.last("acquire 1");
 		this.store.elapse(2500);
@@ -166,7 +166,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatIsOverWhenItsAnswerComesIsAskedForAgain() {
+	void anExpiredGrantIsRequestedAgain() {
 		CompletableFuture<LockLease> answer = this.service
 			.acquireAsync(REQUEST.leaseTime(Duration.ofMillis(1000)).waitTime(Duration.ofSeconds(60)));
 		ScriptedStore.Command first = this.store.last("acquire 1");
@@ -180,15 +180,15 @@ class WaitingRulesTests extends ScriptedEngine {
 	// The end of a token
 
 	@Test
-	void releaseIsATokensLastCommandAndWhatWasUnderWayIsGivenUp() {
+	void releaseIsTheLastCommandOfATokenAndCancelsPendingCommands() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(2500);
-		ScriptedStore.Command underWay = this.store.last("acquire 1");
+		ScriptedStore.Command pending = this.store.last("acquire 1");
 		this.store.sent();
 		this.store.elapse(7500);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join);
-		assertThat(underWay.isGivenUp()).isTrue();
+		assertThat(pending.isGivenUp()).isTrue();
 		assertThat(this.store.sent()).endsWith("release 1");
 		this.store.last("release 1").released(false);
 		this.store.elapse(100_000);
@@ -239,7 +239,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aTokenThatIsBroughtInAfterItsEndIsReleasedAgain() {
+	void aTokenBroughtInAfterItsEndIsReleasedAgain() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
 		lease.releaseAsync();
@@ -252,7 +252,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aTokenThatIsBroughtInBeforeItsEndIsReleasedOnce() {
+	void aTokenBroughtInBeforeItsEndIsReleasedOnce() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
 		lease.releaseAsync();
@@ -265,19 +265,19 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatIsToldLateIsReleasedAfterTheReleaseThatIsUnderWay() {
+	void aLateGrantIsReleasedAfterThePendingRelease() {
 		LockLease lease = granted(REQUEST, 10);
 		this.store.sent();
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.wakeUps.granted(Locks.lock(lease.key()), ID + ":1", 10, 5000);
-		assertThat(this.store.sent()).as("under way").containsExactly("release 1");
+		assertThat(this.store.sent()).as("pending").containsExactly("release 1");
 		this.store.last("release 1").released(true);
 		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
 		assertThat(this.store.sent()).as("answered").containsExactly("release 1");
 	}
 
 	@Test
-	void aRefusedRequestThatAskedTwiceIsReleased() {
+	void aRefusedRequestWithTwoQuestionsIsReleased() {
 		LockRequest once = REQUEST.waitTime(Duration.ZERO).leaseTime(Duration.ofMillis(200));
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
 		ScriptedStore.Command first = this.store.last("acquire 1");
@@ -289,7 +289,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseThatWasValidWhenSentIsReleasedWhateverItsCopyFinds() {
+	void aRepeatedReleaseOfAValidLeaseReturnsReleased() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.last("release 1").releasedOrRepeated();

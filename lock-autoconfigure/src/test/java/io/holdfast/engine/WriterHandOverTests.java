@@ -14,8 +14,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The rules of passing a read-write lock on from writer to writer within an instance,
- * without the store.
+ * Hand-over of a read-write lock between writers of an instance, without the store.
  */
 class WriterHandOverTests extends ScriptedEngine {
 
@@ -30,7 +29,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theNextWriterHereGoesOnWithTheTokenAndAHigherFence() {
+	void theNextWriterGetsTheTokenWithAHigherFence() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
 		first.release();
@@ -41,18 +40,18 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void oneWriterContendsAtATime() {
+	void aSingleWriterContendsAtATime() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(WRITE);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		first.cancel(false);
-		assertThat(this.store.sent()).as("the place is for the next one").isEmpty();
+		assertThat(this.store.sent()).as("the place serves the next writer").isEmpty();
 		this.store.last("acquire 1").granted(100, 30_000);
 		assertThat(second).isCompleted();
 	}
 
 	@Test
-	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
+	void theStoreDecidesAfterTheMaximumTime() {
 		LockLease first = granted(WRITE, 100);
 		this.service.acquireAsync(WRITE);
 		this.store.elapse(5);
@@ -61,7 +60,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
+	void theStoreDecidesAfterTheMaximumCount() {
 		LockLease last = granted(WRITE, 100);
 		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
 		for (int i = 0; i <= COUNT; i++) {
@@ -78,14 +77,14 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aWriterDoesNotWaitForThoseWhoReadHere() {
+	void aWriterContendsDespiteReadersOfItsInstance() {
 		granted(READ, 100);
 		this.service.acquireAsync(WRITE);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
 	}
 
 	@Test
-	void readersContendAsTheyComeAndAreNotPassedByWriters() {
+	void readersContendOnArrivalAndAreNotPassedByWriters() {
 		LockLease first = granted(WRITE, 100);
 		this.service.acquireAsync(READ);
 		this.service.acquireAsync(READ);
@@ -97,7 +96,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReaderBehindAWriterContendsWhenThatGoesOn() {
+	void aReaderBehindAWriterContendsOnceTheWriterHolds() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
@@ -110,7 +109,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatAReaderIsNotToBeIsPassedOn() {
+	void readLeasesAreNotHandedOver() {
 		LockLease first = granted(READ, 100);
 		this.service.acquireAsync(READ);
 		first.releaseAsync();
@@ -118,7 +117,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatWasLostIsNotPassedOnAndTheNextOneAsks() {
+	void aLostHoldIsNotHandedOverAndTheNextWriterAsks() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
 		renewer().renewNow(renewer().holds(), 30_000);
@@ -130,7 +129,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void noWriterGoesOnWithALeaseWithoutRenewal() {
+	void aWriterWithoutRenewalGetsNoHandOver() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE.autoRenew(false));
 		first.releaseAsync();
@@ -138,7 +137,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatKeepsOthersOutIsNotPassedOn() {
+	void aRetainedHoldIsNotHandedOver() {
 		LockLease first = granted(WRITE.minHold(Duration.ofMillis(100)), 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
 		first.releaseAsync();
