@@ -17,22 +17,21 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.Step.Face;
+import io.holdfast.engine.Step.Access;
+import io.holdfast.engine.Step.Api;
 import io.holdfast.engine.Step.Use;
-import io.holdfast.engine.Step.What;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
 /**
- * One request of a {@link SimulatedUser}, and how it is answered by the face that it
- * takes.
+ * Request of a {@link SimulatedUser} by an API, and its answer.
  */
 final class Asking {
 
 	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
 
-	/** How much later than its deadline a blocked call looks after itself. */
+	/** Time after the deadline at which a blocked call ends its own wait. */
 	private static final long OVERDUE = 150 * Simulation.MILLI;
 
 	private final SimulatedInstance instance;
@@ -57,7 +56,7 @@ final class Asking {
 		SemaphoreRequest permits = permits(use, instance.simulation.plan);
 		this.locks = marked ? locks.forCode() : locks;
 		this.permits = marked ? permits.forCode() : permits;
-		this.requests = (use.mode() == What.PERMITS)
+		this.requests = (use.mode() == Access.PERMITS)
 				? List.of(Settings.resolve(this.permits, SimulatedInstance.SETTINGS))
 				: Settings.resolve(this.locks, SimulatedInstance.SETTINGS);
 	}
@@ -90,41 +89,43 @@ final class Asking {
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
 
-	/** What is asked for, in its parts. */
+	/** Return the resolved requests, one for each key. */
 	List<ResolvedRequest> requests() {
 		return this.requests;
 	}
 
 	/**
-	 * Ask.
-	 * @param face by which face
-	 * @param thread as which thread, where that matters
-	 * @param answer told of what it comes to
-	 * @return what cancels it
+	 * Send the request.
+	 * @param api the API
+	 * @param thread the calling thread, for a blocking API
+	 * @param answer receives the lease or the error
+	 * @return an action that cancels the request
 	 */
-	Runnable ask(Face face, Thread thread, BiConsumer<Lease, Throwable> answer) {
-		return switch (face) {
-			case THREAD, UNINTERRUPTIBLE, VIEW, UNINTERRUPTIBLE_VIEW ->
-				(face == Face.THREAD && thread instanceof SimulatedThread own)
-						? call(own,
-								() -> (this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquire(this.permits)
-										: this.instance.locks.acquire(this.locks),
-								answer)
+	Runnable ask(Api api, Thread thread, BiConsumer<Lease, Throwable> answer) {
+		return switch (api) {
+			case THREAD, UNINTERRUPTIBLE, VIEW,
+					UNINTERRUPTIBLE_VIEW ->
+				(api == Api.THREAD && thread instanceof SimulatedThread own) ? call(own,
+						() -> (this.use.mode() == Access.PERMITS) ? this.instance.semaphores.acquire(this.permits)
+								: this.instance.locks.acquire(this.locks),
+						answer)
 						: block(this.instance.engine.queues.acquire(this.requests, thread, this.context), answer);
-			case ASYNC -> follow((this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(this.permits)
-					: this.instance.locks.acquireAsync(this.locks), answer);
-			case TRY_ASYNC -> (this.use.mode() == What.PERMITS)
+			case ASYNC ->
+				follow((this.use.mode() == Access.PERMITS) ? this.instance.semaphores.acquireAsync(this.permits)
+						: this.instance.locks.acquireAsync(this.locks), answer);
+			case TRY_ASYNC -> (this.use.mode() == Access.PERMITS)
 					? followOptional(this.instance.semaphores.tryAcquireAsync(this.permits), answer)
 					: followOptional(this.instance.locks.tryAcquireAsync(this.locks), answer);
-			case REACTIVE ->
-				subscribe((this.use.mode() == What.PERMITS) ? this.instance.reactiveSemaphores.tryAcquire(this.permits)
-						: this.instance.reactiveLocks.tryAcquire(this.locks), answer);
+			case REACTIVE -> subscribe(
+					(this.use.mode() == Access.PERMITS) ? this.instance.reactiveSemaphores.tryAcquire(this.permits)
+							: this.instance.reactiveLocks.tryAcquire(this.locks),
+					answer);
 		};
 	}
 
-	// By what it is answered. Each returns what cancels it
+	// APIs. Each method returns an action that cancels the request
 
-	/** What a thread does that is blocked in acquire. */
+	/** Simulate a thread that is blocked in acquire. */
 	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
 		Future<?> overdue = this.instance.schedule(acquisition::endOverdue,
 				acquisition.endsAt() - this.instance.nanoTime() + OVERDUE);
@@ -143,7 +144,7 @@ final class Asking {
 		};
 	}
 
-	/** What a thread does indeed. */
+	/** Call acquire on a simulated thread. */
 	private Runnable call(SimulatedThread own, Supplier<Lease> acquire, BiConsumer<Lease, Throwable> answer) {
 		boolean[] over = new boolean[1];
 		own.call(() -> {
@@ -166,28 +167,28 @@ final class Asking {
 		};
 	}
 
-	private Runnable follow(CompletableFuture<? extends Lease> face, BiConsumer<Lease, Throwable> answer) {
-		face.whenComplete((lease, error) -> {
-			if (!face.isCancelled()) {
+	private Runnable follow(CompletableFuture<? extends Lease> future, BiConsumer<Lease, Throwable> answer) {
+		future.whenComplete((lease, error) -> {
+			if (!future.isCancelled()) {
 				answer.accept(lease, error);
 			}
 		});
-		return () -> cancel(face, answer);
+		return () -> cancel(future, answer);
 	}
 
-	private Runnable followOptional(CompletableFuture<? extends Optional<? extends Lease>> face,
+	private Runnable followOptional(CompletableFuture<? extends Optional<? extends Lease>> future,
 			BiConsumer<Lease, Throwable> answer) {
-		face.whenComplete((lease, error) -> {
-			if (!face.isCancelled()) {
+		future.whenComplete((lease, error) -> {
+			if (!future.isCancelled()) {
 				answer.accept((lease != null) ? lease.orElse(null) : null, error);
 			}
 		});
-		return () -> cancel(face, answer);
+		return () -> cancel(future, answer);
 	}
 
-	/** Its user is answered by that: what comes later has no holder. */
-	private void cancel(CompletableFuture<?> face, BiConsumer<Lease, Throwable> answer) {
-		if (face.cancel(false)) {
+	/** Cancel the future, which answers the user. A later lease has no holder. */
+	private void cancel(CompletableFuture<?> future, BiConsumer<Lease, Throwable> answer) {
+		if (future.cancel(false)) {
 			answer.accept(null, Simulation.INTERRUPTED);
 		}
 	}
@@ -215,7 +216,7 @@ final class Asking {
 		};
 	}
 
-	/** Why there is no lease, in a word. */
+	/** Return the reason for a missing lease, in a word. */
 	static String why(@Nullable Throwable error) {
 		Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 		if (cause == null) {

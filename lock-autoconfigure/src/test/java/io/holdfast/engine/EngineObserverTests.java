@@ -179,7 +179,7 @@ class EngineObserverTests extends ScriptedEngine {
 	void aGrantDuringTheCancellationIsNotObserved() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		// The user cancels while the queue handles the grant.
-		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
+		this.store.whileReadingTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.observer.events()).containsExactly("k began", "k failed INTERRUPTED");
 	}
@@ -195,7 +195,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	private void loseOnceHeld(String token) {
-		this.store.whileLookingAtTheClock = () -> {
+		this.store.whileReadingTheClock = () -> {
 			Hold hold = this.engine.queues.renewer.find(token);
 			if (hold != null) {
 				this.engine.queues.renewer.lose(hold, "a test says so");

@@ -94,20 +94,20 @@ class EngineSimulationTests {
 
 	private static void histories(long first, int count) {
 		long[] counts = new long[3];
-		Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
+		Map<Kind, Integer> handOvers = new EnumMap<>(Kind.class);
 		LongStream.range(first, first + count).forEach((each) -> {
 			Outcome outcome = judge(Plan.of(each));
 			counts[0] += outcome.granted();
 			counts[1] += outcome.refused();
 			counts[2] += outcome.lost();
-			outcome.passedOn().forEach((kind, times) -> passedOn.merge(kind, times, Integer::sum));
+			outcome.handOvers().forEach((kind, times) -> handOvers.merge(kind, times, Integer::sum));
 		});
 		// Histories without these events would prove little.
 		assertThat(counts[0]).as("grants").isGreaterThan(2L * count);
 		assertThat(counts[1]).as("refusals").isGreaterThan(count);
 		assertThat(counts[2]).as("losses").isGreaterThan(count / 10);
-		assertThat(passedOn.keySet()).as("kinds of hand-overs").containsExactly(Kind.values());
-		assertThat(passedOn.values()).as("hand-overs").allMatch((times) -> times > count / 100);
+		assertThat(handOvers.keySet()).as("kinds of hand-overs").containsExactly(Kind.values());
+		assertThat(handOvers.values()).as("hand-overs").allMatch((times) -> times > count / 100);
 	}
 
 	private static Outcome judge(Plan plan) {
@@ -162,8 +162,8 @@ class EngineSimulationTests {
 	@DisplayName("The delays of successive late commands add up to one trouble of the store")
 	void latenessAddsUp() {
 		String asked = """
-				Setup[seed=1, instances=1, keys=1, jitter=false, passes=0]
-				Use[user=0, instance=0, gap=2, face=TRY_ASYNC, mode=EXCLUSIVE, key=0, permits=1, fair=true, waiting=%d, \
+				Setup[seed=1, instances=1, keys=1, jitter=false, handOvers=0]
+				Use[user=0, instance=0, gap=2, api=TRY_ASYNC, mode=EXCLUSIVE, key=0, permits=1, fair=true, waiting=%d, \
 				lease=300, margin=0, renewal=true, minHold=0, hold=10, cancel=-1, extra=NONE, extraAt=0]
 				Command[instance=0, number=0, fate=LATE, millis=400]
 				Command[instance=0, number=1, fate=REPLY_LATE, millis=400]

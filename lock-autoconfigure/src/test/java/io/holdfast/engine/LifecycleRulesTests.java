@@ -270,7 +270,7 @@ class LifecycleRulesTests {
 		this.store.sent();
 		// The engine resumes between the creation of the token and the arrival in the
 		// queue.
-		this.store.whileLookingAtTheClock = this.engine::resume;
+		this.store.whileReadingTheClock = this.engine::resume;
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		assertThat(this.engine.context.isClosed()).isFalse();
 		assertThat(answer).isCompletedExceptionally();

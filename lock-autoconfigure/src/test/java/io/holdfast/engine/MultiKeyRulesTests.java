@@ -39,14 +39,14 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	@Test
 	void keysAreRequestedOnceInOrderAndOnlyAfterThePreviousKeyIsHeld() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL);
-		assertThat(this.store.asked).containsExactly("a");
+		assertThat(this.store.requestedKeys).containsExactly("a");
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(1000);
-		assertThat(this.store.asked).containsExactly("a");
+		assertThat(this.store.requestedKeys).containsExactly("a");
 		handOver("a", 1, 20, 5000);
-		assertThat(this.store.asked).containsExactly("a", "b");
+		assertThat(this.store.requestedKeys).containsExactly("a", "b");
 		this.store.last("acquire 2").granted(30, 30_000);
-		assertThat(this.store.asked).containsExactly("a", "b", "c");
+		assertThat(this.store.requestedKeys).containsExactly("a", "b", "c");
 		assertThat(answer).isNotDone();
 		this.store.last("acquire 3").granted(40, 30_000);
 		assertThat(answer.join().keys()).containsExactly("a", "b", "c");
@@ -77,7 +77,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		exit.accept(this);
 		assertThat(this.answer).isDone();
 		assertThat(this.store.sent()).contains("release 1", "release 2").noneMatch((line) -> line.startsWith("retain"));
-		assertThat(this.store.asked).doesNotContain("c");
+		assertThat(this.store.requestedKeys).doesNotContain("c");
 		this.store.last("release 1").released(true);
 		this.store.last("release 2").released(false);
 		assertThat(isIdle()).isTrue();
@@ -94,7 +94,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 1", "acquire 2", "release 1", "release 2");
 		CompletableFuture<LockLease> late = this.service.acquireAsync(SEVERAL);
-		this.store.whileLookingAtTheClock = () -> this.store.last("acquire 3").granted(10, 30_000);
+		this.store.whileReadingTheClock = () -> this.store.last("acquire 3").granted(10, 30_000);
 		late.cancel(false);
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 3", "acquire 4", "release 3", "release 4");
 		assertThat(isIdle()).isTrue();
@@ -249,7 +249,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		LockLease own = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.only("b")));
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		LockLease all = this.store.answering("acquire 4", 30, () -> this.service.acquire(SEVERAL));
-		assertThat(this.store.asked).containsExactly("b", "a", "c");
+		assertThat(this.store.requestedKeys).containsExactly("b", "a", "c");
 		assertThat(List.of(all.fencingToken("a"), all.fencingToken("b"), all.fencingToken("c"))).containsExactly(20L,
 				10L, 30L);
 		assertThat(this.service.acquire(SEVERAL).fencingToken("c")).as("a third time").isEqualTo(30);
@@ -265,7 +265,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		LockRequest reading = SEVERAL.mode(LockMode.READ);
 		this.service.acquireAsync(reading);
 		this.service.acquireAsync(reading);
-		assertThat(this.store.asked).containsExactly("a", "a");
+		assertThat(this.store.requestedKeys).containsExactly("a", "a");
 		this.store.answering("acquire 3", 10, () -> this.service.acquire(REQUEST.only("b").mode(LockMode.READ)));
 		this.store.answerAtOnce("acquire 4", (command) -> command.granted(20, 30_000));
 		assertThatExceptionOfType(LockNotAcquiredException.class)

@@ -240,7 +240,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	void anErrorAfterTheLastKeyReleasesAllKeys() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
-		this.store.whileAskedForAPart = ScriptedStore::fail;
+		this.store.whileFindingPart = ScriptedStore::fail;
 		this.store.last("acquire 2").granted(20, 30_000);
 		assertThat(answer).isCompletedExceptionally();
 		assertThat(this.store.sent()).contains("release 1", "release 2");

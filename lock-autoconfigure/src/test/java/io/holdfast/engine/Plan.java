@@ -6,6 +6,8 @@ import java.util.Random;
 import java.util.stream.Collectors;
 
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Step.Access;
+import io.holdfast.engine.Step.Api;
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Command;
 import io.holdfast.engine.Step.Confirm;
@@ -14,7 +16,6 @@ import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
 import io.holdfast.engine.Step.Extra;
-import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
@@ -33,24 +34,23 @@ import io.holdfast.engine.Step.Setup;
 import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.WakeUp;
-import io.holdfast.engine.Step.What;
 import io.holdfast.engine.store.HandOverLimits;
 
 /**
- * All that is to happen in a {@link Simulation}, whose outcome it determines.
+ * Plan of a {@link Simulation}, which determines the history.
  *
- * @param setup what there is
- * @param steps what happens, in any order but that of each user's doings
+ * @param setup the setup
+ * @param steps the uses and faults, with the uses of each user in order
  */
 record Plan(Setup setup, List<Step> steps) {
 
-	/** Whatever goes wrong ends by then. */
+	/** End of all faults. */
 	static final int FAULTS_MILLIS = 1500;
 
-	/** The limit of every semaphore, unless an operator sets another one. */
+	/** Limit of every semaphore, unless an operator sets another limit. */
 	static final int LIMIT = 3;
 
-	/** In parts of a million: what is promised for clocks that differ by 1 %. */
+	/** Maximum drift of a clock, in parts per million: clocks may differ by 1 %. */
 	private static final int MAX_FAST = 9900;
 
 	private static final int LONGEST_LEASE = 500;
@@ -61,13 +61,14 @@ record Plan(Setup setup, List<Step> steps) {
 
 	private static final int MAX_USERS = 6;
 
-	/** Make one up. */
+	/** Create the plan of a seed. */
 	static Plan of(long seed) {
 		return new Author(seed).plan();
 	}
 
 	/**
-	 * Return the limit that requests name: in some plans none, as an operator has set it.
+	 * Return the limit of requests. In some plans, requests have no limit, and an
+	 * operator sets the limit.
 	 */
 	int limit() {
 		return (Math.floorMod(this.setup.seed() / 5, 4L) == 1) ? 0 : LIMIT;
@@ -88,7 +89,7 @@ record Plan(Setup setup, List<Step> steps) {
 		return (limit() > 0) ? SemaphoreRequest.of(key, limit()) : SemaphoreRequest.of(key);
 	}
 
-	/** Read one as {@link #toString()} writes it. */
+	/** Parse the text of {@link #toString()}. */
 	static Plan parse(String text) {
 		List<Step> steps = text.lines().filter((line) -> !line.isBlank()).map(Step::parse).toList();
 		return new Plan((Setup) steps.get(0), steps.subList(1, steps.size()));
@@ -100,44 +101,44 @@ record Plan(Setup setup, List<Step> steps) {
 	}
 
 	/**
-	 * Makes up a plan. Each kind of trouble is there in some plans only, so that they
-	 * meet in all combinations.
+	 * Author of a plan. Each kind of fault occurs in some plans only, so that all
+	 * combinations of faults occur.
 	 */
 	private static final class Author {
 
-		private static final Face[] FACES = Face.values();
+		private static final Api[] APIS = Api.values();
 
 		private final long seed;
 
 		private final Random random;
 
-		private final What workload;
+		private final Access workload;
 
 		/**
-		 * How often what is held is passed on within an instance; not in every second
+		 * Maximum count of hand-overs within an instance. No hand-overs in every second
 		 * plan.
 		 */
-		private final int passes;
+		private final int handOvers;
 
 		private final List<Step> steps = new ArrayList<>();
 
-		/** Each of them has a thread of its own, which takes its time. */
+		/** Whether some uses are by views. Each needs a thread, which is slow. */
 		private final boolean views;
 
 		/**
-		 * The number of permits of one semaphore, or of one lock, that all want again and
-		 * again; 0, as they come.
+		 * Number of permits of each request in a crowd at the first key. 0 without a
+		 * crowd.
 		 */
 		private final int crowd;
 
 		Author(long seed) {
 			this.seed = seed;
-			// Neighbours are to have nothing in common.
+			// Neighbouring seeds must not give similar plans.
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
-			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
-			this.passes = List.of(3, 0, HandOverLimits.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
+			this.workload = List.of(Access.EXCLUSIVE, Access.READ, Access.PERMITS).get((int) Math.floorMod(seed, 3L));
+			this.handOvers = List.of(3, 0, HandOverLimits.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.views = in(5);
-			this.crowd = (this.workload != What.READ && this.passes > 0)
+			this.crowd = (this.workload != Access.READ && this.handOvers > 0)
 					? List.of(0, 1, 0, 2).get((int) Math.floorMod(seed / 48, 4L)) : 0;
 		}
 
@@ -168,35 +169,40 @@ record Plan(Setup setup, List<Step> steps) {
 				failOver();
 			}
 			if (!calm) {
-				// Last, so that all else is what it was before there was this.
+				// Last, so that the earlier random numbers of each seed stay the same.
 				rareTrouble();
 			}
 			this.steps
 				.replaceAll((step) -> (step instanceof Use use) ? use.withMargin(use.lease(), margin(use)) : step);
-			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.passes), this.steps);
-		}
-
-		/** Only who asked for the same goes on with it. */
-		private boolean isToBeAlike() {
-			return this.passes > 0 && in(2);
+			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.handOvers), this.steps);
 		}
 
 		/**
-		 * Only who asked for the same lease goes on with it. In some plans there are two
-		 * of them, so that waiters for other terms stand between those for the same.
+		 * Return whether all requests are for the same permits, as a hand-over needs
+		 * equal terms.
+		 */
+		private boolean wantsEqualPermits() {
+			return this.handOvers > 0 && in(2);
+		}
+
+		/**
+		 * Return a lease time. A hand-over needs equal terms, so that plans with
+		 * hand-overs use a single lease time, or two: then waiters with other terms stand
+		 * between waiters with equal terms.
 		 */
 		private int lease() {
 			int lease = 100 + random(LONGEST_LEASE - 100);
-			boolean twoShapes = Math.floorMod(this.seed / 12, 3L) == 1;
-			return (this.passes == 0) ? lease : (twoShapes && lease % 2 == 0) ? LONGEST_LEASE / 4 : LONGEST_LEASE / 2;
+			boolean twoLeaseTimes = Math.floorMod(this.seed / 12, 3L) == 1;
+			return (this.handOvers == 0) ? lease
+					: (twoLeaseTimes && lease % 2 == 0) ? LONGEST_LEASE / 4 : LONGEST_LEASE / 2;
 		}
 
 		/**
-		 * In every second plan locks have a loss margin: the longest one, others, or that
-		 * of some users only.
+		 * Return a loss margin. In every second plan, locks have a margin: the longest,
+		 * shorter margins, or margins of some users only.
 		 */
 		private int margin(Use use) {
-			if (use.mode() == What.PERMITS || use.face().isView()) {
+			if (use.mode() == Access.PERMITS || use.api().isView()) {
 				return 0;
 			}
 			return switch ((int) Math.floorMod(this.seed / 7, 6L)) {
@@ -208,26 +214,26 @@ record Plan(Setup setup, List<Step> steps) {
 		}
 
 		private Use use(int user, int instance) {
-			What mode = (this.workload != What.READ) ? this.workload
-					: in((this.passes > 0) ? 2 : 3) ? What.EXCLUSIVE : What.READ;
-			boolean all = mode != What.PERMITS && in(6);
-			int permits = (mode == What.PERMITS && !isToBeAlike()) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
+			Access mode = (this.workload != Access.READ) ? this.workload
+					: in((this.handOvers > 0) ? 2 : 3) ? Access.EXCLUSIVE : Access.READ;
+			boolean all = mode != Access.PERMITS && in(6);
+			int permits = (mode == Access.PERMITS && !wantsEqualPermits()) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
-			Face face = face(mode);
-			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
-			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
+			Api api = api(mode);
+			int hold = (!api.isView() && in(60)) ? 100_000 : random(4) * random(100);
+			return new Use(user, instance, random(60), api, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
 					lease(), 0, !in(3), in(5) ? random(300) : 0, hold, in(8) ? Math.max(0, random(310) - 10) : -1,
-					face.isView() ? viewExtra() : extra(mode), random(100));
+					api.isView() ? viewExtra() : extra(mode), random(100));
 		}
 
-		private Face face(What mode) {
-			if (this.views && mode != What.PERMITS && in(2)) {
-				return in(3) ? Face.UNINTERRUPTIBLE_VIEW : Face.VIEW;
+		private Api api(Access mode) {
+			if (this.views && mode != Access.PERMITS && in(2)) {
+				return in(3) ? Api.UNINTERRUPTIBLE_VIEW : Api.VIEW;
 			}
-			return FACES[random(Face.VIEW.ordinal())];
+			return APIS[random(Api.VIEW.ordinal())];
 		}
 
-		private Extra extra(What mode) {
+		private Extra extra(Access mode) {
 			if (!in(3)) {
 				return Extra.NONE;
 			}
@@ -236,7 +242,7 @@ record Plan(Setup setup, List<Step> steps) {
 				case 1 -> Extra.REENTER;
 				case 2 -> Extra.RENEW;
 				case 3 -> Extra.RELEASE_TWICE;
-				default -> (mode == What.EXCLUSIVE) ? Extra.READ : Extra.NEST;
+				default -> (mode == Access.EXCLUSIVE) ? Extra.READ : Extra.NEST;
 			};
 		}
 
@@ -281,9 +287,10 @@ record Plan(Setup setup, List<Step> steps) {
 		}
 
 		/**
-		 * With its grace it is over when faults are. Who knows nothing of grace is not
-		 * held up by it, what is not renewed does not come back, what is released by
-		 * force does, and what is longer than the grace is not safe.
+		 * Add a fail-over with a grace, which ends before the end of the faults. Steps
+		 * that do not fit a grace are removed: foreign clients ignore the grace, retained
+		 * leases do not return, leases released by force return, and leases longer than
+		 * the grace are not safe.
 		 */
 		private void failOver() {
 			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss
@@ -303,10 +310,10 @@ record Plan(Setup setup, List<Step> steps) {
 					this.steps.add(new Outage(instance, at, millis, silent));
 				}
 			}
-			for (int i = (this.workload != What.PERMITS && in(2)) ? random(5) : 0; i > 0; i--) {
+			for (int i = (this.workload != Access.PERMITS && in(2)) ? random(5) : 0; i > 0; i--) {
 				this.steps.add(new Foreign(random(KEYS), random(FAULTS_MILLIS), 20 + random(200)));
 			}
-			for (int i = (this.workload == What.PERMITS && in(2)) ? random(12) : 0; i > 0; i--) {
+			for (int i = (this.workload == Access.PERMITS && in(2)) ? random(12) : 0; i > 0; i--) {
 				this.steps.add(new Limit(random(KEYS), random(FAULTS_MILLIS), in(4) ? -1 : random(2 * LIMIT + 1)));
 			}
 			for (int i = in(4) ? 1 + random(3) : 0; i > 0; i--) {
@@ -345,16 +352,16 @@ record Plan(Setup setup, List<Step> steps) {
 				this.steps.add(new Known(instance));
 			}
 			if (in(2)) {
-				// So that there is something to be told.
-				What mode = (this.workload == What.READ) ? What.EXCLUSIVE : this.workload;
-				this.steps.add(new Use(MAX_USERS, random(INSTANCES), random(60), Face.ASYNC, mode, random(KEYS), 1,
-						true, 1000, LONGEST_LEASE / 2, 0, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
+				// A long hold, so that reports are not empty.
+				Access mode = (this.workload == Access.READ) ? Access.EXCLUSIVE : this.workload;
+				this.steps.add(new Use(MAX_USERS, random(INSTANCES), random(60), Api.ASYNC, mode, random(KEYS), 1, true,
+						1000, LONGEST_LEASE / 2, 0, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
 			}
 			for (int i = random(3); i > 0; i--) {
 				this.steps.add(new Inquire(random(INSTANCES), 1000 + random(2 * FAULTS_MILLIS)));
 			}
 			for (int i = calm ? 0 : random(3); i > 0; i--) {
-				this.steps.add(new ForceBy(random(INSTANCES), random(KEYS), this.workload == What.PERMITS,
+				this.steps.add(new ForceBy(random(INSTANCES), random(KEYS), this.workload == Access.PERMITS,
 						random(FAULTS_MILLIS)));
 			}
 		}
@@ -363,12 +370,12 @@ record Plan(Setup setup, List<Step> steps) {
 			return this.random.nextInt(bound);
 		}
 
-		/** One in so many. */
+		/** Return true with a probability of 1 / {@code many}. */
 		private boolean in(int many) {
 			return random(many) == 0;
 		}
 
-		/** So many in so many. */
+		/** Return true with a probability of {@code few} / {@code many}. */
 		private boolean in(int many, int few) {
 			return random(many) < few;
 		}

@@ -25,7 +25,7 @@ class RenewalBatchTests extends ScriptedEngine {
 
 	private void hold(int count) {
 		for (int i = 0; i < count; i++) {
-			int number = this.store.asked.size() + 1;
+			int number = this.store.requestedKeys.size() + 1;
 			this.service.acquireAsync(LockRequest.of("k" + number).leaseTime(LEASE));
 			this.store.last("acquire " + number).granted(100, LEASE.toMillis());
 		}

@@ -268,7 +268,7 @@ class RenewalRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
 		this.store.last("acquire 2").granted(10, 30_000);
 		this.store.sent();
-		this.store.whileAskedForAPart = ScriptedStore::fail;
+		this.store.whileFindingPart = ScriptedStore::fail;
 		this.store.elapse(10_000);
 		assertThat(this.store.sent()).isEmpty();
 		this.store.elapse(10_000);

@@ -173,7 +173,7 @@ class RetentionRulesTests extends ScriptedEngine {
 	@Test
 	void aGrantWithoutACallerIsNotRetained() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(RETAINED);
-		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
+		this.store.whileReadingTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.store.sent()).endsWith("release 1").noneMatch((line) -> line.startsWith("retain"));
 	}

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeoutException;
 import io.holdfast.async.BlockingWait;
 
 /**
- * A clock that goes on when a test says so, and runs then what is due.
+ * Scripted clock, which runs due actions when a test advances the time.
  */
 abstract class ScriptedClock implements Scheduler {
 
@@ -18,11 +18,11 @@ abstract class ScriptedClock implements Scheduler {
 
 	long now = 1_000_000_000_000L;
 
-	/** What happens, once, while a caller looks at the clock. */
-	public Runnable whileLookingAtTheClock = () -> {
+	/** Runs once, during the next reading of the clock. */
+	public Runnable whileReadingTheClock = () -> {
 	};
 
-	/** Whether time passes between two looks at the clock, as it does for real. */
+	/** Whether each reading advances the time, as in reality. */
 	public boolean isMoving;
 
 	public void elapse(long millis) {
@@ -35,20 +35,20 @@ abstract class ScriptedClock implements Scheduler {
 		this.now = until;
 	}
 
-	/** Let time pass without running what was due: the process stood still. */
+	/** Advance the time without due actions, as in a pause of the process. */
 	public void pause(long millis) {
 		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
 	}
 
-	/** How many actions are to run later. */
+	/** Return the number of scheduled actions. */
 	public int plannedCount() {
 		return this.planned.size();
 	}
 
 	@Override
 	public long nanoTime() {
-		Runnable action = this.whileLookingAtTheClock;
-		this.whileLookingAtTheClock = () -> {
+		Runnable action = this.whileReadingTheClock;
+		this.whileReadingTheClock = () -> {
 		};
 		action.run();
 		return this.isMoving ? this.now++ : this.now;

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 import static io.holdfast.engine.Locks.lock;
 
 /**
- * An engine on a store and a clock that do just what a test says. Tokens are 1, 2, … in
- * the order of the requests.
+ * Engine with a scripted store and clock. Tokens are 1, 2, … in the order of the
+ * requests.
  */
 public abstract class ScriptedEngine {
 
@@ -25,12 +25,12 @@ public abstract class ScriptedEngine {
 		.waitTime(Duration.ofSeconds(10))
 		.leaseTime(Duration.ofSeconds(30));
 
-	/** The defaults, but that nothing is passed on here. */
+	/** The defaults without local hand-over. */
 	protected static final EngineSettings STRICT = Settings.with(EngineSettings.defaults(), HandOverLimits.NONE);
 
 	protected final ScriptedStore store = new ScriptedStore();
 
-	/** An action that runs once, while a number is drawn at random. */
+	/** Runs once, during the next draw of a random number. */
 	protected Runnable whileDrawing = () -> {
 	};
 
@@ -67,7 +67,7 @@ public abstract class ScriptedEngine {
 		return this.settings;
 	}
 
-	/** For the tests of the fleet. */
+	/** For tests of the fleet. */
 	protected EngineContext context() {
 		return this.engine.context;
 	}

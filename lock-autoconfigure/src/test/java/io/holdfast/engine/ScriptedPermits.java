@@ -12,7 +12,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * A scripted engine that passes permits of a semaphore on.
+ * Scripted engine with local hand-over of permits.
  */
 public abstract class ScriptedPermits extends ScriptedEngine {
 
@@ -42,7 +42,7 @@ public abstract class ScriptedPermits extends ScriptedEngine {
 		return this.semaphores.acquireAsync(request);
 	}
 
-	/** All permits are held here: those of the tokens 1 to 3. */
+	/** Acquire all permits, with the tokens 1 to 3. */
 	protected List<PermitLease> all(SemaphoreRequest request) {
 		List<CompletableFuture<PermitLease>> answers = ask(LIMIT, request);
 		for (int number = 1; number <= LIMIT; number++) {

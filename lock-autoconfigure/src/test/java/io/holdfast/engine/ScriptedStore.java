@@ -30,26 +30,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A store, and a clock, that do what a test says: each command is noted and stays
- * unanswered until the test answers it.
+ * Scripted store and clock: each command is recorded, and waits for an answer of the
+ * test.
  */
 public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	private final List<Command> commands = new CopyOnWriteArrayList<>();
 
-	/** What is answered at once. */
+	/** Automatic answers by command. */
 	private final Map<String, Consumer<Command>> answers = new HashMap<>();
 
-	/** What others do while a command is on its way. */
+	/** Runs while a command is sent. */
 	public Consumer<String> whileSending = (line) -> {
 	};
 
-	/** What happens while an instance starts. */
+	/** Runs while an instance starts. */
 	public Runnable whileStarting = () -> {
 	};
 
-	/** The keys that were asked for, as often as they were. */
-	public final List<String> asked = new CopyOnWriteArrayList<>();
+	/** Keys of all acquire commands. */
+	public final List<String> requestedKeys = new CopyOnWriteArrayList<>();
 
 	public boolean listening = true;
 
@@ -57,22 +57,22 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	public long answerNanos = Long.MAX_VALUE;
 
-	/** When the connection was lost, if it is. */
+	/** Time of the loss of the connection, or {@code null}. */
 	private @Nullable Long lostAt;
 
-	/** What happens, once, while the store is asked where a key is kept. */
-	public Runnable whileAskedForAPart = () -> {
+	/** Runs once, during the next {@link #partOf}. */
+	public Runnable whileFindingPart = () -> {
 	};
 
-	/** Where keys are kept, if not in part 0. */
+	/** Parts of keys, if not 0. */
 	public final Map<String, Integer> parts = new HashMap<>();
 
-	/** The instances that are registered. */
+	/** Registered instances. */
 	public List<InstanceStore.Member> members = List.of();
 
 	public @Nullable StoreNotifications wakeUps;
 
-	/** The commands since the last call, each as one line. */
+	/** Return the commands since the last call, as lines. */
 	public List<String> sent() {
 		List<String> lines = this.commands.stream().filter((command) -> !command.seen).map((command) -> {
 			command.seen = true;
@@ -81,7 +81,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		return lines;
 	}
 
-	/** The latest command that begins with these words. */
+	/** Return the latest command with this beginning. */
 	public Command last(String beginning) {
 		Command found = null;
 		for (Command command : this.commands) {
@@ -93,18 +93,18 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		return found;
 	}
 
-	/** Fail as code that has an error. */
+	/** Throw an exception, as faulty code. */
 	public static void fail() {
 		throw new IllegalStateException("on purpose");
 	}
 
-	/** Run what blocks until the store has granted a command that it sends. */
+	/** Run a blocking call, and grant its command. */
 	public <T> T answering(String line, long fence, Supplier<T> blocking) {
 		this.answers.put(line, (command) -> command.granted(fence, 30_000));
 		return blocking.get();
 	}
 
-	/** Answer each such command at once. */
+	/** Answer each command of this line at once. */
 	public void answerAtOnce(String line, Consumer<Command> answer) {
 		this.answers.put(line, answer);
 	}
@@ -148,7 +148,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		return this.listening;
 	}
 
-	/** Those are kept back that were sent while the connection is lost. */
+	/** Return false for commands sent while the connection is lost. */
 	@Override
 	public boolean mayRun(CompletableFuture<?> command) {
 		return this.commands.stream().noneMatch((sent) -> sent.answer == command && sent.kept);
@@ -180,7 +180,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
-		this.asked.add(resource.key());
+		this.requestedKeys.add(resource.key());
 		return send("acquire " + number(command.token()) + (enqueue ? "" : " at once"));
 	}
 
@@ -192,8 +192,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 	@Override
 	public int partOf(Resource resource) {
-		Runnable action = this.whileAskedForAPart;
-		this.whileAskedForAPart = () -> {
+		Runnable action = this.whileFindingPart;
+		this.whileFindingPart = () -> {
 		};
 		action.run();
 		return this.parts.getOrDefault(resource.key(), 0);
@@ -335,7 +335,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 			this.answer.complete(new ReleaseReply(released, null, true));
 		}
 
-		/** As an answer that may be to a copy of the command. */
+		/** Answer as if to a copy of the command. */
 		public void releasedOrRepeated() {
 			this.answer.complete(Commands.uncertain(new ReleaseReply(false, null, true)));
 		}
@@ -350,8 +350,8 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 
 		public void renewed(boolean... owned) {
 			List<Boolean> answers = new ArrayList<>();
-			for (boolean one : owned) {
-				answers.add(one);
+			for (boolean each : owned) {
+				answers.add(each);
 			}
 			this.answer.complete(answers);
 		}

@@ -8,14 +8,16 @@ import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.Resource.Kind;
 
 /**
- * Settings of engines, and the requests that have their defaults from them.
+ * Settings of engines, and requests with these defaults.
  */
 public final class Settings {
 
 	private Settings() {
 	}
 
-	/** Return the same with other limits of local hand-overs, for locks and permits. */
+	/**
+	 * Return the settings with other limits of local hand-over, for locks and permits.
+	 */
 	public static EngineSettings with(EngineSettings settings, HandOverLimits handOver) {
 		return new EngineSettings(settings.waitTime(), settings.leaseTime(), settings.maxHold(), settings.lossMargin(),
 				settings.semaphoreWaitTime(), settings.semaphoreLeaseTime(), settings.semaphoreFair(),

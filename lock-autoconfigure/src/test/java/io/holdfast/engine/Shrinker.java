@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Makes plans that fail shorter, by leaving out what makes no difference.
+ * Shortens failing plans by the removal of irrelevant steps.
  *
  * <p>
  * After A. Zeller, R. Hildebrandt, <em>Simplifying and Isolating Failure-Inducing
@@ -30,22 +30,22 @@ final class Shrinker {
 	 * Shorten a plan.
 	 * @param plan a plan that fails
 	 * @param fails whether a plan fails in the same way
-	 * @return one that fails, too, and does not if any one step of it is left out (unless
-	 * that would have taken too long)
+	 * @return a failing plan in which each step is necessary, unless the search took too
+	 * long
 	 */
 	static Plan shrink(Plan plan, Predicate<Plan> fails) {
 		Shrinker shrinker = new Shrinker(plan, fails);
 		Plan last;
 		do {
 			last = shrinker.plan;
-			shrinker.leaveOut();
+			shrinker.removeSteps();
 			shrinker.simplify();
 		}
 		while (!last.equals(shrinker.plan) && shrinker.runs < MAX_RUNS);
 		return shrinker.plan;
 	}
 
-	private void leaveOut() {
+	private void removeSteps() {
 		for (int size = Math.max(1, this.plan.steps().size() / 2); size > 0; size /= 2) {
 			for (int from = 0; from < this.plan.steps().size();) {
 				List<Step> steps = new ArrayList<>(this.plan.steps());

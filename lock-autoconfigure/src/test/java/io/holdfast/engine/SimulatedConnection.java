@@ -25,13 +25,13 @@ import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance's connection to the store of a {@link Simulation}, on which commands,
- * replies and wake-ups are late, lost, overtaken and repeated as it is planned.
+ * Connection of an instance to the store of a {@link Simulation}. Commands, replies and
+ * wake-ups are late, lost, overtaken and repeated as planned.
  */
 final class SimulatedConnection {
 
 	/**
-	 * How long nothing is acquired for want of an answer to the join, which is repeated.
+	 * Time without grants after an unanswered join, which is repeated.
 	 */
 	private static final long ADMISSION = 300 * Simulation.MILLI;
 
@@ -43,16 +43,16 @@ final class SimulatedConnection {
 
 	private final Map<Integer, WakeUp> wakeUpFates = new HashMap<>();
 
-	/** Tokens whose release was executed. */
+	/** Tokens with an executed release. */
 	private final Set<String> over = new HashSet<>();
 
-	/** The number of the command that ended a token, which may not be the last of it. */
+	/** Number of the first command that ended each token. */
 	private final Map<String, Integer> ends = new HashMap<>();
 
-	/** Until when commands are in trouble. */
+	/** End of the trouble of each command. */
 	private final Map<Integer, Long> troubles = new HashMap<>();
 
-	/** How often it was opened again. */
+	/** Number of reconnects. */
 	private long reconnects;
 
 	private int commands;
@@ -69,10 +69,10 @@ final class SimulatedConnection {
 
 	private boolean silent;
 
-	/** Whether commands wait for the next connection, as the driver has them do. */
+	/** Whether commands wait for the next connection, as in the driver. */
 	private boolean lost;
 
-	/** The answers to such commands. */
+	/** Answers to the waiting commands. */
 	private final Set<CompletableFuture<?>> kept = new HashSet<>();
 
 	SimulatedConnection(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedConnection before) {
@@ -120,7 +120,7 @@ final class SimulatedConnection {
 		return this.outageUntil - now() > 0;
 	}
 
-	/** For how long there has been no connection. */
+	/** Return the time without a connection. */
 	long unreachedNanos() {
 		return (this.lost && isOut()) ? Math.max(1, now() - this.outageSince) : 0;
 	}
@@ -138,7 +138,7 @@ final class SimulatedConnection {
 		trouble(nanos);
 	}
 
-	/** How long something takes on its way: up to 2 ms. */
+	/** Return the latency of a command or reply: up to 2 ms. */
 	private long latency(int number, int way) {
 		if (!this.simulation.plan.setup().jitter()) {
 			return Simulation.MILLI / 2;
@@ -147,14 +147,14 @@ final class SimulatedConnection {
 		return Simulation.MILLI / 10 + (dice >>> 24) % (2 * Simulation.MILLI);
 	}
 
-	<T> CompletableFuture<T> send(String what, String token, @Nullable Resource resource,
+	<T> CompletableFuture<T> send(String name, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command) {
 		CompletableFuture<T> answer = new CompletableFuture<>();
 		int number = this.commands++;
 		Command planned = this.simulation.areFaultsOver() ? null : this.fates.get(number);
 		Fate fate = (planned != null) ? planned.fate() : null;
 		long late = (planned != null) ? planned.millis() * Simulation.MILLI : 0;
-		if (what.startsWith("release") || what.startsWith("retain")) {
+		if (name.startsWith("release") || name.startsWith("retain")) {
 			this.ends.putIfAbsent(token, number);
 		}
 		long execution = Math.max(this.lastExecution, now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0));
@@ -162,9 +162,9 @@ final class SimulatedConnection {
 			execution = Math.max(execution, this.outageUntil);
 		}
 		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
-			// Others that are late may be before it.
+			// Earlier late commands may delay the execution.
 			trouble(number, Math.max(late, execution - now() + ((fate == Fate.OVERTAKEN) ? late : 0))
-					+ (what.equals("join") ? ADMISSION : 0));
+					+ (name.equals("join") ? ADMISSION : 0));
 		}
 		this.lastExecution = execution;
 		if (fate == Fate.OVERTAKEN) {
@@ -173,24 +173,27 @@ final class SimulatedConnection {
 		}
 		this.simulation.time.at(execution - now(), () -> {
 			if (answer.isCancelled() && (this.instance.dice(4L * number + 2) & 1) == 0) {
-				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
+				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " was given up");
 			}
 			else if (isOut()) {
-				meetOutage(number, what, token, resource, command, answer, fate, late);
+				meetOutage(number, name, token, resource, command, answer, fate, late);
 			}
 			else {
-				execute(number, what, token, resource, command, answer, fate, late);
+				execute(number, name, token, resource, command, answer, fate, late);
 			}
 		});
 		return answer;
 	}
 
-	/** Errors, or silence after which some of what was sent arrives all the same. */
-	private <T> void meetOutage(int number, String what, String token, @Nullable Resource resource,
+	/**
+	 * Fail a command during an outage: by an error, or by a silence after which some
+	 * commands still arrive.
+	 */
+	private <T> void meetOutage(int number, String name, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " meets the outage");
+		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " meets the outage");
 		if (this.lost) {
-			sendAgain(number, what, token, resource, command, answer, fate, late);
+			sendAgain(number, name, token, resource, command, answer, fate, late);
 		}
 		else if (!this.silent) {
 			reply(number, answer, null, 0);
@@ -200,78 +203,78 @@ final class SimulatedConnection {
 			this.simulation.time.at(end - now(), () -> {
 				T done = done(command.get());
 				this.simulation
-					.trace(() -> this.instance.name + ": #" + number + " " + what + " was under way -> " + done);
+					.trace(() -> this.instance.name + ": #" + number + " " + name + " was under way -> " + done);
 				reply(number, answer, seen(done, number, token, fate, answer), 0);
 			});
 		}
 	}
 
-	/** By the next connection, unless it is given up by then. */
-	private <T> void sendAgain(int number, String what, String token, @Nullable Resource resource,
+	/** Send a command by the next connection, unless cancelled before. */
+	private <T> void sendAgain(int number, String name, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
 		this.kept.add(answer);
 		this.simulation.time.at(this.outageUntil - now(), () -> {
 			if (answer.isDone()) {
-				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
+				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " was given up");
 			}
 			else if (isOut()) {
-				meetOutage(number, what, token, resource, command, answer, fate, late);
+				meetOutage(number, name, token, resource, command, answer, fate, late);
 			}
 			else {
 				this.kept.remove(answer);
-				execute(number, what, token, resource, command, answer, fate, late);
+				execute(number, name, token, resource, command, answer, fate, late);
 			}
 		});
 	}
 
-	/** Whether a command has run, or will. */
+	/** Return whether a command has run or will run. */
 	boolean mayRun(CompletableFuture<?> answer) {
 		return !this.kept.contains(answer);
 	}
 
-	/** The answer to a command, or {@code null} if it failed. */
+	/** Return the answer to a command, or {@code null} if the command failed. */
 	private static <T> @Nullable T done(CompletableFuture<T> executed) {
 		return executed.isCompletedExceptionally() ? null : executed.join();
 	}
 
-	private <T> void execute(int number, String what, String token, @Nullable Resource resource,
+	private <T> void execute(int number, String name, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
 				: CompletableFuture.failedFuture(new StoreCommandException("refused", true, null));
 		T done = done(executed);
-		if (done != null && what.startsWith("acquire") && late >= SimulatedInstance.HANDOFF.toNanos()
+		if (done != null && name.startsWith("acquire") && late >= SimulatedInstance.HANDOFF.toNanos()
 				&& this.over.contains(token)) {
 			this.instance.broughtBack.add(token);
 		}
-		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token, late)) {
+		if (done != null && resource != null && name.startsWith("acquire") && isStraggler(number, token, late)) {
 			new Leftovers(this.simulation, this.instance, resource.key()).checkAfterLateCommand();
 		}
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
+		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " -> "
 				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")
 				+ ((fate != null) ? " (" + fate + ")" : ""));
-		if (done != null && what.startsWith("release")) {
+		if (done != null && name.startsWith("release")) {
 			this.over.add(token);
 		}
 		T told = done;
 		if (fate == Fate.REPEATED) {
-			T copy = repeat(number, what, token, resource, command);
+			T copy = repeat(number, name, token, resource, command);
 			if (copy instanceof ReleaseReply) {
 				// The connection was cut in between: the first reply is lost.
 				told = copy;
 			}
 		}
-		else if (fate == Fate.REPEATED_LATE && !what.startsWith("acquire")
-				&& (this.over.contains(token) || what.startsWith("renew"))) {
-			// On a connection that was given up. Copies of what asks are in order, or
-			// would hold the key until their lease ends.
+		else if (fate == Fate.REPEATED_LATE && !name.startsWith("acquire")
+				&& (this.over.contains(token) || name.startsWith("renew"))) {
+			// The copy comes from an abandoned connection. A late copy of an acquire is
+			// excluded, as it would hold the key until the end of its lease.
 			this.simulation.time.at(late, () -> {
 				if (this.over.contains(token)) {
-					repeat(number, what, token, resource, command);
+					repeat(number, name, token, resource, command);
 				}
 			});
 		}
 		if (fate == Fate.REPLY_LATE) {
-			// It may have been late already when it was executed.
+			// The execution may have been late already.
 			trouble(late);
 		}
 		if (fate != Fate.REPLY_LOST) {
@@ -280,7 +283,7 @@ final class SimulatedConnection {
 		}
 	}
 
-	/** What the driver makes of an answer to what ends a token: it knows of copies. */
+	/** Return an answer as seen through the driver, which knows of copies. */
 	@SuppressWarnings("unchecked")
 	private <T> @Nullable T seen(@Nullable T reply, int number, String token, @Nullable Fate fate,
 			CompletableFuture<T> answer) {
@@ -301,35 +304,38 @@ final class SimulatedConnection {
 		return uncertain ? (T) Commands.uncertain(release) : reply;
 	}
 
-	private <T> @Nullable T repeat(int number, String what, String token, @Nullable Resource resource,
+	private <T> @Nullable T repeat(int number, String name, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command) {
 		if (this.reconnects > 0 || resource == null || this.instance.store.absent) {
-			// An ACQUIRE may come after the end of its token; a copy of that ends it
-			// then. And the
-			// look in between takes an absent waiter out of the queue.
+			// The copy may have an effect: a late ACQUIRE may follow the end of its
+			// token, and a copy of the release ends the token again. Also, the inspection
+			// would remove an absent waiter.
 			return done(command.get());
 		}
-		String before = look(resource);
+		String before = inspect(resource);
 		T copy = done(command.get());
-		String after = look(resource);
-		if (what.endsWith("for another")) {
-			// Who took its place may get its whole time anew.
+		String after = inspect(resource);
+		if (name.endsWith("for another")) {
+			// The next waiter may get its full time anew.
 			before = before.replaceAll("ttlMillis=\\d+", "");
 			after = after.replaceAll("ttlMillis=\\d+", "");
 		}
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " again");
+		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " again");
 		this.simulation.record(Event.of(now(), Type.REPEATED, this.instance.name)
 			.id(this.instance.store.leases.getOrDefault(token, ""))
 			.why(before.equals(after) ? "" : (before + "->" + after).replace(' ', '_')));
 		return copy;
 	}
 
-	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */
-	private String look(Resource resource) {
+	/**
+	 * Return the state of a resource in the store, after the removal of expired leases
+	 * and the grants to waiters.
+	 */
+	private String inspect(Resource resource) {
 		AcquireCommand unknown = AcquireCommand.unknown("%032x:0".formatted(0), 1);
 		this.simulation.operator.release(resource, unknown, null);
 		Standing now = this.simulation.operator.inspect(resource, 100, 100).join();
-		// The order of their ends is another one when one of them gets its time anew.
+		// A renewed lease changes the order of the ends.
 		List<TokenState> holders = now.holders().stream().sorted(Comparator.comparing(TokenState::toString)).toList();
 		return new Standing(now.resource(), now.ttlMillis(), now.fence(), now.limit(), now.asked(), now.used(),
 				now.holderCount(), holders, now.waiting(), now.queue())
@@ -355,8 +361,8 @@ final class SimulatedConnection {
 	}
 
 	/**
-	 * Whether its token was released before, not so long ago that the store may have
-	 * forgotten that, and nothing else has been in trouble here.
+	 * Return whether a command arrives late, after a recent release of its token, and
+	 * without other trouble on this connection.
 	 */
 	private boolean isStraggler(int number, String token, long late) {
 		long since = now() - Simulation.SLACK;
@@ -367,16 +373,16 @@ final class SimulatedConnection {
 					.allMatch((trouble) -> trouble.getKey() == number || trouble.getValue() < since);
 	}
 
-	/** Bring a wake-up to its instance, unless it is lost. */
+	/** Deliver a wake-up to its instance, unless planned as lost. */
 	void wakeUp(Runnable wakeUp) {
 		wakeUp(() -> {
 		}, wakeUp);
 	}
 
 	/**
-	 * Bring a wake-up to its instance, unless it is lost.
-	 * @param unheard what to note first if it is lost or late
-	 * @param wakeUp what it does there
+	 * Deliver a wake-up to its instance, unless planned as lost.
+	 * @param unheard runs first if the wake-up is lost or late
+	 * @param wakeUp runs at the instance
 	 */
 	void wakeUp(Runnable unheard, Runnable wakeUp) {
 		int number = this.wakeUpCount++;

@@ -23,8 +23,8 @@ import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 
 /**
- * What watches the instances of a {@link Simulation}, by them: who is there, and what
- * they hold. It blocks, on threads of theirs.
+ * Registrations, queries and forced releases of the instances of a {@link Simulation},
+ * which block on threads of the instances.
  */
 final class SimulatedFleet {
 
@@ -32,7 +32,7 @@ final class SimulatedFleet {
 
 	private final Simulation simulation;
 
-	/** By what they are known. Several, if they have one id. */
+	/** Registered instances by shown id. Several instances may share an id. */
 	private final Map<String, Set<SimulatedInstance>> known = new HashMap<>();
 
 	private final Set<SimulatedInstance> inquiring = new HashSet<>();
@@ -43,7 +43,7 @@ final class SimulatedFleet {
 		this.simulation = simulation;
 	}
 
-	/** Make an instance known, if it is to be. */
+	/** Register an instance, if planned. */
 	void register(SimulatedInstance instance) {
 		if (this.simulation.plan.steps().contains(new Known(instance.number))) {
 			know(instance);
@@ -52,7 +52,7 @@ final class SimulatedFleet {
 		}
 	}
 
-	/** It is known by another id from now on. */
+	/** Register a resumed instance with its new id. */
 	void resumed(SimulatedInstance instance) {
 		if (isKnown(instance)) {
 			know(instance);
@@ -75,7 +75,9 @@ final class SimulatedFleet {
 		this.simulation.record(event);
 	}
 
-	/** Have an instance ask all for what they hold, one question at a time. */
+	/**
+	 * Let an instance query the holds of all instances, with a single query at a time.
+	 */
 	void inquire(SimulatedInstance instance) {
 		if (!instance.crashed && this.inquiring.add(instance)) {
 			String id = "q" + this.inquiries++;
@@ -112,7 +114,7 @@ final class SimulatedFleet {
 		return Objects.requireNonNullElse(instance.store.lease(Tokens.of(instance.id(), hold.number())), "?");
 	}
 
-	/** Have an instance release something by force. */
+	/** Let an instance release a key by force. */
 	void force(SimulatedInstance instance, ForceBy force) {
 		String key = "k" + force.key();
 		instance.at(0, () -> this.simulation.newThread().call(() -> {
@@ -127,16 +129,16 @@ final class SimulatedFleet {
 				}
 			}
 			catch (LeaseStoreException ex) {
-				// So it was not, or that is unknown.
+				// Nothing was released, or the result is unknown.
 			}
 		}));
 	}
 
 	/**
-	 * When all is quiet: soon all are known again that are there, and after some minutes
-	 * only they are.
+	 * Record the members in the end: soon all live instances, and after some minutes no
+	 * other instances.
 	 */
-	void look() {
+	void checkMembers() {
 		if (!this.known.isEmpty()) {
 			this.simulation.time.elapse(80 * SECOND);
 			list();
@@ -153,7 +155,7 @@ final class SimulatedFleet {
 			.stream()
 			.flatMap(Set::stream)
 			.anyMatch((instance) -> !instance.crashed && !instance.engine.context.isClosed())) {
-			// The instances that are there have had the store forget the others.
+			// Live instances have removed the dead instances from the store.
 			InstanceStore.Asked asked = store.ask("0".repeat(32), "0".repeat(32)).join();
 			members.addAll(asked.present());
 			members.addAll(asked.absent());

@@ -21,18 +21,18 @@ import io.holdfast.reactive.ReactiveSemaphoreService;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One instance of a {@link Simulation}: its engine, its clock, and its threads, which may
- * stand still or die all at once.
+ * Instance of a {@link Simulation}: its engine, its clock, and its threads, which may
+ * pause or die together.
  */
 final class SimulatedInstance implements Scheduler {
 
 	static final Duration HANDOFF = Duration.ofMillis(100);
 
-	private static final Duration PASSING = Duration.ofMillis(200);
+	private static final Duration HAND_OVER_TIME = Duration.ofMillis(200);
 
 	private static final long MILLION = 1_000_000;
 
-	/** What an engine plans for so much later is for those who watch, or for never. */
+	/** Delay from which a timer counts as background work. */
 	private static final long LONG = Duration.ofSeconds(7).toNanos();
 
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
@@ -43,10 +43,10 @@ final class SimulatedInstance implements Scheduler {
 
 	final int number;
 
-	/** How often it was started again. */
+	/** Number of restarts. */
 	private final int generation;
 
-	/** Which copy of another one it is, 0 if it is none. */
+	/** Number of this copy, or 0 for an original. */
 	private final int copy;
 
 	final String name;
@@ -65,7 +65,7 @@ final class SimulatedInstance implements Scheduler {
 
 	final OrderlyObserver observer = new OrderlyObserver();
 
-	/** What users have and have not released, and what it is called. */
+	/** Open leases of users, with their ids. */
 	final Map<LeaseHandle, String> open = new LinkedHashMap<>();
 
 	private final long fast;
@@ -74,18 +74,18 @@ final class SimulatedInstance implements Scheduler {
 
 	boolean crashed;
 
-	/** How often it was resumed: one shut-down may end after the next one has begun. */
+	/** Number of resumptions. A shutdown may end after the start of the next shutdown. */
 	private int resumed;
 
-	/** Tokens that a command has brought back which came too late for any release. */
+	/** Tokens revived by a command that came too late for a release. */
 	final Set<String> broughtBack = new HashSet<>();
 
 	private long pausedUntil;
 
-	/** How often its engine was started. */
+	/** Number of starts of the engine. */
 	private int starts;
 
-	/** The id of the one that it was when it was copied. */
+	/** Id before the copy. */
 	private @Nullable String idBefore;
 
 	private long randomNumber;
@@ -94,7 +94,7 @@ final class SimulatedInstance implements Scheduler {
 		this(simulation, number, 0, 0, clock, null);
 	}
 
-	/** One that is started in place of another that is dead. */
+	/** Create the successor of a dead instance. */
 	SimulatedInstance(SimulatedInstance dead) {
 		this(dead.simulation, dead.number, dead.generation + 1, 0, dead.clock(), dead);
 	}
@@ -114,13 +114,13 @@ final class SimulatedInstance implements Scheduler {
 		}
 		this.randomNumber = (before != null) ? before.randomNumber : 0;
 		this.engine = new LeaseEngine(this.store,
-				Settings.with(SETTINGS, new HandOverLimits(simulation.plan.setup().passes(), PASSING)), this,
+				Settings.with(SETTINGS, new HandOverLimits(simulation.plan.setup().handOvers(), HAND_OVER_TIME)), this,
 				(task) -> at(0, task), this::newId,
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		Fleet.of(this.engine);
 		this.engine.observe(this.observer);
 		if (copy > 0) {
-			beAs(before);
+			continueAs(before);
 		}
 		this.engine.resume();
 		this.locks = new SimulatedLocks(this);
@@ -130,8 +130,8 @@ final class SimulatedInstance implements Scheduler {
 	}
 
 	/**
-	 * One that goes on as this one does, which is stopped and is about to be started.
-	 * @param number which copy
+	 * Create a copy of this instance, which is stopped and about to start.
+	 * @param number the number of the copy
 	 */
 	SimulatedInstance copy(int number) {
 		SimulatedInstance started = new SimulatedInstance(this.simulation, this.number, this.generation, number,
@@ -140,8 +140,8 @@ final class SimulatedInstance implements Scheduler {
 		return started;
 	}
 
-	/** Be stopped, as another one is, with its id and the number of its last request. */
-	private void beAs(SimulatedInstance stopped) {
+	/** Stop, and take over the id and the last request number of a stopped instance. */
+	private void continueAs(SimulatedInstance stopped) {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
 		this.engine.context.ensureStarted();
@@ -152,7 +152,7 @@ final class SimulatedInstance implements Scheduler {
 		return new Clock(this.number, (int) this.fast, this.start);
 	}
 
-	/** Who it is, for the store. */
+	/** Return the id in the store. */
 	String id() {
 		return this.engine.context.instanceId();
 	}
@@ -173,7 +173,7 @@ final class SimulatedInstance implements Scheduler {
 				: this.number + 1 + 16 * this.generation + 256 * this.copy;
 	}
 
-	/** Its own chance, by a number. */
+	/** Return a random number of this instance. */
 	long dice(long throwNumber) {
 		return this.simulation.dice(this.number + 16 * this.copy, throwNumber);
 	}
@@ -224,36 +224,36 @@ final class SimulatedInstance implements Scheduler {
 				this.simulation.record(Event.of(now(), Type.RESUMED, this.name));
 			});
 		}
-		// Answers that do not come take the command timeout; all else here is slack.
+		// Missing answers take the command timeout. The rest is slack.
 		long most = patience + SETTINGS.commandTimeout().toNanos() + Plan.FAULTS_MILLIS * Simulation.MILLI;
 		at(most, () -> left("shut-downs without end", done[0] ? 0 : 1));
 	}
 
-	void left(String what, int count) {
+	void left(String state, int count) {
 		if (count != 0) {
-			this.simulation.record(Event.of(now(), Type.LEFT, this.name).why(what.replace(' ', '-')).permits(count, 0));
+			this.simulation
+				.record(Event.of(now(), Type.LEFT, this.name).why(state.replace(' ', '-')).permits(count, 0));
 		}
 	}
 
-	/** Until when a lease is held, by the clock that all share. */
+	/** Return the end of a lease by the shared clock. */
 	long end(LeaseHandle lease) {
 		return shared(lease.hold.validUntil());
 	}
 
-	/** Return a time of this instance's clock by the clock that all share. */
+	/** Convert a time of this instance's clock to the shared clock. */
 	long shared(long nanoTime) {
 		return Math.floorDiv((nanoTime - this.start) * MILLION, MILLION + this.fast);
 	}
 
 	/**
-	 * Run on this instance's threads: later if they stand still then, never if it is
-	 * dead.
+	 * Run an action on this instance's threads: after a pause, and never after a crash.
 	 */
 	void at(long delay, Runnable action) {
 		this.simulation.time.schedule(delay, this, action, false);
 	}
 
-	/** How long its threads do not run yet. */
+	/** Return the remaining time of a pause. */
 	long pausedFor() {
 		return Math.max(0, this.pausedUntil - now());
 	}
@@ -279,7 +279,7 @@ final class SimulatedInstance implements Scheduler {
 
 	@Override
 	public Future<?> schedule(Runnable action, long delayNanos) {
-		// Never early: not by a nanosecond.
+		// Never early, not even by a nanosecond.
 		long delay = (long) (Math.max(0, delayNanos) / (1 + this.fast / 1e6)) + 2;
 		return this.simulation.time.schedule(delay, this, action, delay >= LONG);
 	}

@@ -6,7 +6,7 @@ import io.holdfast.engine.store.LeaseStoreContract;
 import io.holdfast.engine.store.SharedStores;
 
 /**
- * The store that simulations use keeps the contract that Redis keeps.
+ * The simulated store keeps the contract of locks.
  */
 class SimulatedLeaseStoreTests extends LeaseStoreContract {
 

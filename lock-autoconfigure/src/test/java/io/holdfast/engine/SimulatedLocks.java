@@ -4,7 +4,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 
 /**
- * The locks of a {@link SimulatedInstance}: what views ask for is written down.
+ * Locks of a {@link SimulatedInstance}, with a record of the requests by views.
  */
 final class SimulatedLocks extends DefaultLockService {
 

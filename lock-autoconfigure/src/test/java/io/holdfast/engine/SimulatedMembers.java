@@ -10,8 +10,8 @@ import io.holdfast.engine.store.InstanceStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link SimulatedInstance} says of itself to the store, and asks others by it, on
- * its connection with all that goes wrong there.
+ * Access of a {@link SimulatedInstance} to the register of instances, by its faulty
+ * connection.
  */
 final class SimulatedMembers implements InstanceStore {
 
@@ -37,12 +37,12 @@ final class SimulatedMembers implements InstanceStore {
 		}
 		this.joined = true;
 		Duration kept = (this.mutant == Mutant.ETERNAL_MEMBERS) ? Duration.ofDays(1) : retention;
-		return says("join", () -> this.store.join(instanceId, info, age, kept));
+		return send("join", () -> this.store.join(instanceId, info, age, kept));
 	}
 
 	@Override
 	public CompletableFuture<@Nullable Void> leave(String instanceId) {
-		return says("leave", () -> this.store.leave(instanceId));
+		return send("leave", () -> this.store.leave(instanceId));
 	}
 
 	@Override
@@ -63,9 +63,9 @@ final class SimulatedMembers implements InstanceStore {
 				InstanceReport own = ReportCodec.read(text);
 				String empty = (own != null)
 						? ReportCodec.of(new InstanceReport(own.instance(), List.of(), List.of(), false)) : text;
-				yield says("answer", () -> this.store.answer(report, empty));
+				yield send("answer", () -> this.store.answer(report, empty));
 			}
-			default -> says("answer", () -> this.store.answer(report, text));
+			default -> send("answer", () -> this.store.answer(report, text));
 		};
 	}
 
@@ -74,9 +74,11 @@ final class SimulatedMembers implements InstanceStore {
 		return this.connection.send("collect", "", null, () -> this.store.collect(report, enough));
 	}
 
-	/** With an answer, as one that is {@code null} would be none. */
-	private <T> CompletableFuture<@Nullable T> says(String what, Command command) {
-		return this.connection.send(what, "", null, () -> command.send().thenApply((done) -> true))
+	/**
+	 * Send a command, with {@code true} as the answer: {@code null} counts as a failure.
+	 */
+	private <T> CompletableFuture<@Nullable T> send(String name, Command command) {
+		return this.connection.send(name, "", null, () -> command.send().thenApply((done) -> true))
 			.thenApply((done) -> null);
 	}
 

@@ -4,7 +4,7 @@ import io.holdfast.engine.store.ModeOrderContract;
 import io.holdfast.engine.store.SharedStores;
 
 /**
- * The store that simulations use keeps the contract of permits, too.
+ * The simulated store keeps the contract of permits and modes.
  */
 class SimulatedPermitStoreTests extends ModeOrderContract {
 

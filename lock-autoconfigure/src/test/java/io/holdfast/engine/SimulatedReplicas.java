@@ -9,12 +9,12 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
 
 /**
- * The replicas of a {@link Simulation}'s store: a grant is held back until they have it,
- * and fails if they do not have it in time.
+ * Replicas of the store of a {@link Simulation}. A grant waits for its replication, and
+ * fails after a timeout.
  */
 final class SimulatedReplicas {
 
-	/** What the store gets to answer when the time is over. */
+	/** Additional time for the answer of the store. */
 	private static final long ANSWER = 200 * Simulation.MILLI;
 
 	private final Simulation simulation;
@@ -23,7 +23,7 @@ final class SimulatedReplicas {
 
 	private long missingUntil;
 
-	/** How often one of them took over. */
+	/** Number of fail-overs. */
 	private int failOvers;
 
 	SimulatedReplicas(Simulation simulation, int timeoutMillis) {
@@ -31,7 +31,7 @@ final class SimulatedReplicas {
 		this.timeout = timeoutMillis * Simulation.MILLI;
 	}
 
-	/** They receive nothing for a time. */
+	/** Stop the replication for a time. */
 	void miss(long nanos) {
 		this.missingUntil = Math.max(this.missingUntil, this.simulation.now() + nanos);
 	}
@@ -44,7 +44,7 @@ final class SimulatedReplicas {
 		return this.failOvers;
 	}
 
-	/** Hold a command's answer back if it is a grant. */
+	/** Withhold a grant until its confirmation. */
 	CompletableFuture<AcquireReply> confirmed(SimulatedInstance instance, Resource resource, String token,
 			CompletableFuture<AcquireReply> command) {
 		Grant grant = new Grant(command);
@@ -53,7 +53,7 @@ final class SimulatedReplicas {
 				grant.completeExceptionally(error);
 			}
 			else if (reply instanceof Granted) {
-				look(instance, resource, token, grant, reply);
+				confirm(instance, resource, token, grant, reply);
 			}
 			else {
 				grant.complete(reply);
@@ -62,7 +62,7 @@ final class SimulatedReplicas {
 		return grant;
 	}
 
-	private void look(SimulatedInstance instance, Resource resource, String token, Grant grant, AcquireReply reply) {
+	private void confirm(SimulatedInstance instance, Resource resource, String token, Grant grant, AcquireReply reply) {
 		Future<?> silence = instance.schedule(() -> fail(instance, token, grant), this.timeout + ANSWER);
 		grant.whenComplete((done, error) -> silence.cancel(false));
 		instance.store.stands(resource, token, this).whenComplete((stoodAt, error) -> {
@@ -96,7 +96,7 @@ final class SimulatedReplicas {
 	}
 
 	/**
-	 * The answer to a command, held back.
+	 * Withheld answer to a command.
 	 */
 	private static final class Grant extends CompletableFuture<AcquireReply> {
 
@@ -108,7 +108,7 @@ final class SimulatedReplicas {
 
 		@Override
 		public boolean cancel(boolean mayInterruptIfRunning) {
-			// First, as what depends on this may send the next command.
+			// First, as dependents of this future may send the next command.
 			this.command.cancel(mayInterruptIfRunning);
 			return super.cancel(mayInterruptIfRunning);
 		}

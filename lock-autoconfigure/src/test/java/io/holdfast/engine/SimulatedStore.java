@@ -27,8 +27,8 @@ import io.holdfast.memory.MemoryLeaseStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance's access to the store of a {@link Simulation}, by a connection on which
- * goes wrong what is planned, and wrong by itself as a {@link Mutant} wants it.
+ * Access of an instance to the store of a {@link Simulation}, with the planned faults of
+ * its connection, and the faults of a {@link Mutant}.
  */
 final class SimulatedStore implements LeaseStore {
 
@@ -42,32 +42,31 @@ final class SimulatedStore implements LeaseStore {
 
 	private final SimulatedMembers members;
 
-	/** What users hold, by its token. */
+	/** Ids of users' leases by token. */
 	final Map<String, String> leases = new HashMap<>();
 
-	/** When their grant was confirmed, of tokens. */
+	/** Times of the confirmation of grants, by token. */
 	private final Map<String, Long> confirmed = new HashMap<>();
 
-	/** Tokens whose grant was not. */
+	/** Tokens with an unconfirmed grant. */
 	private final Set<String> unconfirmed = new HashSet<>();
 
-	/** How tokens ask for locks. */
+	/** Requested modes of locks by token. */
 	private final Map<String, Mode> modes = new HashMap<>();
 
 	private StoreNotifications wakeUps;
 
-	/** Whether others may take its waiters out of the queue, as it does not listen. */
+	/** Whether the store may remove waiters of this instance, which does not listen. */
 	boolean absent;
 
-	/** As a {@link Mutant} wants it: what it is told of is taken back then. */
+	/** Whether announced grants are withdrawn, for a {@link Mutant}. */
 	private boolean announcedTooSoon;
 
 	/**
 	 * Create an access.
-	 * @param simulation whose
-	 * @param instance whose
-	 * @param before that of the instance before it, which is dead, in whose place it goes
-	 * on
+	 * @param simulation the simulation
+	 * @param instance the instance
+	 * @param before the store of the dead predecessor, or {@code null}
 	 */
 	SimulatedStore(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedStore before) {
 		this.simulation = simulation;
@@ -77,7 +76,7 @@ final class SimulatedStore implements LeaseStore {
 		this.members = new SimulatedMembers(this.connection, this.store.instances(), simulation.mutant);
 	}
 
-	/** Lose the subscription for a time, and know it. */
+	/** Lose the subscription for a time, with notice. */
 	void deaf(long nanos) {
 		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
 		this.store.setListening(false);
@@ -90,7 +89,7 @@ final class SimulatedStore implements LeaseStore {
 		});
 	}
 
-	/** Hear what is published, but not count as a subscriber, for a time. */
+	/** Receive messages without counting as a subscriber, for a time. */
 	void uncounted(long nanos) {
 		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
 		this.absent = true;
@@ -107,7 +106,7 @@ final class SimulatedStore implements LeaseStore {
 		});
 	}
 
-	/** Its subscription is a new one. */
+	/** Start a new subscription. */
 	private void counted() {
 		this.store.setCounted(true);
 		this.absent = false;
@@ -115,9 +114,9 @@ final class SimulatedStore implements LeaseStore {
 		this.wakeUps.listening();
 	}
 
-	// Where grants are confirmed
+	// Confirmation of grants
 
-	/** The number of the server on which a token stands, or -1. */
+	/** Return the number of the server with a token's grant, or -1. */
 	CompletableFuture<Integer> stands(Resource resource, String token, SimulatedReplicas replicas) {
 		return this.connection.send("confirm", "", resource, () -> {
 			boolean stands = holders(this.store, resource).contains(token);
@@ -135,12 +134,12 @@ final class SimulatedStore implements LeaseStore {
 		this.simulation.record(Event.of(now(), Type.UNCONFIRMED, this.instance.name));
 	}
 
-	/** When a token's grant was confirmed, or -1. */
+	/** Return the time at which a token's grant was confirmed, or -1. */
 	long confirmedAt(String token) {
 		return this.confirmed.getOrDefault(token, -1L);
 	}
 
-	/** The process is dead. */
+	/** End the subscription of a dead process. */
 	void cut() {
 		this.store.setListening(false);
 	}
@@ -172,7 +171,7 @@ final class SimulatedStore implements LeaseStore {
 			@Override
 			public void ended(String token, long nextFence) {
 				SimulatedStore.this.connection.wakeUp(() -> {
-					tellEnded(token, nextFence);
+					recordEnded(token, nextFence);
 					if (SimulatedStore.this.simulation.mutant != Mutant.UNHEARD_FORCE) {
 						wakeUps.ended(token, nextFence);
 					}
@@ -192,8 +191,8 @@ final class SimulatedStore implements LeaseStore {
 		});
 	}
 
-	/** Note that the instance hears of a lease that was released by force. */
-	private void tellEnded(String token, long nextFence) {
+	/** Record that the instance learns of a forced release. */
+	private void recordEnded(String token, long nextFence) {
 		Hold hold = this.instance.engine.queues.renewer.find(token);
 		String lease = lease(token);
 		if (lease != null && (hold == null || hold.fence < nextFence)) {
@@ -228,7 +227,10 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.unreachedNanos();
 	}
 
-	/** Note a grant of the store at its time, whether or not its user learns of it. */
+	/**
+	 * Record a grant at its time in the store, even if its user never learns of the
+	 * grant.
+	 */
 	private void storeGranted(Resource resource, String token, long fence) {
 		if (resource.kind() == Kind.LOCK && this.simulation.isNewGrant(token, fence)) {
 			Mode mode = this.modes.getOrDefault(token, Mode.EXCLUSIVE);
@@ -250,7 +252,7 @@ final class SimulatedStore implements LeaseStore {
 				() -> isRefused(resource, command.token())
 						? CompletableFuture.failedFuture(new StoreCommandException("out of memory", true, null))
 						: this.store.acquire(resource, asked, enqueue)
-							.thenApply((reply) -> answered(resource, reply, command)));
+							.thenApply((reply) -> recordGrant(resource, reply, command)));
 		SimulatedReplicas replicas = this.simulation.replicas;
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
 			return replicas.confirmed(this.instance, resource, command.token(), answer);
@@ -260,9 +262,9 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	/**
-	 * Whether memory is full, and a token that asks is new to the store: what is done for
-	 * one that waits or holds begins with a write that Redis allows then. So does what
-	 * ends a token, or lengthens its lease.
+	 * Return whether a request is refused for full memory. Only new tokens are refused:
+	 * for waiters and holders, the script begins with a write that Redis still allows.
+	 * Releases and renewals are never refused.
 	 */
 	private boolean isRefused(Resource resource, String token) {
 		if (!this.simulation.isFull()) {
@@ -282,10 +284,13 @@ final class SimulatedStore implements LeaseStore {
 		return places.stream().anyMatch((place) -> place.token().equals(token));
 	}
 
-	/** What a token's lease is called, if its user has learnt of it. */
+	/**
+	 * Return the id of a token's lease, or {@code null} if its user has not received the
+	 * lease.
+	 */
 	@Nullable String lease(String token) {
 		Hold hold = this.instance.engine.queues.renewer.find(token);
-		// What was passed on as a part of more reaches its user with the rest only.
+		// A part of a lease of several keys reaches its user with the last key.
 		return (hold != null && hold.isAwaitingOtherKeys()) ? null : this.leases.get(token);
 	}
 
@@ -293,7 +298,7 @@ final class SimulatedStore implements LeaseStore {
 		return new AcquireCommand(command.token(), command.permits(), command.limit(), command.fair(), millis, millis);
 	}
 
-	/** Note what is granted to a token that has a lease, as it may undo a loss. */
+	/** Record a grant for a token with a lease, as the grant may undo a loss. */
 	private void grantedAgain(String token) {
 		String lease = lease(token);
 		if (lease != null) {
@@ -301,7 +306,7 @@ final class SimulatedStore implements LeaseStore {
 		}
 	}
 
-	private AcquireReply answered(Resource resource, AcquireReply reply, AcquireCommand command) {
+	private AcquireReply recordGrant(Resource resource, AcquireReply reply, AcquireCommand command) {
 		if (!(reply instanceof Granted granted)) {
 			return reply;
 		}
@@ -344,7 +349,7 @@ final class SimulatedStore implements LeaseStore {
 		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
 			return CompletableFuture.completedFuture(tokens.stream().map((token) -> true).toList());
 		}
-		// What this instance has is lost already, whatever becomes of the command.
+		// Own leases are lost before the command, for any result of the command.
 		tokens.stream()
 			.filter((token) -> token.startsWith(this.instance.id()))
 			.forEach((own) -> this.simulation.record(Event.of(now(), Type.FORCED, "")
@@ -362,7 +367,7 @@ final class SimulatedStore implements LeaseStore {
 				}));
 	}
 
-	/** Who takes another one's place has to ask where grants are confirmed. */
+	/** Remove a grant from the answer, as grants to the next token are not confirmed. */
 	private ReleaseReply withoutGrant(ReleaseReply reply) {
 		return (this.simulation.replicas != null && reply.next() instanceof Granted)
 				? new ReleaseReply(reply.released(), null, true) : reply;
@@ -387,7 +392,7 @@ final class SimulatedStore implements LeaseStore {
 			}
 		}
 		Renewal first = renewals.get(0);
-		// What renews several leases may be repeated when some of them only are over.
+		// A renewal of several leases may be repeated after the end of some leases.
 		String token = (renewals.size() == 1) ? first.token() : "";
 		return this.connection.send("renew", token, first.resource(), () -> {
 			if (this.simulation.mutant == Mutant.RENEWAL_CREATES && first.resource().kind() == Kind.LOCK) {
@@ -429,7 +434,7 @@ final class SimulatedStore implements LeaseStore {
 		this.store.close();
 	}
 
-	/** The tokens that hold something, and the text of a foreign owner. */
+	/** Return the tokens of the holders, and the text of a foreign owner. */
 	static List<String> holders(LeaseStore store, Resource resource) {
 		return store.inspect(resource, 100, 0).join().holders().stream().map(TokenState::token).toList();
 	}

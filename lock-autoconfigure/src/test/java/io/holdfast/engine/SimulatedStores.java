@@ -9,12 +9,12 @@ import io.holdfast.engine.store.SharedStores;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores of a {@link Simulation} for contracts, which know nothing of its time: whatever
- * they ask is answered, and has had its effects, when they look.
+ * Stores of a {@link Simulation}, for contracts without virtual time: each call returns
+ * after the answer and all effects.
  */
 final class SimulatedStores implements SharedStores {
 
-	/** Longer than anything is on its way. */
+	/** Longer than any round trip. */
 	private static final long ROUND_TRIP = 10 * Simulation.MILLI;
 
 	private final Simulation simulation;

@@ -11,30 +11,30 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread of a {@link SimulatedInstance}, for what blocks. It is a real one, but runs
- * only while who lets it run waits for it: until it waits for something itself, in
- * virtual time, or is through. So one thing happens after another all the same.
+ * Thread of a {@link SimulatedInstance}, for blocking calls. A real thread that takes
+ * turns with its caller: the thread runs until its call ends or waits in virtual time.
+ * Therefore only a single thread runs at a time.
  */
 final class SimulatedThread extends Thread {
 
-	/** They cost more than a history does. */
+	/** Idle threads. Creating a thread costs more than a history. */
 	private static final Queue<SimulatedThread> IDLE = new ConcurrentLinkedQueue<>();
 
 	private static final int SPINS = 500;
 
-	/** Whose turn it is: this thread's, or that of who lets it run. */
+	/** Whether this thread runs, and not its caller. */
 	private volatile boolean running;
 
-	private @Nullable Thread other;
+	private @Nullable Thread caller;
 
 	private @Nullable Runnable call;
 
-	/** What it is used for. */
+	/** Current use of views. */
 	@Nullable ViewUse use;
 
 	private @Nullable Throwable failure;
 
-	/** What it waits for, a new one each time. */
+	/** Identity of the current wait. */
 	private @Nullable Object wait;
 
 	private boolean interrupted;
@@ -56,26 +56,26 @@ final class SimulatedThread extends Thread {
 		return (Thread.currentThread() instanceof SimulatedThread thread) ? thread : null;
 	}
 
-	// For who lets it run
+	// For the caller
 
 	boolean isBusy() {
 		return this.call != null;
 	}
 
-	/** Have it do something, which it may go on with later. */
+	/** Run a call, which may continue later. */
 	void call(Runnable call) {
 		this.call = call;
 		go();
 	}
 
-	/** Interrupt it, now if it waits. */
+	/** Interrupt the thread, at once if it waits. */
 	void interrupt(SimulatedInstance instance) {
 		this.interrupted = true;
 		Object current = this.wait;
 		instance.at(0, () -> wake(current));
 	}
 
-	/** Nothing is wanted of it any more: let others have it. */
+	/** End the current call, and make the thread idle. */
 	void giveBack() {
 		if (isBusy()) {
 			this.over = true;
@@ -87,7 +87,7 @@ final class SimulatedThread extends Thread {
 	}
 
 	private void go() {
-		this.other = Thread.currentThread();
+		this.caller = Thread.currentThread();
 		this.running = true;
 		LockSupport.unpark(this);
 		for (int i = 0; this.running; i++) {
@@ -115,7 +115,7 @@ final class SimulatedThread extends Thread {
 		}
 	}
 
-	// By itself
+	// On this thread
 
 	@Override
 	public void run() {
@@ -127,7 +127,7 @@ final class SimulatedThread extends Thread {
 				}
 			}
 			catch (Over ex) {
-				// So it is.
+				// The caller has ended the call.
 			}
 			catch (Throwable ex) {
 				this.failure = ex;
@@ -145,7 +145,7 @@ final class SimulatedThread extends Thread {
 	}
 
 	private void endTurn() {
-		Thread last = this.other;
+		Thread last = this.caller;
 		this.running = false;
 		LockSupport.unpark(last);
 	}
@@ -185,14 +185,14 @@ final class SimulatedThread extends Thread {
 		}
 	}
 
-	/** Do nothing for a time. */
+	/** Sleep in virtual time. */
 	void sleep(SimulatedInstance instance, long nanos) {
 		if (nanos > 0) {
 			await(instance, new CompletableFuture<>(), nanos, new Object());
 		}
 	}
 
-	/** What it was at is not gone on with. */
+	/** Ends a call that is not continued. */
 	private static final class Over extends Error {
 
 		private static final long serialVersionUID = 1L;

@@ -8,46 +8,46 @@ import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.engine.Step.Access;
+import io.holdfast.engine.Step.Api;
 import io.holdfast.engine.Step.Extra;
-import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
-import io.holdfast.engine.Step.What;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires, holds and releases as it is planned, by all faces that there are, and writes
- * down what it sees. Blocking calls are what a thread would do in them, step by step.
+ * User of a {@link Simulation}: acquires, holds and releases as planned, by all APIs, and
+ * records the results. Blocking calls are simulated step by step.
  */
 final class SimulatedUser {
 
-	/** When to look again whether a thread is free. */
+	/** Interval of checks for an idle thread. */
 	private static final long BUSY = 5 * Simulation.MILLI;
 
 	private final Simulation simulation;
 
-	/** The one that it is at, which may be started again. */
+	/** Current instance, replaced after a restart. */
 	private SimulatedInstance instance;
 
 	final String name;
 
 	private final List<Use> uses;
 
-	/** Where it uses no view it is never started: it only owns. */
+	/** Owner of the leases. Without views, the thread is never started. */
 	private Thread thread;
 
 	private @Nullable SimulatedThread otherThread;
 
-	/** Its thread is in a call: it can make no other one. */
+	/** Whether the thread is in a call. */
 	private boolean blocked;
 
 	private int done;
 
 	private int asked;
 
-	/** What holds are called, by the first lease on them. */
+	/** Ids of holds: the id of the first lease of each hold. */
 	private final Map<Hold, String> holds;
 
 	SimulatedUser(Simulation simulation, SimulatedInstance instance, List<Use> uses, Map<Hold, String> holds) {
@@ -65,7 +65,7 @@ final class SimulatedUser {
 	}
 
 	private Thread newThread() {
-		return this.uses.stream().anyMatch((use) -> use.face().isView()) ? this.simulation.newThread() : new Thread();
+		return this.uses.stream().anyMatch((use) -> use.api().isView()) ? this.simulation.newThread() : new Thread();
 	}
 
 	SimulatedThread otherThread() {
@@ -79,7 +79,7 @@ final class SimulatedUser {
 		return this.instance == other;
 	}
 
-	/** Its instance died, and was started again: what it was at is unknown. */
+	/** Continue at a restarted instance. The results of open calls are unknown. */
 	void goOn(SimulatedInstance started) {
 		this.instance = started;
 		this.thread = newThread();
@@ -88,7 +88,7 @@ final class SimulatedUser {
 		next();
 	}
 
-	/** One at a copy of its instance, which has the same before it. */
+	/** Create a user with the same remaining uses, at a copy of this user's instance. */
 	SimulatedUser copy(SimulatedInstance at) {
 		return new SimulatedUser(this.simulation, at, this.name + "@" + at.name,
 				this.uses.subList(this.done, this.uses.size()), this.holds);
@@ -97,8 +97,8 @@ final class SimulatedUser {
 	void next() {
 		if (this.done < this.uses.size()) {
 			Use use = this.uses.get(this.done++);
-			this.instance.at(use.gap() * Simulation.MILLI, use.face().isView() ? () -> view(use)
-					: () -> begin(use, use.face(), LeaseContext.empty(), null, this::next));
+			this.instance.at(use.gap() * Simulation.MILLI, use.api().isView() ? () -> view(use)
+					: () -> begin(use, use.api(), LeaseContext.empty(), null, this::next));
 		}
 	}
 
@@ -125,15 +125,15 @@ final class SimulatedUser {
 	}
 
 	/**
-	 * Ask once.
-	 * @param context under which leases
-	 * @param within for whom those are held, or {@code null}
-	 * @param after what to do when it is released, or refused
+	 * Send a request.
+	 * @param context the context of the request
+	 * @param within the owner of the leases in the context, or {@code null}
+	 * @param after runs after the release or the refusal
 	 */
-	private void begin(Use use, Face face, LeaseContext context, @Nullable String within, Runnable after) {
-		boolean thread = face.isThread();
+	private void begin(Use use, Api api, LeaseContext context, @Nullable String within, Runnable after) {
+		boolean thread = api.isThread();
 		if (thread && this.blocked) {
-			this.instance.at(BUSY, () -> begin(use, face, context, within, after));
+			this.instance.at(BUSY, () -> begin(use, api, context, within, after));
 			return;
 		}
 		this.blocked |= thread;
@@ -165,11 +165,11 @@ final class SimulatedUser {
 			record(Type.IN_TURN, id, (event) -> event.why(isServedHere(use) ? "HERE" : "STORE"));
 		}
 		if (inTurn && isMutant(Mutant.LATE_ARRIVALS) && use.cancel() < 0) {
-			this.instance.at((use.gap() % 2) * BUSY, () -> asking.ask(face, this.thread, answer));
+			this.instance.at((use.gap() % 2) * BUSY, () -> asking.ask(api, this.thread, answer));
 			return;
 		}
-		Runnable interrupt = asking.ask(face, this.thread, answer);
-		if (use.cancel() >= 0 && face != Face.UNINTERRUPTIBLE) {
+		Runnable interrupt = asking.ask(api, this.thread, answer);
+		if (use.cancel() >= 0 && api != Api.UNINTERRUPTIBLE) {
 			this.instance.at(use.cancel() * Simulation.MILLI, () -> {
 				ids.forEach((each) -> record(Type.INTERRUPTED, each, (event) -> event));
 				interrupt.run();
@@ -178,19 +178,19 @@ final class SimulatedUser {
 	}
 
 	/**
-	 * Whether its instance decides alone whose turn it is among those that ask for the
-	 * same: one of them at a time contends, or they share what is granted to any.
+	 * Return whether the order of requests with equal terms is decided within the
+	 * instance: a single place contends, or a grant to any place is for the first waiter.
 	 */
 	private boolean isServedHere(Use use) {
 		return switch (use.mode()) {
 			case EXCLUSIVE -> true;
 			case READ -> false;
-			case PERMITS -> use.renewal() && this.simulation.plan.setup().passes() > 0;
+			case PERMITS -> use.renewal() && this.simulation.plan.setup().handOvers() > 0;
 		};
 	}
 
 	private Event asked(Event event, Use use, ResolvedRequest request, String user, int together) {
-		boolean permits = use.mode() == What.PERMITS;
+		boolean permits = use.mode() == Access.PERMITS;
 		String why = (together > 1) ? "PART" : (use.waiting() == 0) ? "NOT_WAITING" : "";
 		return event.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())
 			.permits(permits ? use.permits() : 0, permits ? request.limit() : 0)
@@ -201,7 +201,7 @@ final class SimulatedUser {
 			.why(why);
 	}
 
-	// What is held
+	// Leases
 
 	private void granted(Use use, List<String> ids, Lease lease, String user, Runnable after) {
 		List<LeaseHandle> parts = (lease instanceof MultiKeyLease joint) ? joint.parts() : List.of((LeaseHandle) lease);
@@ -209,12 +209,12 @@ final class SimulatedUser {
 			opened(parts.get(i), ids.get(i), use.isForCode());
 		}
 		if (use.extra() != Extra.NONE) {
-			this.instance.at(use.extraAt() * Simulation.MILLI, () -> doBesides(use, lease, parts, user));
+			this.instance.at(use.extraAt() * Simulation.MILLI, () -> doExtra(use, lease, parts, user));
 		}
 		this.instance.at(use.hold() * Simulation.MILLI, () -> release(use, ids, lease, parts, after));
 	}
 
-	/** It has a lease now. */
+	/** Record a granted lease. */
 	void opened(LeaseHandle lease, String id, boolean forCode) {
 		this.simulation.granted++;
 		SimulatedInstance at = this.instance;
@@ -223,16 +223,16 @@ final class SimulatedUser {
 		at.open.put(lease, id);
 		String before = at.store.leases.put(hold.token, id);
 		if (hold.handOvers > 0 && before != null && outer == null) {
-			this.simulation.passedOn.merge(hold.resource().kind(), 1, Integer::sum);
+			this.simulation.handOvers.merge(hold.resource().kind(), 1, Integer::sum);
 			record(Type.PASSED_ON, id, (event) -> event.why(before));
 		}
 		else if (hold.handOvers > 0 && outer == null) {
-			// From a part of what was given up.
+			// Handed over by a part of a cancelled request.
 			record(Type.PASSED_ON, id, (event) -> event.until(at.shared(hold.grantedByStoreAt)));
 		}
 		long confirmedAt = at.store.confirmedAt(hold.token);
 		if (confirmedAt >= 0 && outer == null) {
-			// What is passed on was confirmed for another one.
+			// A handed-over grant was confirmed for the previous holder.
 			long since = (hold.handOvers > 0) ? this.simulation.now() : confirmedAt;
 			this.simulation.record(Event.of(since, Type.CONFIRMED, at.name).id(id));
 		}
@@ -251,11 +251,11 @@ final class SimulatedUser {
 	}
 
 	/**
-	 * Users do not see those of permits, which are in the order of the requests only
-	 * where these do not go on with what others have asked for.
+	 * Return the fence for the history. Fences of permits are not visible to users, and
+	 * follow the order of the requests only without hand-over.
 	 */
 	private long fence(Hold hold) {
-		boolean ordered = hold.resource().kind() != Kind.SEMAPHORE || this.simulation.plan.setup().passes() == 0;
+		boolean ordered = hold.resource().kind() != Kind.SEMAPHORE || this.simulation.plan.setup().handOvers() == 0;
 		return ordered ? hold.fence : 0;
 	}
 
@@ -268,12 +268,12 @@ final class SimulatedUser {
 		new Leftovers(this.simulation, this.instance, key).check();
 	}
 
-	/** What a lease that is not released is called. */
+	/** Return the id of an open lease. */
 	String idOf(LeaseHandle lease) {
 		return this.instance.open.getOrDefault(lease, "");
 	}
 
-	/** Its release has begun, by a view; tells what it is called. */
+	/** Record the start of a release by a view. Returns the id of the lease. */
 	String releasing(LeaseHandle lease) {
 		String id = idOf(lease);
 		long now = this.simulation.now();
@@ -283,29 +283,29 @@ final class SimulatedUser {
 		return id;
 	}
 
-	private void doBesides(Use use, Lease lease, List<LeaseHandle> parts, String user) {
-		// Perhaps by other terms.
+	private void doExtra(Use use, Lease lease, List<LeaseHandle> parts, String user) {
+		// Possibly with other terms.
 		boolean renewal = (use.extraAt() % 2 == 0) == use.renewal();
-		Use again = new Use(use.user(), use.instance(), 0, use.face(), use.mode(), use.key(), use.permits(), use.fair(),
+		Use again = new Use(use.user(), use.instance(), 0, use.api(), use.mode(), use.key(), use.permits(), use.fair(),
 				use.waiting(), use.extraLease(), (use.margin() > 0) ? use.extraMargin() : 0, renewal, 0, use.hold(), -1,
 				Extra.NONE, 0);
 		Runnable nothing = () -> {
 		};
 		switch (use.extra()) {
 			case NEST -> {
-				if (use.mode() != What.PERMITS) {
-					begin(again, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
+				if (use.mode() != Access.PERMITS) {
+					begin(again, Api.ASYNC, LeaseContext.empty().with(lease), user, nothing);
 				}
 			}
 			case REENTER -> {
-				if (use.face() == Face.THREAD) {
-					begin(again, Face.THREAD, LeaseContext.empty(), null, nothing);
+				if (use.api() == Api.THREAD) {
+					begin(again, Api.THREAD, LeaseContext.empty(), null, nothing);
 				}
 			}
 			case READ -> {
-				Use reading = new Use(use.user(), use.instance(), 0, use.face(), What.READ, use.key(), 1, true, 500,
+				Use reading = new Use(use.user(), use.instance(), 0, use.api(), Access.READ, use.key(), 1, true, 500,
 						use.lease(), use.margin(), use.renewal(), 0, use.hold() + 100, -1, Extra.NONE, 0);
-				begin(reading, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
+				begin(reading, Api.ASYNC, LeaseContext.empty().with(lease), user, nothing);
 			}
 			case RENEW -> {
 				if (lease.isHeld()) {
@@ -346,8 +346,8 @@ final class SimulatedUser {
 	}
 
 	/**
-	 * The last lease on a hold was released, and others are kept out for a while, if the
-	 * store said so before the lease would have ended anyway.
+	 * Record the retention of a key after the last release, if the store confirmed the
+	 * retention before the end of the lease.
 	 */
 	private void retained(Hold hold, String id, long releasedAt, long localTime) {
 		long kept = hold.grantedAt() + hold.request.minHoldNanos() - localTime;

@@ -51,20 +51,20 @@ import io.holdfast.memory.MemoryReplica;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One history of several instances, as it is planned, on one thread and in virtual time.
+ * History of several instances by a plan, on a single thread and in virtual time.
  */
 final class Simulation {
 
 	static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
-	/** What who cancels is told, by itself. */
+	/** Error of a cancelled request. */
 	static final NotAcquiredException INTERRUPTED = new LockNotAcquiredException("", Reason.INTERRUPTED, Duration.ZERO,
 			new CancellationException());
 
-	/** How late a wait may end: 250 ms, by a clock that may be slow by 1 %. */
+	/** Maximum delay of the end of a wait: 250 ms, by a clock that may be slow by 1 %. */
 	static final long SLACK = 260 * MILLI;
 
-	/** How long a claim of a dead waiter and the next question take. */
+	/** Time for the claim of a dead waiter and the next question. */
 	private static final long POLL = SimulatedInstance.HANDOFF.toNanos() + 100 * MILLI;
 
 	final Timeline time = new Timeline();
@@ -77,7 +77,7 @@ final class Simulation {
 
 	final MemoryLeaseStore operator;
 
-	/** Those that are, or were the last; behind them copies of them. */
+	/** Current or last instances by number, followed by copies. */
 	private final List<SimulatedInstance> instances = new ArrayList<>();
 
 	private final List<SimulatedUser> users = new ArrayList<>();
@@ -92,20 +92,20 @@ final class Simulation {
 
 	final SimulatedFleet fleet = new SimulatedFleet(this);
 
-	/** Where grants are confirmed. */
+	/** Replicas that confirm grants, if planned. */
 	@Nullable SimulatedReplicas replicas;
 
-	/** Grants of the store that are noted. */
+	/** Recorded grants of the store. */
 	private final Set<String> grants = new HashSet<>();
 
 	private boolean faultsOver;
 
-	/** Until when the store's memory is full. */
+	/** End of the full memory of the store. */
 	private long fullUntil;
 
-	private int strangers;
+	private int foreignOwners;
 
-	/** How often something was released by force. */
+	/** Number of forced releases. */
 	int forced;
 
 	int granted;
@@ -114,8 +114,8 @@ final class Simulation {
 
 	int lost;
 
-	/** How often what was held was passed on within an instance. */
-	final Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
+	/** Number of hand-overs within an instance, by kind of resource. */
+	final Map<Kind, Integer> handOvers = new EnumMap<>(Kind.class);
 
 	private Simulation(Plan plan, Mutant mutant, boolean tracing, Duration handoffTimeout) {
 		this.plan = plan;
@@ -125,13 +125,13 @@ final class Simulation {
 		this.operator = new MemoryLeaseStore(this.world);
 	}
 
-	/** One in which nothing happens by itself. */
+	/** Create a simulation without a plan. */
 	static Simulation idle(Duration handoffTimeout) {
 		return new Simulation(new Plan(new Step.Setup(0, 0, 0, false, 0), List.of()), Mutant.NONE, false,
 				handoffTimeout);
 	}
 
-	/** Run a plan, and judge what happened. */
+	/** Run a plan, and check its history. */
 	static Outcome run(Plan plan, Mutant mutant, boolean tracing) {
 		Simulation simulation = new Simulation(plan, mutant, tracing, SimulatedInstance.HANDOFF);
 		List<String> violations;
@@ -147,7 +147,7 @@ final class Simulation {
 			simulation.threads.forEach(SimulatedThread::giveBack);
 		}
 		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost,
-				simulation.passedOn);
+				simulation.handOvers);
 	}
 
 	private void run() {
@@ -168,7 +168,7 @@ final class Simulation {
 			this.instances.add(new SimulatedInstance(this, i, clocks.get(i)));
 		}
 		this.instances.forEach(this.fleet::register);
-		setLimits((this.plan.limit() == 0) ? Plan.LIMIT : -1);
+		setOperatorLimits((this.plan.limit() == 0) ? Plan.LIMIT : -1);
 		this.plan.steps().forEach(this::expect);
 		Map<Hold, String> holds = new IdentityHashMap<>();
 		uses.values()
@@ -184,12 +184,12 @@ final class Simulation {
 			record(Event.of(now(), Type.FAULTS_OVER, ""));
 		});
 		this.time.drain();
-		setLimits(-1);
+		setOperatorLimits(-1);
 		record(Event.of(now(), Type.QUIET, ""));
-		this.fleet.look();
-		// What dead instances left goes by itself.
+		this.fleet.checkMembers();
+		// The state of dead instances expires.
 		this.time.elapse(2000 * MILLI);
-		look();
+		recordRemains();
 	}
 
 	private void expect(Step step) {
@@ -279,11 +279,11 @@ final class Simulation {
 		}
 	}
 
-	/** What is left when all is over. */
-	private void look() {
+	/** Record the remaining state at the end. */
+	private void recordRemains() {
 		if (!this.world.isIdle()) {
 			for (int key = 0; key < this.plan.setup().keys(); key++) {
-				look("k" + key);
+				recordRemains("k" + key);
 			}
 		}
 		for (SimulatedInstance instance : this.instances) {
@@ -294,7 +294,7 @@ final class Simulation {
 		}
 	}
 
-	private void look(String key) {
+	private void recordRemains(String key) {
 		Standing lock = this.operator.inspect(new Resource(Kind.LOCK, key), 0, 0).join();
 		stored(Mode.EXCLUSIVE, key, "HELD", (lock.owner() != null) ? 1 : 0);
 		stored(Mode.READ, key, "HELD", lock.readerCount());
@@ -304,9 +304,9 @@ final class Simulation {
 		stored(Mode.PERMITS, key, "WAITING", permits.waiting());
 	}
 
-	private void stored(Mode mode, String key, String what, int count) {
+	private void stored(Mode mode, String key, String state, int count) {
 		if (count > 0) {
-			record(Event.of(now(), Type.STORED, "").of(mode, key).why(what).permits(count, 0));
+			record(Event.of(now(), Type.STORED, "").of(mode, key).why(state).permits(count, 0));
 		}
 	}
 
@@ -320,7 +320,7 @@ final class Simulation {
 		}
 	}
 
-	/** Its users go on in both. */
+	/** Copy a stopped instance. Its users continue at both instances. */
 	private void copy(SimulatedInstance stopped) {
 		SimulatedInstance copy = stopped.copy(this.instances.size());
 		this.instances.add(copy);
@@ -334,7 +334,7 @@ final class Simulation {
 
 	private void foreign(String key, int millis) {
 		if (this.world.takeIfFree(key, "stranger", millis)) {
-			String id = "f" + this.strangers++;
+			String id = "f" + this.foreignOwners++;
 			long until = now() + millis * MILLI;
 			record(Event.of(now(), Type.ASKED, "stranger").id(id).of(Mode.EXCLUSIVE, key).lease(until - now()));
 			record(Event.of(now(), Type.GRANTED, "stranger").id(id).until(until));
@@ -342,8 +342,8 @@ final class Simulation {
 		}
 	}
 
-	/** As an operator, where requests name no limit. */
-	private void setLimits(int limit) {
+	/** Set the limits of the operator, if requests have no limit. */
+	private void setOperatorLimits(int limit) {
 		for (int i = 0; i < this.plan.setup().keys() && this.plan.limit() == 0; i++) {
 			limit("k" + i, limit);
 		}
@@ -366,14 +366,17 @@ final class Simulation {
 	}
 
 	/**
-	 * Something was released by force: what one user has or, without an id, all of it.
+	 * Record a forced release: of a single lease, or without an id of all leases.
 	 */
 	void forced(Resource resource, String id) {
 		this.forced++;
 		record(Event.of(now(), Type.FORCED, "").of(SimulatedStore.mode(resource, 1), resource.key()).id(id));
 	}
 
-	/** What a token's lease is called; some word if its user has not learnt of it. */
+	/**
+	 * Return the id of a token's lease, or {@code unknown} if its user has not received
+	 * the lease.
+	 */
 	String leaseOf(String token) {
 		return this.instances.stream()
 			.map((instance) -> instance.store.lease(token))
@@ -382,12 +385,12 @@ final class Simulation {
 			.orElse("unknown");
 	}
 
-	/** Whether the store was not known to have granted that. */
+	/** Return whether a grant of the store is new. */
 	boolean isNewGrant(String token, long fence) {
 		return this.grants.add(token + "/" + fence);
 	}
 
-	// For all that take part
+	// For the participants
 
 	long now() {
 		return this.time.now();
@@ -408,7 +411,8 @@ final class Simulation {
 	}
 
 	/**
-	 * Chance that depends on nothing but its name: what else happens does not shift it.
+	 * Return a random number that depends only on the seed and the arguments, and not on
+	 * other events.
 	 */
 	long dice(int instance, long number) {
 		long z = this.plan.setup().seed() * 0x9E3779B97F4A7C15L + instance * 0xD1B54A32D192ED03L
@@ -430,17 +434,17 @@ final class Simulation {
 	}
 
 	/**
-	 * What a run came to.
+	 * Outcome of a run.
 	 *
-	 * @param violations what must not have happened
-	 * @param trace all that happened, if that was wanted
-	 * @param granted how many requests were granted
-	 * @param refused how many were not
-	 * @param lost how many leases were lost
-	 * @param passedOn how often what was held was passed on within an instance
+	 * @param violations the violated properties
+	 * @param trace the trace, if requested
+	 * @param granted the number of granted requests
+	 * @param refused the number of refused requests
+	 * @param lost the number of lost leases
+	 * @param handOvers the number of hand-overs within an instance, by kind of resource
 	 */
 	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost,
-			Map<Kind, Integer> passedOn) {
+			Map<Kind, Integer> handOvers) {
 	}
 
 }

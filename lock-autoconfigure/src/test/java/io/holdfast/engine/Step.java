@@ -8,229 +8,230 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * One line of a {@link Plan}: what a user does, or what goes wrong. Times are in
- * milliseconds; those called {@code at} count from the beginning.
+ * Line of a {@link Plan}: a use or a fault. Times are in milliseconds. A time {@code at}
+ * counts from the start.
  */
 sealed interface Step {
 
 	/**
-	 * What there is.
+	 * Setup of a history.
 	 *
-	 * @param seed for delays and for the engines' own randomness
-	 * @param instances how many instances
-	 * @param keys how many keys
+	 * @param seed the seed of delays and of the engines' random numbers
+	 * @param instances the number of instances
+	 * @param keys the number of keys
 	 * @param jitter whether delays differ
-	 * @param passes how often what is held is passed on within an instance
+	 * @param handOvers the maximum count of hand-overs within an instance
 	 */
-	record Setup(long seed, int instances, int keys, boolean jitter, int passes) implements Step {
+	record Setup(long seed, int instances, int keys, boolean jitter, int handOvers) implements Step {
 
 		@Override
 		public List<Step> simpler() {
 			List<Step> simpler = new ArrayList<>();
 			if (this.jitter) {
-				simpler.add(with(false, this.passes));
+				simpler.add(with(false, this.handOvers));
 			}
-			if (this.passes > 0) {
+			if (this.handOvers > 0) {
 				simpler.add(with(this.jitter, 0));
 			}
 			return simpler;
 		}
 
-		private Setup with(boolean otherJitter, int otherPasses) {
-			return new Setup(this.seed, this.instances, this.keys, otherJitter, otherPasses);
+		private Setup with(boolean otherJitter, int otherHandOvers) {
+			return new Setup(this.seed, this.instances, this.keys, otherJitter, otherHandOvers);
 		}
 
 	}
 
 	/**
-	 * A user acquires, holds and releases, after what it did before.
+	 * Lease of a user, after the user's previous use.
 	 *
-	 * @param user which user, always at the same instance
-	 * @param instance which instance
-	 * @param gap how long after what the user did before
-	 * @param face by which method
-	 * @param mode as what
-	 * @param key which key, -1 for all
-	 * @param permits how many permits
-	 * @param fair whether a request for permits waits behind others
-	 * @param waiting how long it waits, -1 for ever
-	 * @param lease for how long a lease is
-	 * @param margin how long before others may have it it counts as lost, of a lock
-	 * @param renewal whether it is renewed
-	 * @param minHold for how long others are kept out
-	 * @param hold for how long it is held
-	 * @param cancel after what time it is interrupted or cancelled, -1 for never
-	 * @param extra what else is done while it is held
-	 * @param extraAt when, from the grant on
+	 * @param user the user, always at the same instance
+	 * @param instance the instance
+	 * @param gap the pause after the previous use
+	 * @param api the API
+	 * @param mode the kind of access
+	 * @param key the key, or -1 for all keys
+	 * @param permits the number of permits
+	 * @param fair whether a request for permits is fair
+	 * @param waiting the wait time, or -1 for no limit
+	 * @param lease the lease time
+	 * @param margin the loss margin of a lock
+	 * @param renewal whether the lease is renewed
+	 * @param minHold the minimum hold
+	 * @param hold the time from the grant to the release
+	 * @param cancel the time until an interrupt or cancellation, or -1 for none
+	 * @param extra an extra action during the hold
+	 * @param extraAt the time from the grant to the extra action
 	 */
-	record Use(int user, int instance, int gap, Face face, What mode, int key, int permits, boolean fair, int waiting,
+	record Use(int user, int instance, int gap, Api api, Access mode, int key, int permits, boolean fair, int waiting,
 			int lease, int margin, boolean renewal, int minHold, int hold, int cancel, Extra extra,
 			int extraAt) implements Step {
 
 		@Override
 		public List<Step> simpler() {
-			return Stream.<Step>of(with(this.face, this.fair, this.minHold, this.cancel, Extra.NONE),
-					with(this.face, this.fair, this.minHold, -1, this.extra),
-					with(this.face, this.fair, 0, this.cancel, this.extra),
-					with(this.face, true, this.minHold, this.cancel, this.extra),
-					with(Face.TRY_ASYNC, this.fair, this.minHold, this.cancel, this.extra), withMargin(this.lease, 0))
+			return Stream.<Step>of(with(this.api, this.fair, this.minHold, this.cancel, Extra.NONE),
+					with(this.api, this.fair, this.minHold, -1, this.extra),
+					with(this.api, this.fair, 0, this.cancel, this.extra),
+					with(this.api, true, this.minHold, this.cancel, this.extra),
+					with(Api.TRY_ASYNC, this.fair, this.minHold, this.cancel, this.extra), withMargin(this.lease, 0))
 				.filter((step) -> !step.equals(this))
 				.toList();
 		}
 
-		/** The same for the first key, and shorter. */
+		/** Return a shorter, similar use of the first key. */
 		Use inCrowd(int permits) {
-			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
-			int wanted = (this.mode == What.PERMITS) ? permits : 1;
-			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, this.fair,
+			Api api = (this.api == Api.ASYNC || this.api == Api.TRY_ASYNC) ? Api.THREAD : this.api;
+			int wanted = (this.mode == Access.PERMITS) ? permits : 1;
+			return new Use(this.user, this.instance % 2, this.gap % 2, api, this.mode, 0, wanted, this.fair,
 					this.waiting, this.lease, this.margin, this.renewal, 0, this.hold % 4, this.cancel, this.extra,
 					this.extraAt);
 		}
 
-		/** Whether code runs under the lease, as under that of an annotated method. */
+		/** Return whether code runs under the lease, as in an annotated method. */
 		boolean isForCode() {
-			return !this.face.isView() && (this.user + this.gap) % 2 == 0;
+			return !this.api.isView() && (this.user + this.gap) % 2 == 0;
 		}
 
-		/** How long a lease is that is asked for besides, perhaps by other terms. */
+		/** Return the lease time of an extra request, which may differ. */
 		int extraLease() {
 			return (this.extraAt % 3 == 0) ? 2 * this.lease : this.lease;
 		}
 
-		/** The same for another lease time and loss margin. */
+		/** Return this use with another lease time and loss margin. */
 		Use withMargin(int otherLease, int otherMargin) {
-			return new Use(this.user, this.instance, this.gap, this.face, this.mode, this.key, this.permits, this.fair,
+			return new Use(this.user, this.instance, this.gap, this.api, this.mode, this.key, this.permits, this.fair,
 					this.waiting, otherLease, otherMargin, this.renewal, this.minHold, this.hold, this.cancel,
 					this.extra, this.extraAt);
 		}
 
 		/**
-		 * How long before others may have it what is asked for besides counts as lost.
+		 * Return the loss margin of an extra request, which may differ.
 		 */
 		int extraMargin() {
 			return (this.extraAt % 5 == 0) ? this.margin : this.extraAt * extraLease() / 300;
 		}
 
-		/** The same without minHold, and without a longer lease than this. */
+		/** Return this use without minHold, and without a longer extra lease. */
 		Use within(int longestLease) {
-			return with(this.face, this.fair, 0, this.cancel, (extraLease() > longestLease) ? Extra.NONE : this.extra);
+			return with(this.api, this.fair, 0, this.cancel, (extraLease() > longestLease) ? Extra.NONE : this.extra);
 		}
 
-		private Use with(Face otherFace, boolean otherFair, int otherMinHold, int otherCancel, Extra otherExtra) {
-			return new Use(this.user, this.instance, this.gap, otherFace, this.mode, this.key, this.permits, otherFair,
+		private Use with(Api otherApi, boolean otherFair, int otherMinHold, int otherCancel, Extra otherExtra) {
+			return new Use(this.user, this.instance, this.gap, otherApi, this.mode, this.key, this.permits, otherFair,
 					this.waiting, this.lease, this.margin, this.renewal, otherMinHold, this.hold, otherCancel,
 					otherExtra, this.extraAt);
 		}
 
 	}
 
-	/** A clock that is fast by parts of a million, and began at any number. */
+	/** Clock of an instance: its drift in parts per million, and its start. */
 	record Clock(int instance, int fast, long start) implements Step {
 	}
 
-	/** What becomes of the so many-th command of an instance. */
+	/** Fate of a command of an instance, by number. */
 	record Command(int instance, int number, Fate fate, int millis) implements Step {
 	}
 
-	/** The so many-th wake-up of an instance is late, or lost if that is negative. */
+	/**
+	 * Delay of a wake-up of an instance, by number. A negative delay loses the wake-up.
+	 */
 	record WakeUp(int instance, int number, int millis) implements Step {
 	}
 
-	/** All threads of an instance stand still. */
+	/** Pause of all threads of an instance. */
 	record Pause(int instance, int at, int millis) implements Step {
 	}
 
-	/** An instance dies. */
+	/** Death of an instance. */
 	record Crash(int instance, int at) implements Step {
 	}
 
-	/** An instance that is dead is started again, and its users go on. */
+	/** Restart of a dead instance, whose users continue. */
 	record Restart(int instance, int at) implements Step {
 	}
 
 	/**
-	 * An instance stops, and two go on as what it was then: its process was restored
-	 * twice from one image.
+	 * Stop of an instance and resumption of two copies, as if its process was restored
+	 * twice from an image.
 	 */
 	record Copy(int instance, int at, int patience, int resume) implements Step {
 	}
 
-	/** An instance is without its subscription for a time, and knows it. */
+	/** Loss of an instance's subscription for a time, with notice. */
 	record Deaf(int instance, int at, int millis) implements Step {
 	}
 
 	/**
-	 * An instance's subscription is at a replica for a time: it hears what is published,
-	 * but does not count as a subscriber, and knows nothing of that.
+	 * Subscription at a replica for a time: the instance receives messages, but does not
+	 * count as a subscriber, and does not notice.
 	 */
 	record Uncounted(int instance, int at, int millis) implements Step {
 	}
 
-	/** An instance cannot reach the store: errors, or silence. */
+	/** Outage between an instance and the store: errors, or silence. */
 	record Outage(int instance, int at, int millis, boolean silent) implements Step {
 	}
 
-	/** A client of the plain pattern takes a key if it is free: SET NX PX. */
+	/** Acquisition of a free key by a foreign client: SET NX PX. */
 	record Foreign(int key, int at, int millis) implements Step {
 	}
 
-	/** An operator sets the limit of a semaphore, or removes it if it is negative. */
+	/** Limit of a semaphore by an operator. A negative limit removes the limit. */
 	record Limit(int key, int at, int limit) implements Step {
 	}
 
-	/** An operator releases a key by force. */
+	/** Forced release of a key by an operator. */
 	record Force(int key, int at) implements Step {
 	}
 
-	/** The store loses all it has. */
+	/** Loss of all data of the store. */
 	record DataLoss(int at) implements Step {
 	}
 
-	/** The store's memory is full for a time: it takes in no token that is new to it. */
+	/** Full memory of the store for a time: the store accepts no new tokens. */
 	record Full(int at, int millis) implements Step {
 	}
 
 	/**
-	 * Another server takes over, with what was stored some time before, and gives grace
-	 * for so long.
+	 * Fail-over to a server that lags behind, with a grace.
 	 */
 	record FailOver(int at, int lag, int grace) implements Step {
 	}
 
 	/**
-	 * Whatever is granted has to be confirmed by replicas, which are given so much time.
+	 * Confirmation of all grants by replicas, within a timeout.
 	 */
 	record Confirm(int timeout) implements Step {
 	}
 
-	/** The replicas receive nothing for a time. */
+	/** Stop of the replication for a time. */
 	record Missing(int at, int millis) implements Step {
 	}
 
 	/**
-	 * An instance makes itself known to those who watch, and again when started again.
+	 * Registration of an instance, repeated after a restart.
 	 */
 	record Known(int instance) implements Step {
 	}
 
-	/** An instance asks all for what they hold. */
+	/** Query of an instance for the holds of all instances. */
 	record Inquire(int instance, int at) implements Step {
 	}
 
-	/** An instance releases a key by force. */
+	/** Forced release of a key by an instance. */
 	record ForceBy(int instance, int key, boolean semaphore, int at) implements Step {
 	}
 
-	/** An instance shuts down, and is resumed later if that is not negative. */
+	/** Shutdown of an instance, with a later resumption unless negative. */
 	record GracefulShutdown(int instance, int at, int patience, int resume) implements Step {
 	}
 
-	/** Steps that are like this one, but less. */
+	/** Return simpler variants of this step. */
 	default List<Step> simpler() {
 		return List.of();
 	}
 
-	/** Read a line as {@code toString} writes it. */
+	/** Parse a line of {@code toString}. */
 	static Step parse(String line) {
 		Matcher matcher = Text.LINE.matcher(line.strip());
 		if (!matcher.matches()) {
@@ -255,29 +256,29 @@ sealed interface Step {
 	}
 
 	/**
-	 * By which method something is acquired.
+	 * API of an acquisition.
 	 */
-	enum Face {
+	enum Api {
 
-		/** As a thread, which may be interrupted. */
+		/** Blocking call that can be interrupted. */
 		THREAD,
 
-		/** As a thread that keeps its interrupts for later. */
+		/** Blocking call that defers interrupts. */
 		UNINTERRUPTIBLE,
 
 		ASYNC, TRY_ASYNC, REACTIVE,
 
-		/** As a thread, by a view in the habit of java.util.concurrent. */
+		/** View of java.util.concurrent that can be interrupted. */
 		VIEW,
 
-		/** By a view, too, as a thread that keeps its interrupts for later. */
+		/** View that defers interrupts. */
 		UNINTERRUPTIBLE_VIEW;
 
 		boolean isView() {
 			return this == VIEW || this == UNINTERRUPTIBLE_VIEW;
 		}
 
-		/** Whether a thread waits in it. */
+		/** Return whether a thread blocks in the API. */
 		boolean isThread() {
 			return this == THREAD || this == UNINTERRUPTIBLE || isView();
 		}
@@ -285,47 +286,47 @@ sealed interface Step {
 	}
 
 	/**
-	 * What is acquired.
+	 * Kind of access.
 	 */
-	enum What {
+	enum Access {
 
 		EXCLUSIVE, READ, PERMITS
 
 	}
 
 	/**
-	 * What a user does besides, while it holds something.
+	 * Extra action of a user during a hold.
 	 */
 	enum Extra {
 
 		NONE,
 
-		/** The same once more, by its context, for as long. */
+		/** Nested lease by the context, for the same time. */
 		NEST,
 
-		/** The same once more, as the same thread. */
+		/** Nested lease by the thread. */
 		REENTER,
 
-		/** To read what it has exclusively, for longer. */
+		/** Longer read lease within an exclusive lease. */
 		READ,
 
-		/** To renew it by hand. */
+		/** Manual renewal. */
 		RENEW,
 
-		/** To release it once more, afterwards. */
+		/** Second release. */
 		RELEASE_TWICE,
 
-		/** To try to unlock it as another thread, by a view. */
+		/** Attempt to unlock a view on another thread. */
 		OTHER_THREAD
 
 	}
 
 	/**
-	 * What becomes of a command.
+	 * Fate of a command.
 	 */
 	enum Fate {
 
-		/** Executed, and its sender does not learn of it. */
+		/** Executed, without a reply. */
 		REPLY_LOST,
 
 		/** Not executed, and an error. */
@@ -340,10 +341,10 @@ sealed interface Step {
 		/** Executed again later. */
 		REPEATED_LATE,
 
-		/** Executed late, and all behind it. */
+		/** Executed late, together with all later commands. */
 		LATE,
 
-		/** Executed late, behind newer ones: the connection was opened again. */
+		/** Executed late, after newer commands: the connection was reopened. */
 		OVERTAKEN,
 
 		/** Executed, and answered late. */
@@ -352,7 +353,7 @@ sealed interface Step {
 	}
 
 	/**
-	 * How steps are read.
+	 * Parser of steps.
 	 */
 	final class Text {
 

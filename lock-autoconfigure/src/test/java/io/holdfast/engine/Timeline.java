@@ -7,8 +7,8 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time of a {@link Simulation}, in nanoseconds from its beginning: whatever is to be
- * done comes in the order of its time, and takes none.
+ * Virtual time of a {@link Simulation}, in nanoseconds from its start. Actions run in the
+ * order of their times, and take no time.
  */
 final class Timeline {
 
@@ -21,21 +21,21 @@ final class Timeline {
 
 	private long order;
 
-	/** How many actions are to come that are not only for those who watch. */
+	/** Number of pending foreground actions. */
 	private int foreground;
 
 	long now() {
 		return this.now;
 	}
 
-	/** Do something later, also if instances are dead then. */
+	/** Schedule an action that does not depend on an instance. */
 	void at(long delay, Runnable action) {
 		add(new Action(this.now + Math.max(0, delay), this.order++, null, action, false));
 	}
 
 	/**
-	 * Do something on an instance's threads: later if they stand still then, never if it
-	 * is dead. What is done in the background does not put off the end.
+	 * Schedule an action on an instance's threads. A paused instance runs the action
+	 * after the pause, a dead instance never. Background actions do not delay the end.
 	 */
 	Future<?> schedule(long delay, SimulatedInstance instance, Runnable action, boolean background) {
 		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action, background);
@@ -48,7 +48,7 @@ final class Timeline {
 		this.actions.add(action);
 	}
 
-	/** Let all happen, to the end. */
+	/** Run all actions until no foreground action is left. */
 	void drain() {
 		for (int count = 0; this.foreground > 0; count++) {
 			if (count > MAX_EVENTS) {
@@ -58,7 +58,7 @@ final class Timeline {
 		}
 	}
 
-	/** Let all happen that does within a time. */
+	/** Run all actions within a time. */
 	void elapse(long nanos) {
 		long until = this.now + nanos;
 		while (!this.actions.isEmpty() && this.actions.peek().at <= until) {
@@ -86,7 +86,7 @@ final class Timeline {
 	}
 
 	/**
-	 * Something to be done.
+	 * Scheduled action.
 	 */
 	private static final class Action extends CompletableFuture<@Nullable Void> {
 

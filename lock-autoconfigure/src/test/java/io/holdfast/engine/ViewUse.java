@@ -10,20 +10,20 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockView;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.engine.Step.Access;
+import io.holdfast.engine.Step.Api;
 import io.holdfast.engine.Step.Extra;
-import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
-import io.holdfast.engine.Step.What;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A use by views, which block: as its thread goes through it.
+ * Use of a view, whose methods block, on a simulated thread.
  */
 final class ViewUse {
 
-	/** Longer than any wait that ends. */
+	/** Longer than any limited wait. */
 	private static final long FOREVER = Duration.ofDays(1).toNanos();
 
 	private final SimulatedUser user;
@@ -36,14 +36,14 @@ final class ViewUse {
 
 	private final String key;
 
-	/** What it asks for now. */
-	private String asking = "";
+	/** Id of the current request. */
+	private String currentId = "";
 
 	private boolean interrupted;
 
-	private boolean askedBefore;
+	private boolean requestedBefore;
 
-	/** What was locked last. */
+	/** Open leases, with the latest lease first. */
 	private final Deque<LeaseHandle> locked = new ArrayDeque<>();
 
 	ViewUse(SimulatedUser user, SimulatedInstance instance, SimulatedThread thread, Use use) {
@@ -54,7 +54,7 @@ final class ViewUse {
 		this.key = "k" + Math.max(0, use.key());
 	}
 
-	/** What the current thread is at. */
+	/** Return the use of the current thread. */
 	static ViewUse current() {
 		SimulatedThread thread = SimulatedThread.current();
 		if (thread == null || thread.use == null) {
@@ -63,13 +63,13 @@ final class ViewUse {
 		return thread.use;
 	}
 
-	/** Go through it. */
+	/** Run the use. */
 	void run() {
 		this.thread.use = this;
 		useLock(view(this.use.mode()));
 	}
 
-	private LockView view(What mode) {
+	private LockView view(Access mode) {
 		return switch (mode) {
 			case READ -> this.instance.locks.asReadWriteLock(this.key).readLock();
 			case EXCLUSIVE, PERMITS -> (this.use.gap() % 2 == 0) ? this.instance.locks.asLock(this.key)
@@ -89,7 +89,7 @@ final class ViewUse {
 		}
 		int until = Math.min(this.use.extraAt(), this.use.hold());
 		sleep(until);
-		boolean locked = besides(view);
+		boolean locked = doExtra(view);
 		sleep(this.use.hold() - until);
 		if (locked) {
 			unlock(view);
@@ -114,7 +114,7 @@ final class ViewUse {
 				return (this.use.waiting() == 0) ? view.tryLock()
 						: view.tryLock(this.use.waiting(), TimeUnit.MILLISECONDS);
 			}
-			if (this.use.face() == Face.VIEW) {
+			if (this.use.api() == Api.VIEW) {
 				view.lockInterruptibly();
 			}
 			else {
@@ -127,8 +127,8 @@ final class ViewUse {
 		}
 	}
 
-	/** What else it does; tells whether the view is locked yet. */
-	private boolean besides(LockView view) {
+	/** Do the extra action. Returns whether the view is still locked. */
+	private boolean doExtra(LockView view) {
 		switch (this.use.extra()) {
 			case REENTER, NEST -> {
 				if (lock(view)) {
@@ -137,8 +137,8 @@ final class ViewUse {
 				}
 			}
 			case READ -> {
-				LockView reading = view(What.READ);
-				if (this.use.mode() == What.EXCLUSIVE && lock(reading)) {
+				LockView reading = view(Access.READ);
+				if (this.use.mode() == Access.EXCLUSIVE && lock(reading)) {
 					LeaseHandle read = this.locked.pop();
 					unlock(view);
 					this.locked.push(read);
@@ -161,7 +161,7 @@ final class ViewUse {
 			lease.extend(Duration.ofMillis(this.use.lease()));
 		}
 		catch (LeaseLostException | LeaseStoreException ex) {
-			// So it goes on without.
+			// The use continues without the renewal.
 		}
 	}
 
@@ -183,14 +183,14 @@ final class ViewUse {
 	private void expectNotHeld(LockView view) {
 		try {
 			view.unlock();
-			unexpected(3, "unlocked by who does not hold it");
+			unexpected(3, "unlocked without a lease");
 		}
 		catch (IllegalMonitorStateException ex) {
-			// As it is to be.
+			// Expected.
 		}
 	}
 
-	/** Do something as another thread, which may go on with it later. */
+	/** Run an action on another thread, now or later. */
 	private void onAnotherThread(Runnable action) {
 		SimulatedThread other = this.user.otherThread();
 		if (other.isBusy() || this.user.isMutant(Mutant.ANY_THREAD_UNLOCKS)) {
@@ -201,7 +201,7 @@ final class ViewUse {
 		}
 	}
 
-	// What is asked for by them
+	// Requests of views
 
 	<L extends Lease> L askUninterruptibly(ResolvedRequest request, Call<L> call) {
 		try {
@@ -245,21 +245,21 @@ final class ViewUse {
 	}
 
 	private void planInterrupt(String id, boolean interruptible) {
-		this.asking = id;
+		this.currentId = id;
 		this.interrupted = false;
 		if (this.use.cancel() == 0) {
 			interrupt(id, interruptible);
 			Thread.currentThread().interrupt();
 		}
-		else if (this.use.cancel() > 0 && !this.askedBefore) {
+		else if (this.use.cancel() > 0 && !this.requestedBefore) {
 			this.instance.at(this.use.cancel() * Simulation.MILLI, () -> {
-				if (this.asking.equals(id)) {
+				if (this.currentId.equals(id)) {
 					interrupt(id, interruptible);
 					this.thread.interrupt(this.instance);
 				}
 			});
 		}
-		this.askedBefore = true;
+		this.requestedBefore = true;
 	}
 
 	private void interrupt(String id, boolean interruptible) {
@@ -269,26 +269,29 @@ final class ViewUse {
 		}
 	}
 
-	/** An interrupt is told by an exception or by the flag, and there is no other. */
+	/**
+	 * Check that an interrupt was reported by an exception or by the flag, and nothing
+	 * else.
+	 */
 	private void checkInterrupt(@Nullable Exception thrown) {
-		this.asking = "";
+		this.currentId = "";
 		boolean flag = Thread.interrupted();
-		boolean told = flag || thrown instanceof InterruptedException;
-		if (told != this.interrupted || flag && thrown instanceof InterruptedException) {
-			unexpected(5, (told ? "an interrupt that was none, " : "an interrupt is gone, ") + thrown);
+		boolean reported = flag || thrown instanceof InterruptedException;
+		if (reported != this.interrupted || flag && thrown instanceof InterruptedException) {
+			unexpected(5, (reported ? "a false interrupt, " : "a missing interrupt, ") + thrown);
 		}
 	}
 
-	private void unexpected(int property, String what) {
+	private void unexpected(int property, String message) {
 		this.instance.simulation.record(Event.of(this.instance.simulation.now(), Type.UNEXPECTED, this.instance.name)
 			.permits(property, 0)
-			.why((this.user.name + ": " + what).replace(' ', '-')));
+			.why((this.user.name + ": " + message).replace(' ', '-')));
 	}
 
 	/**
-	 * A call that is interrupted.
+	 * Interruptible call.
 	 *
-	 * @param <L> what it comes to
+	 * @param <L> the type of lease
 	 */
 	interface Call<L> {
 
