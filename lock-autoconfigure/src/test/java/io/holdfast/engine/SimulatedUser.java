@@ -139,8 +139,8 @@ final class SimulatedUser {
 		this.blocked |= thread;
 		String id = newId();
 		String user = (within != null) ? within : thread ? this.name : id;
-		Asking asking = new Asking(this.instance, use, context);
-		List<ResolvedRequest> requests = asking.requests();
+		SimulatedRequest call = new SimulatedRequest(this.instance, use, context);
+		List<ResolvedRequest> requests = call.requests();
 		List<String> ids = new ArrayList<>();
 		for (ResolvedRequest request : requests) {
 			ids.add((requests.size() == 1) ? id : id + "/" + request.resource().key());
@@ -165,10 +165,10 @@ final class SimulatedUser {
 			record(Type.IN_TURN, id, (event) -> event.why(isServedHere(use) ? "HERE" : "STORE"));
 		}
 		if (inTurn && isMutant(Mutant.LATE_ARRIVALS) && use.cancel() < 0) {
-			this.instance.at((use.gap() % 2) * BUSY, () -> asking.ask(api, this.thread, answer));
+			this.instance.at((use.gap() % 2) * BUSY, () -> call.send(api, this.thread, answer));
 			return;
 		}
-		Runnable interrupt = asking.ask(api, this.thread, answer);
+		Runnable interrupt = call.send(api, this.thread, answer);
 		if (use.cancel() >= 0 && api != Api.UNINTERRUPTIBLE) {
 			this.instance.at(use.cancel() * Simulation.MILLI, () -> {
 				ids.forEach((each) -> record(Type.INTERRUPTED, each, (event) -> event));
@@ -261,7 +261,7 @@ final class SimulatedUser {
 
 	void refused(String id, @Nullable Throwable error) {
 		this.simulation.refused++;
-		record(Type.REFUSED, id, (event) -> event.why(Asking.why(error)));
+		record(Type.REFUSED, id, (event) -> event.why(SimulatedRequest.why(error)));
 	}
 
 	void lookForLeftovers(String key) {

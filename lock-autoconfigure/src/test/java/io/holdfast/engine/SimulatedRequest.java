@@ -27,7 +27,7 @@ import reactor.core.publisher.Mono;
 /**
  * Request of a {@link SimulatedUser} by an API, and its answer.
  */
-final class Asking {
+final class SimulatedRequest {
 
 	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
 
@@ -46,7 +46,7 @@ final class Asking {
 
 	private final List<ResolvedRequest> requests;
 
-	Asking(SimulatedInstance instance, Use use, LeaseContext context) {
+	SimulatedRequest(SimulatedInstance instance, Use use, LeaseContext context) {
 		this.instance = instance;
 		this.use = use;
 		this.context = context;
@@ -101,7 +101,7 @@ final class Asking {
 	 * @param answer receives the lease or the error
 	 * @return an action that cancels the request
 	 */
-	Runnable ask(Api api, Thread thread, BiConsumer<Lease, Throwable> answer) {
+	Runnable send(Api api, Thread thread, BiConsumer<Lease, Throwable> answer) {
 		return switch (api) {
 			case THREAD, UNINTERRUPTIBLE, VIEW,
 					UNINTERRUPTIBLE_VIEW ->
