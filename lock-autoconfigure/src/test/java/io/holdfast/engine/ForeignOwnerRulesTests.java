@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Warnings of long waits behind a foreign owner, which hands nothing over.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class StrangerRulesTests extends ScriptedEngine {
+class ForeignOwnerRulesTests extends ScriptedEngine {
 
 	private static final LockRequest PATIENT = REQUEST.waitTime(Duration.ofMinutes(10));
 
