@@ -4,7 +4,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 
 /**
- * Commands and replies of a {@link LeaseStore}, in short.
+ * Shortcuts for commands and replies of a {@link LeaseStore}.
  */
 public final class Commands {
 
@@ -21,7 +21,7 @@ public final class Commands {
 		return new AcquireCommand(token, 1, Resource.ALL, true, leaseMillis, claimMillis);
 	}
 
-	/** Return an answer as one that may be that to a copy of the command. */
+	/** Return a reply that may belong to a copy of the command. */
 	public static ReleaseReply uncertain(ReleaseReply reply) {
 		return new ReleaseReply(reply.released(), reply.next(), false);
 	}

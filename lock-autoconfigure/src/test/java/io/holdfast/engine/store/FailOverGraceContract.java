@@ -17,8 +17,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What every {@link LeaseStore} must do after a fail-over, if it is to give its holders
- * grace.
+ * Contract of every {@link LeaseStore} after a fail-over with a grace for its holders.
  */
 public abstract class FailOverGraceContract extends StoreContract {
 
@@ -28,8 +27,8 @@ public abstract class FailOverGraceContract extends StoreContract {
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, KEY);
 
 	/**
-	 * Let another server take over.
-	 * @param lost happens on the one before, and reaches no other
+	 * Fail over to another server.
+	 * @param lost runs before the fail-over, and is not replicated
 	 */
 	protected abstract void failOver(Runnable lost);
 
@@ -45,7 +44,9 @@ public abstract class FailOverGraceContract extends StoreContract {
 		};
 	}
 
-	/** All there is, or all that is left of three. */
+	/**
+	 * Return a command for the entire resource: an exclusive lock, or all three permits.
+	 */
 	private static AcquireCommand ask(Resource resource, Instance instance, String n) {
 		return ask(resource, instance.token(n), 3);
 	}
@@ -61,10 +62,10 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("no request is granted anything new while a holder may not be known")
+	@DisplayName("No request gets a new grant while an unknown holder may exist")
 	void grantsNothing(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
-		// It begins with the first command.
+		// The grace begins with the first command.
 		assertThat(busy(this.b.acquire(resource, ask(resource, this.b, "1"))).ownerTtlMillis()).isBetween(GRACE - 500,
 				GRACE);
 		assertThat(busy(this.b.attempt(resource, ask(resource, this.b, "2"))).foreign()).isFalse();
@@ -75,7 +76,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("a holder that renews has its lease again, as the only one, with all that belongs to it")
+	@DisplayName("A holder that renews regains its lease, and can renew, hand over and release")
 	void holdsAgain(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
 		assertThat(renew(resource, this.a, "1")).isTrue();
@@ -93,14 +94,15 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("what another owner has is not held again, nor anything when the grace is over, nor what was released")
+	@DisplayName("A lease is not regained beside another owner, by a retention, or after the grace")
 	void losesNevertheless(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		failOver(() -> {
 		});
 		assertThat(renew(resource, this.a, "1")).isTrue();
 		if (resource.kind() == Kind.LOCK) {
-			// In the grace there may be too many permits: none of them is new.
+			// During the grace, more permits than the limit may be held, but no new
+			// permits.
 			assertThat(renew(resource, this.b, "1")).isFalse();
 		}
 		assertThat(this.a.retain(resource, "2", 3, GRACE)).isFalse();
@@ -110,7 +112,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("readers that renew have the key again together, and not beside an owner")
+	@DisplayName("Readers that renew regain the key together, but not beside an exclusive owner")
 	void readersHoldAgain() {
 		Resource lock = lock(KEY);
 		AcquireCommand first = ask(lock, this.a.token("1"), 1);
@@ -122,18 +124,18 @@ public abstract class FailOverGraceContract extends StoreContract {
 			granted(this.a.acquire(lock, first));
 			granted(this.b.acquire(lock, second));
 		});
-		assertThat(this.a.renew(List.of(new Renewal(lock, first.token(), 1, GRACE)))).as("an owner is there")
+		assertThat(this.a.renew(List.of(new Renewal(lock, first.token(), 1, GRACE)))).as("beside an owner")
 			.containsExactly(false);
 		this.c.release(lock, ask(lock, this.c, "1"));
 		assertThat(this.a.renew(List.of(new Renewal(lock, first.token(), 1, GRACE)))).containsExactly(true);
 		assertThat(this.b.renew(List.of(new Renewal(lock, second.token(), 1, GRACE)))).containsExactly(true);
-		assertThat(renew(lock, this.c, "2")).as("readers are there").isFalse();
+		assertThat(renew(lock, this.c, "2")).as("beside readers").isFalse();
 		assertThat(get(this.a.store.inspect(lock, 0, 0)).readerCount()).isEqualTo(2);
 	}
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("a release that finds nothing is not certain before the grace is over")
+	@DisplayName("A release that finds nothing is uncertain until the end of the grace")
 	void knowsNothingOfReleases(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
 		AcquireCommand ended = ask(resource, this.a, "1");
@@ -148,7 +150,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("who stands in the queue is not served by releases, but keeps its place")
+	@DisplayName("Releases do not serve the queue during the grace, but waiters keep their places")
 	void keepsTheQueue(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		busy(this.b.acquire(resource, ask(resource, this.b, "1")));
@@ -165,7 +167,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("who waits is told of a fence that no earlier hand-off was above")
+	@DisplayName("A waiter gets a fence that is not below the fences of earlier hand-offs")
 	void tellsOldHandOvers(Resource resource) {
 		granted(this.c.acquire(resource, ask(resource, this.c, "1")));
 		this.c.release(resource, ask(resource, this.c, "1"));
@@ -184,7 +186,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("who waited by what the server knows, but holds already, waits no more")
+	@DisplayName("A waiter that regains a lease leaves the queue")
 	void waitsNoMore(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		busy(this.b.acquire(resource, ask(resource, this.b, "1")));
@@ -201,7 +203,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("one of this instance is not put in a holder's place")
+	@DisplayName("A release during the grace grants nothing to the next token")
 	void bringsInNoNext(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		failOver(() -> {
@@ -214,7 +216,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("permits that are held again count, whether their holder waited for them or has others")
+	@DisplayName("Regained permits count, also if their holder is in the queue")
 	void countsPermits() {
 		AcquireCommand one = ask(SEMAPHORE, this.a.token("1"), 1);
 		AcquireCommand two = ask(SEMAPHORE, this.b.token("1"), 2);
@@ -227,7 +229,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 		});
 		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, one.token(), 1, GRACE)))).containsExactly(true);
 		assertThat(this.b.renew(List.of(new Renewal(SEMAPHORE, two.token(), 2, GRACE)))).containsExactly(true);
-		assertThat(this.a.permits(SEMAPHORE).used()).as("with those that were released unseen").isEqualTo(6);
+		assertThat(this.a.permits(SEMAPHORE).used()).as("with the permits of the unreplicated release").isEqualTo(6);
 		assertThat(this.a.permits(SEMAPHORE).waiting()).isZero();
 		elapse(Duration.ofMillis(GRACE / 2));
 		this.a.renew(List.of(new Renewal(SEMAPHORE, one.token(), 1, GRACE)));

@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * What every {@link FleetStore} must tell of what is held and waited for.
+ * Contract of every {@link FleetStore}: the lists of holders and waiters.
  */
 public abstract class FleetStoreContract extends StoreContract {
 
@@ -41,7 +41,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		return PermitHoldingContract.acquire(instance, n, permits);
 	}
 
-	/** As long as it takes to look at much on a busy machine. */
+	/** Return the command with a long lease, for slow scans on a busy machine. */
 	private static AcquireCommand lasting(AcquireCommand ask) {
 		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), 20 * LEASE, ask.claimMillis());
 	}
@@ -58,7 +58,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		return get(this.c.store.inspect(new Resource(kind, key), 10, 10));
 	}
 
-	/** All that is told, as often as it is. */
+	/** Return all keys of a scan, with repetitions. */
 	protected final List<String> walk(Kind kind, int wanted) {
 		List<String> keys = new ArrayList<>();
 		String cursor = null;
@@ -80,7 +80,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("all locks and all semaphores are found once, on as many pages as it takes")
+	@DisplayName("A scan finds each lock and semaphore once, with any page size")
 	void findsAllOnce() {
 		TreeSet<String> locks = new TreeSet<>();
 		TreeSet<String> semaphores = new TreeSet<>();
@@ -106,8 +106,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("an exclusive lock is told with its owner, its fence and those who wait, in their order")
-	void tellsOfLock() {
+	@DisplayName("An exclusive lock is shown with its owner, its fence and its waiters in order")
+	void showsLock() {
 		long fence = granted(this.a.acquire("11")).fence();
 		busy(this.b.acquire("12"));
 		busy(this.c.acquire("13"));
@@ -122,8 +122,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("readers and writers are told, and who waits to read or to write")
-	void tellsOfReadersAndWriters() {
+	@DisplayName("Readers are shown, with the waiting readers and writers in order")
+	void showsReadersAndWriters() {
 		granted(this.a.acquire(lock(KEY), reader(this.a, "1")));
 		long fence = granted(this.b.acquire(lock(KEY), reader(this.b, "2"))).fence();
 		busy(this.c.acquire(lock(KEY), writer(this.c, "3")));
@@ -140,8 +140,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a key for which some wait exclusively and some to read is told with both, in one order")
-	void tellsOfBothModes() {
+	@DisplayName("A key with waiters of both modes is shown with a common queue")
+	void showsBothModes() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire(lock(KEY), reader(this.b, "2")));
 		busy(this.c.acquire("3"));
@@ -158,8 +158,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a foreign owner is told as such")
-	void tellsOfForeignOwner() {
+	@DisplayName("A foreign owner is shown as foreign")
+	void showsForeignOwner() {
 		putForeign(KEY, "a secret", null);
 		Standing standing = look(Kind.LOCK, KEY);
 		assertThat(standing.isForeign()).isTrue();
@@ -169,8 +169,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a semaphore is told with its limit, its holders and those who wait, in their order")
-	void tellsOfSemaphore() {
+	@DisplayName("A semaphore is shown with its limit, its holders and its waiters in order")
+	void showsSemaphore() {
 		granted(acquire(this.a, "1", 3));
 		granted(acquire(this.b, "2", 1));
 		busy(acquire(this.c, "3", 2));
@@ -188,8 +188,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("no more are named than asked for, but all are counted")
-	void namesNoMoreThanAskedFor() {
+	@DisplayName("Holders and waiters are shown up to the requested number, and all are counted")
+	void showsUpToTheRequestedNumber() {
 		IntStream.range(0, LIMIT).forEach((i) -> granted(acquire(this.a, "" + i, 1)));
 		IntStream.range(0, 4).forEach((i) -> busy(acquire(this.b, "" + i, 1)));
 		Standing standing = get(this.c.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 2, 2));
@@ -210,8 +210,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("what has ended by time is not told, but who waits for it is")
-	void forgetsWhatHasEnded() {
+	@DisplayName("Expired holders are not shown, but their waiters are")
+	void omitsExpiredHolders() {
 		granted(this.a.acquireBriefly("1"));
 		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
 		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitHoldingContract.brief(writer(this.a, "3"))));
@@ -227,7 +227,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("looking changes nothing")
+	@DisplayName("Inspections and scans change nothing")
 	void changesNothing() {
 		assertThat(look(Kind.LOCK, KEY).isEmpty()).isTrue();
 		granted(this.a.acquire("1"));
@@ -239,7 +239,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("what is no cursor is refused, without repeating it")
+	@DisplayName("An invalid cursor is rejected, without repetition of the cursor")
 	void refusesOtherCursors() {
 		for (String text : new String[] { "x", "", "0-1\r\nKEYS *", "-1", "1-", "99999999999999999999-1", "16384-0",
 				"0-18446744073709551616" }) {

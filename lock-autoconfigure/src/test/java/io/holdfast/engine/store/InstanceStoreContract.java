@@ -12,8 +12,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What every {@link InstanceStore} must tell of instances, besides what the
- * {@link FleetStore} tells of their locks and semaphores.
+ * Contract of every {@link InstanceStore}: the register of instances, besides the lists
+ * of the {@link FleetStore}.
  */
 public abstract class InstanceStoreContract extends FleetStoreContract {
 
@@ -40,8 +40,8 @@ public abstract class InstanceStoreContract extends FleetStoreContract {
 	}
 
 	@Test
-	@DisplayName("instances that have said that they are there are told, until they leave")
-	void tellsOfInstances() {
+	@DisplayName("Instances are listed from their join until they leave")
+	void listsInstances() {
 		assertThat(members()).isEmpty();
 		join(this.a);
 		elapse(Duration.ofMillis(5));
@@ -61,20 +61,20 @@ public abstract class InstanceStoreContract extends FleetStoreContract {
 	}
 
 	@Test
-	@DisplayName("an instance that says again that it is there is told once, with its last time")
-	void saysSoAgain() {
+	@DisplayName("An instance that joins again is listed once, with its last time")
+	void joinsAgain() {
 		join(this.a);
 		Member first = members().get(0);
 		elapse(Duration.ofMillis(20));
 		get(this.a.store.instances().join(this.a.id, INFO, Duration.ofHours(3), LONG));
 		assertThat(members()).singleElement().satisfies((member) -> {
 			assertThat(member.seenMillis()).isGreaterThanOrEqualTo(first.seenMillis() + 20);
-			assertThat(member.startedMillis()).as("what it said first").isEqualTo(first.startedMillis());
+			assertThat(member.startedMillis()).as("from the first join").isEqualTo(first.startedMillis());
 		});
 	}
 
 	@Test
-	@DisplayName("an instance that has said nothing for long is not told, and forgotten when others say that they are there")
+	@DisplayName("A silent instance is not listed, and is removed by the join of another instance")
 	void forgetsInstances() {
 		join(this.a);
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -85,7 +85,7 @@ public abstract class InstanceStoreContract extends FleetStoreContract {
 	}
 
 	@Test
-	@DisplayName("all other instances are asked for a report; those that are gone are known to be absent where that can be seen")
+	@DisplayName("All other instances are asked for a report, and detected absent instances are named")
 	void asks() {
 		join(this.a);
 		join(this.b);
@@ -104,7 +104,7 @@ public abstract class InstanceStoreContract extends FleetStoreContract {
 	}
 
 	@Test
-	@DisplayName("answers are taken when there are enough, or as they are, and once")
+	@DisplayName("Answers are collected once: all together, or the available answers")
 	void answers() {
 		InstanceStore store = this.a.store.instances();
 		assertThat(get(store.collect(REPORT, 2))).isEmpty();

@@ -20,13 +20,13 @@ import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What every {@link LeaseStore} must do with exclusive locks that are held: their fences,
- * their time, and whose they are.
+ * Contract of every {@link LeaseStore} for held exclusive locks: their fences, times and
+ * owners.
  */
 abstract class LeaseHoldingContract extends StoreContract {
 
 	@Test
-	@DisplayName("a free key is granted for the lease time, with a fence")
+	@DisplayName("A free key is granted for the lease time, with a fence")
 	void grantsFreeKey() {
 		Granted granted = granted(this.a.acquire("1"));
 		assertThat(granted.fence()).isPositive();
@@ -39,7 +39,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("acquiring again by the same token is the same grant")
+	@DisplayName("A repeated acquire of a token is the same grant")
 	void acquireIsIdempotent() {
 		Granted first = granted(this.a.acquire("1"));
 		Granted second = granted(this.a.acquire("1"));
@@ -49,7 +49,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("acquiring again never shortens the lease")
+	@DisplayName("A repeated acquire never shortens the lease")
 	void acquireNeverShortens() {
 		granted(this.a.acquire("1"));
 		Granted again = granted(this.a.acquireBriefly("1"));
@@ -58,7 +58,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("fences grow with each grant, by more than what is given out inside one instance")
+	@DisplayName("Fences grow with each grant by more than the hand-overs within an instance")
 	void fencesGrow() {
 		long last = 0;
 		for (int i = 0; i < 20; i++) {
@@ -71,13 +71,14 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("however often in a row, fences do not get ahead of the clock by more than 64 with each grant")
+	@DisplayName("Fences run ahead of the clock by at most 64 for each grant")
 	void fencesStayNearTheClock() {
 		int count = 200;
 		Granted first = granted(this.a.acquire("1"));
 		this.a.release("1");
 		List<CompletableFuture<AcquireReply>> answers = new ArrayList<>();
-		// Without waiting for answers, so that the clock gets on by less than 64 each.
+		// Without waiting for answers, so that the clock advances by less than 64 for
+		// each grant.
 		for (int i = 2; i < count; i++) {
 			AcquireCommand ask = Commands.forLock(this.a.token("" + i), LEASE, CLAIM);
 			answers.add(this.a.store.acquire(lock(KEY), ask, true));
@@ -95,7 +96,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("the second request learns the owner's time and fence")
+	@DisplayName("A second request learns the owner's time and fence")
 	void tellsBusy() {
 		Granted granted = granted(this.a.acquire("1"));
 		Busy busy = busy(this.b.acquire("1"));
@@ -105,14 +106,14 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("two keys do not matter to each other")
+	@DisplayName("Two keys are independent")
 	void keysAreIndependent() {
 		granted(this.a.acquire("1"));
 		granted(this.b.acquire(lock("another"), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
 	}
 
 	@Test
-	@DisplayName("a foreign owner is told as such, and excludes until it ends")
+	@DisplayName("A foreign owner is reported as foreign, and excludes other owners until its end")
 	void respectsForeignOwner() {
 		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
 		Busy busy = busy(this.a.acquire("1"));
@@ -124,7 +125,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("the second request can tell old hand-offs by the fence, also behind a foreign owner")
+	@DisplayName("A second request gets a fence to detect old hand-offs, also behind a foreign owner")
 	void tellsAFenceBehindForeignOwner() {
 		Granted before = granted(this.a.acquire("1"));
 		this.a.release("1");
@@ -137,7 +138,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("S2 a foreign owner without end is told as such and left alone")
+	@DisplayName("S2 a foreign owner without an end is reported as foreign and left alone")
 	void leavesOwnerWithoutEndAlone() {
 		putForeign(KEY, this.a.id.substring(1) + "x:1", null);
 		Busy busy = busy(this.a.acquire("1"));
@@ -148,7 +149,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("F43 a lease that ended is not renewed, and its release leaves the next owner alone")
+	@DisplayName("F43 an expired lease is not renewed, and its release does not affect the next owner")
 	void endsByTime() {
 		Granted first = granted(this.a.acquireBriefly("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -162,7 +163,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a release is true once")
+	@DisplayName("A release succeeds once")
 	void releasesOnce() {
 		granted(this.a.acquire("1"));
 		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(true, null, true));
@@ -171,7 +172,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a lease is renewed by lengthening, never by shortening")
+	@DisplayName("A renewal may extend a lease, but never shortens a lease")
 	void renewsByLengthening() {
 		granted(this.a.acquire("1"));
 		assertThat(this.a.renew("1", 2 * LEASE)).isTrue();
@@ -181,7 +182,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a lease that is retained ends at the given time, sooner or later than it would")
+	@DisplayName("A retained lease ends at the given time, earlier or later than before")
 	void retains() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -196,7 +197,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("many renewals are answered in their order, the lost among the kept")
+	@DisplayName("Many renewals are answered in order, with lost leases among held leases")
 	void renewsManyInOrder() {
 		List<CompletableFuture<AcquireReply>> acquired = new ArrayList<>();
 		List<Renewal> renewals = new ArrayList<>();
@@ -215,7 +216,7 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("no renewals are no trouble")
+	@DisplayName("An empty renewal has an empty answer")
 	void renewsNothing() {
 		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
 	}

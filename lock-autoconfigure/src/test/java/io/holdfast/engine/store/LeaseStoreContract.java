@@ -19,13 +19,13 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * What every {@link LeaseStore} must do with exclusive locks: held, and in this class
- * waited for and passed on.
+ * Contract of every {@link LeaseStore} for exclusive locks: holders, and in this class
+ * waiters and hand-over.
  */
 public abstract class LeaseStoreContract extends LeaseHoldingContract {
 
 	@Test
-	@DisplayName("a command may run behind newer ones after a reconnect only, except in a cluster")
+	@DisplayName("A command may run after newer commands only after a reconnect, or in a cluster")
 	void commandsKeepTheirOrder() {
 		granted(this.a.acquire("1"));
 		long reconnects = this.a.store.reconnects();
@@ -34,12 +34,12 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a released key goes to those who wait, in their order, for a claim")
+	@DisplayName("A released key goes to the waiters in their order, for a claim")
 	void handsOverInOrder() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		busy(this.c.acquire("1"));
-		// Asking again keeps the place.
+		// A repeated acquire keeps the place.
 		Busy last = busy(this.b.acquire("1"));
 		assertThat(this.a.inspect().waiting()).isEqualTo(2);
 		this.a.release("1");
@@ -56,7 +56,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a hand-off becomes a full lease of the same fence when its token asks")
+	@DisplayName("A hand-off becomes a full lease with the same fence when its token asks")
 	void handOffBecomesLease() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -73,7 +73,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a key that is released by force goes to those who wait, and its owner's instance is told")
+	@DisplayName("A forced release hands the key to the first waiter, and notifies the owner's instance")
 	void releasesByForce() {
 		Granted former = granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -94,7 +94,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a key that is released by force is free if there are no waiters, or all of them are gone")
+	@DisplayName("A forced release frees the key if no waiter is present")
 	void isFreeWhenReleasedByForce() {
 		Granted last = granted(this.a.acquire("1"));
 		if (seesWhoIsGone()) {
@@ -109,7 +109,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the key of another client is released by force for those who wait")
+	@DisplayName("A forced release of a foreign owner hands the key to the first waiter")
 	void releasesForeignOwnerByForce() {
 		putForeign(KEY, "0123:01", null);
 		busy(this.b.acquire("1"));
@@ -120,7 +120,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who does not want to wait is not handed anything")
+	@DisplayName("A request without waiting gets no hand-off")
 	void doesNotQueueUnasked() {
 		granted(this.a.acquire("1"));
 		busy(this.b.attempt(lock(KEY), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
@@ -130,8 +130,8 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who comes to a free key passes it on to the one who waited before")
-	void passesOnToHeadOfQueue() {
+	@DisplayName("A request for an expired key hands the key to the first waiter")
+	void handsExpiredKeyToHeadOfQueue() {
 		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -142,7 +142,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who gave up waiting is not handed anything")
+	@DisplayName("A cancelled waiter gets no hand-off")
 	void cancelsWait() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -154,7 +154,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the next of an instance gets the key with the release, if no waiter is before it")
+	@DisplayName("The next token of an instance gets the key with the release, if there is no waiter")
 	void releasesToNext() {
 		Granted first = granted(this.a.acquire("1"));
 		ReleaseReply reply = this.a.release("1", "2");
@@ -166,7 +166,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the next of an instance goes behind those who wait already")
+	@DisplayName("The next token of an instance goes to the end of the queue")
 	void queuesNextAtTail() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -181,7 +181,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the next of a waiter that gives up takes its place in the queue")
+	@DisplayName("The next token of a cancelled waiter takes its place in the queue")
 	void nextKeepsPlace() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -195,7 +195,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a next that waits already, in another way, gets the key and waits no more")
+	@DisplayName("A next token that already waits gets the key and leaves the queue, also after a switch to polling")
 	void nextThatWaitsAlready() {
 		LeaseStore polling = newPollingStore();
 		granted(this.a.acquire("1"));
@@ -208,7 +208,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a late copy of a release does not revive a next that is over")
+	@DisplayName("A late copy of a release does not revive an ended next token")
 	void lateReleaseDoesNotReviveNext() {
 		granted(this.a.acquire("1"));
 		granted(this.a.release("1", "2").next());
@@ -220,7 +220,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a copy of a release tells again what became of next")
+	@DisplayName("A copy of a release repeats the answer for the next token")
 	void repeatedReleaseTellsNext() {
 		granted(this.a.acquire("1"));
 		Granted first = granted(this.a.release("1", "2").next());
@@ -230,16 +230,16 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a token that neither held nor waited brings in no other token")
-	void strangerBringsInNoOther() {
+	@DisplayName("An unknown token brings in no next token")
+	void unknownTokenBringsInNoNext() {
 		granted(this.b.acquire("1"));
 		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(this.b.inspect().waiting()).isZero();
 	}
 
 	@Test
-	@DisplayName("a waiter whose instance is gone is passed over")
-	void passesOverInstanceThatIsGone() {
+	@DisplayName("A waiter of an absent instance is passed over")
+	void passesOverAbsentInstance() {
 		assumeTrue(seesWhoIsGone());
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -250,8 +250,8 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who comes to a free key has it, if all that waited are gone")
-	void comesAfterInstancesThatAreGone() {
+	@DisplayName("A request for an expired key is granted if all waiters are absent")
+	void requestFollowsAbsentInstances() {
 		assumeTrue(seesWhoIsGone());
 		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
@@ -262,8 +262,8 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the next of an instance gets the key with the release, if all that waited before it are gone")
-	void passesOnBehindInstancesThatAreGone() {
+	@DisplayName("The next token gets the key with the release if all waiters are absent")
+	void nextFollowsAbsentInstances() {
 		assumeTrue(seesWhoIsGone());
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -274,8 +274,8 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the key is free if all that waited are gone")
-	void freesKeyIfAllAreGone() {
+	@DisplayName("A released key is free if all waiters are absent")
+	void freesKeyIfAllAreAbsent() {
 		assumeTrue(seesWhoIsGone());
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -285,7 +285,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a waiter that polls is never taken for gone, also if it did not poll at first, and keeps its place")
+	@DisplayName("A polling waiter never counts as absent, and keeps its place when it starts to poll")
 	void neverPassesOverPollingWaiter() {
 		LeaseStore polling = newPollingStore();
 		granted(this.a.acquire("1"));
@@ -302,7 +302,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a stopped store receives no wake-ups, until it is started again")
+	@DisplayName("A stopped store receives no wake-ups until its next start")
 	void stopsAndStartsAgain() {
 		granted(this.a.acquire("1"));
 		this.b.store.stop();
@@ -318,7 +318,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a closed store fails commands")
+	@DisplayName("A closed store fails commands")
 	void failsWhenClosed() {
 		this.a.store.close();
 		CompletableFuture<AcquireReply> reply = this.a.store.acquire(lock(KEY),

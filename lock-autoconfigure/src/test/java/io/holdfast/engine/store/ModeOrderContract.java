@@ -20,8 +20,8 @@ import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What every {@link LeaseStore} must do with the two modes of a lock: how readers and
- * exclusive owners of one key exclude each other, and in which order they are served.
+ * Contract of every {@link LeaseStore} for both modes of a lock: exclusion and order of
+ * readers and exclusive owners.
  */
 public abstract class ModeOrderContract extends PermitStoreContract {
 
@@ -56,11 +56,11 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 			.toList();
 	}
 
-	// Who excludes whom
+	// Exclusion
 
 	@Test
-	@DisplayName("many read at the same time, and none is the exclusive owner; one owns it, and no other reads or owns it")
-	void readersOrOneOwner() {
+	@DisplayName("A key has any number of readers, or a single exclusive owner")
+	void readersOrOwner() {
 		Granted first = granted(read(this.a, "1"));
 		Granted second = granted(read(this.b, "1"));
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + 64);
@@ -82,7 +82,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("while one owns a key none reads it, nor renews or releases what is not held")
+	@DisplayName("An exclusive owner excludes readers, whose tokens cannot be renewed or released")
 	void ownerExcludesReaders() {
 		Granted exclusive = granted(this.a.acquire("1"));
 		Busy busy = busy(read(this.b, "1"));
@@ -100,7 +100,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("an exclusive waiter follows readers of whom some have only ended, and the next one waits behind it")
+	@DisplayName("An exclusive waiter follows released and expired readers, and the next token waits behind")
 	void ownerFollowsEndedReaders() {
 		granted(read(this.a, "1"));
 		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
@@ -116,22 +116,22 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("while a key is read none owns it exclusively, until the last reader ends")
+	@DisplayName("Readers exclude an exclusive owner until the end of the last reader")
 	void readersExcludeOwners() {
 		Granted shared = granted(this.a.acquire(LOCK, Commands.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
 		granted(this.b.acquire(LOCK, brief(reader(this.b, "1"))));
 		Busy busy = busy(this.c.acquire("1"));
 		assertThat(busy.fence()).isGreaterThan(shared.fence());
-		// Free when the last of them ends.
+		// The key is free at the end of the last reader.
 		assertThat(busy.ownerTtlMillis()).isBetween(LEASE, 2 * LEASE);
 		Standing state = this.c.inspect();
 		assertThat(state).extracting(Standing::owner, Standing::readerCount, Standing::fence, Standing::waiting)
 			.containsExactly(null, 2, busy.fence(), 1);
 		assertThat(state.ttlMillis()).isBetween(LEASE, 2 * LEASE);
 		assertThat(get(this.a.store.renew(List.of(renewal(KEY, this.a.token("1"), LEASE))))).containsExactly(false);
-		ReleaseReply passedOn = this.c.release("1", "2");
-		assertThat(passedOn.released()).isFalse();
-		busy(passedOn.next());
+		ReleaseReply ended = this.c.release("1", "2");
+		assertThat(ended.released()).isFalse();
+		busy(ended.next());
 		assertThat(this.c.inspect().waiting()).isEqualTo(1);
 		release(this.a, reader(this.a, "1"));
 		release(this.b, reader(this.b, "1"));
@@ -141,7 +141,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("acquiring again to read is the same grant, and never shortens it")
+	@DisplayName("A repeated acquire of a reader is the same grant, and never shortens the lease")
 	void readingIsIdempotent() {
 		Granted first = granted(read(this.a, "1"));
 		Granted second = granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
@@ -155,7 +155,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("each reader has a lease of its own and dies alone")
+	@DisplayName("Each reader has its own lease")
 	void readersEndAlone() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		granted(read(this.b, "1"));
@@ -169,7 +169,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("readers that are renewed together with owners, and with readers that lost theirs, keep their order")
+	@DisplayName("Renewals of readers and owners are answered in order, with lost readers among held readers")
 	void renewsModesTogether() {
 		granted(read(this.a, "1"));
 		granted(read(this.a, "2"));
@@ -183,7 +183,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("readers are retained until a given time, sooner or later than they would end")
+	@DisplayName("A retained reader ends at the given time, earlier or later than before")
 	void retainsReaders() {
 		granted(read(this.a, "1"));
 		assertThat(this.b.retain(LOCK, "1", 1, SHORT)).isFalse();
@@ -197,7 +197,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("readers whose leases ended are no longer in the way of an exclusive owner, nor an owner in that of readers")
+	@DisplayName("Expired readers do not exclude an owner, and an expired owner does not exclude readers")
 	void endByTime() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		assertThat(busy(this.c.acquire("1")).ownerTtlMillis()).isLessThanOrEqualTo(SHORT);
@@ -215,7 +215,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("one reader that ended among others that read on is no hindrance, and is not told that it holds")
+	@DisplayName("An expired reader among readers excludes nothing and holds nothing")
 	void endedAmongOthers() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		granted(read(this.b, "1"));
@@ -227,7 +227,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a request behind readers learns how many read, in its own answer and in that to a release")
+	@DisplayName("A request behind readers learns their number, also as the next token of a release")
 	void tellsReaders() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		granted(read(this.b, "1"));
@@ -248,7 +248,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("fences grow over both modes of a key")
+	@DisplayName("Fences grow over both modes of a key")
 	void fencesGrowOverModes() {
 		long last = 0;
 		for (int i = 0; i < 5; i++) {
@@ -263,7 +263,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("the lock of a client of the plain pattern excludes readers, with and without end")
+	@DisplayName("A foreign owner excludes readers, with and without an end")
 	void foreignOwnerExcludes() {
 		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
 		assertThat(busy(this.b.attempt(LOCK, reader(this.b, "1"))).foreign()).isTrue();
@@ -274,7 +274,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		busy(read(this.b, "1"));
 		busy(this.c.acquire("1"));
 		elapse(MORE_THAN_SHORT);
-		// Those that stand together are let in together, too.
+		// Neighbouring readers are granted together, too.
 		assertThat(granted(read(this.a, "1")).fence()).isGreaterThan(busy.fence());
 		assertThat(this.b.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
 		release(this.a, reader(this.a, "1"));
@@ -287,7 +287,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a key that another client wrote is not taken for that of a reader, whatever it looks like")
+	@DisplayName("A foreign value is not taken for a reader, even with the text of a reader's token")
 	void foreignOwnerThatLooksLikeReader() {
 		putForeign(KEY, this.b.token("1") + ":r", Duration.ofMillis(LEASE));
 		assertThat(busy(read(this.b, "1")).foreign()).isTrue();
@@ -296,11 +296,11 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1") + ":r");
 	}
 
-	// In which order
+	// Order
 
 	@Test
-	@DisplayName("readers that stand together are let in together, an exclusive owner between readers alone")
-	void letsNeighbouringReadersIn() {
+	@DisplayName("Neighbouring readers are granted together, and an exclusive owner between readers alone")
+	void grantsNeighbouringReadersTogether() {
 		granted(this.a.acquire("1"));
 		busy(read(this.b, "1"));
 		busy(read(this.c, "1"));
@@ -322,7 +322,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("no reader passes one that waits exclusively; when that one gives up, they go on")
+	@DisplayName("No reader passes an exclusive waiter, and readers follow after its cancellation")
 	void noReaderPassesOwner() {
 		granted(read(this.a, "1"));
 		busy(this.b.acquire("1"));
@@ -334,7 +334,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("an exclusive owner brings in the next with its release, behind readers who wait")
+	@DisplayName("The release of an exclusive owner brings in the next token, behind waiting readers")
 	void ownerBringsInNext() {
 		Granted first = granted(this.a.acquire("1"));
 		Granted second = granted(this.a.release("1", "2").next());
@@ -348,7 +348,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a release brings in a next one of the other mode, in its order")
+	@DisplayName("A release brings in a next token of the other mode, in order")
 	void bringsInOtherMode() {
 		granted(this.a.acquire("1"));
 		granted(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")).next());
@@ -361,7 +361,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("who gives up leaves its place to a next one only if both want the key exclusively")
+	@DisplayName("A cancelled waiter leaves its place to the next token only if both are exclusive")
 	void leavesPlace() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -378,7 +378,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a late copy of a release does not revive its next one, whatever the modes")
+	@DisplayName("A late copy of a release does not revive an ended next token of the other mode")
 	void noRevival() {
 		granted(this.a.acquire("1"));
 		granted(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")).next());
@@ -389,8 +389,8 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("several of both modes have their turns in the order in which they came")
-	void oneOrder() {
+	@DisplayName("Waiters of both modes are served in the order of their arrival")
+	void commonOrder() {
 		granted(this.a.acquire("1"));
 		busy(this.a.acquire("2"));
 		busy(read(this.b, "3"));
@@ -414,7 +414,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("who gives up waiting leaves only the queue")
+	@DisplayName("A cancelled waiter leaves only the queue")
 	void cancels() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -427,7 +427,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a reader can be ended by a caller that does not know its mode")
+	@DisplayName("A reader can be released without knowledge of its mode")
 	void endsUnknown() {
 		granted(read(this.a, "1"));
 		busy(this.b.acquire("1"));
@@ -436,7 +436,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a key that is released by force goes to the first, whatever its mode")
+	@DisplayName("A forced release hands the key to the first waiters, of any mode")
 	void forcedReleaseKeepsTheOrder() {
 		granted(this.a.acquire("1"));
 		busy(read(this.b, "1"));
@@ -455,7 +455,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("grants to others of the instance that releases are told by the answer")
+	@DisplayName("A release also wakes up waiters of its own instance")
 	void tellsOwnWaiters() {
 		granted(this.a.acquire("1"));
 		busy(read(this.a, "2"));
@@ -468,7 +468,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("a reader that polls has its turn, and keeps its place when it begins to")
+	@DisplayName("A polling reader gets its turn, and a reader keeps its place when it starts to poll")
 	void pollingReader() {
 		Instance polling = newPollingInstance();
 		granted(this.a.acquire("1"));
@@ -485,11 +485,11 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 	}
 
-	// Who is gone
+	// Absent waiters
 
 	@Test
-	@DisplayName("a waiter that is gone does not keep the key, whatever its mode")
-	void passesOverWhoIsGone() {
+	@DisplayName("Absent waiters of both modes are passed over")
+	void passesOverAbsentWaiters() {
 		if (!seesWhoIsGone()) {
 			return;
 		}
@@ -505,8 +505,8 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("one that waits exclusively and is gone does not keep readers from others, though more wait as it did")
-	void readerBehindGoneOwner() {
+	@DisplayName("An absent exclusive waiter does not block readers, also before further exclusive waiters")
+	void readerBehindAbsentOwner() {
 		if (!seesWhoIsGone()) {
 			return;
 		}
@@ -524,7 +524,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("one that polls, waits exclusively, and has not asked for long keeps readers from the key no more")
+	@DisplayName("A polling exclusive waiter that stops asking no longer blocks readers")
 	void readerBehindSilentOwner() {
 		Instance polling = newPollingInstance();
 		granted(read(this.a, "1"));
@@ -540,14 +540,14 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("one that polls and waits exclusively is served when the readers end, however long ago it asked")
+	@DisplayName("A polling exclusive waiter gets the key after the readers, also without recent questions")
 	void silentOwnerIsServed() {
 		Instance polling = newPollingInstance();
 		granted(read(this.a, "1"));
 		for (int i = 0; i < 2; i++) {
 			busy(polling.acquire(LOCK, brief(exclusive(polling, "1"))));
 		}
-		// Keeps the queue for longer.
+		// This waiter keeps the queue from expiring.
 		busy(this.b.acquire("1"));
 		elapse(STALE);
 		assertThat(release(this.a, reader(this.a, "1"))).isTrue();

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What every {@link LeaseStore} must do with the permits of a semaphore while they are
- * held. See {@link PermitStoreContract}.
+ * Contract of every {@link LeaseStore} for held permits of a semaphore. See
+ * {@link PermitStoreContract}.
  */
 abstract class PermitHoldingContract extends StoreContract {
 
@@ -29,10 +29,10 @@ abstract class PermitHoldingContract extends StoreContract {
 
 	protected static final Standing UNUSED = Standing.unused(SEMAPHORE);
 
-	/** What requests say of the limit unless a test is about that. */
+	/** Default limit of requests. */
 	protected static final int LIMIT = 5;
 
-	/** For tests that let a lease end. */
+	/** Time after which a short lease has ended. */
 	protected static final Duration MORE_THAN_SHORT = Duration.ofMillis(SHORT + 20);
 
 	protected static AcquireCommand ask(Instance instance, String n, int permits) {
@@ -47,7 +47,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, ask.leaseMillis(), ask.claimMillis());
 	}
 
-	/** The same for a short time. */
+	/** Return the command with a short lease. */
 	protected static AcquireCommand brief(AcquireCommand ask) {
 		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), SHORT, SHORT);
 	}
@@ -69,7 +69,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		return this.a.permits(SEMAPHORE);
 	}
 
-	/** Who holds permits, and how many each. */
+	/** Return the holders with their numbers of permits. */
 	protected List<String> holders(Resource resource) {
 		return this.a.permits(resource)
 			.holders()
@@ -80,8 +80,8 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("S10 permits are granted as long as there are enough, for the lease time, with growing fences")
-	void grantsWhatIsFree() {
+	@DisplayName("S10 free permits are granted for the lease time, with growing fences")
+	void grantsFreePermits() {
 		Granted first = granted(acquire(this.a, "1", 2));
 		Granted second = granted(acquire(this.b, "1", 3));
 		assertThat(first.fence()).isPositive();
@@ -95,7 +95,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a request that is too late learns how many permits are in use, and of how many")
+	@DisplayName("A busy answer has the number of permits in use and the limit")
 	void tellsUse() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
 		granted(acquire(this.b, "1", 2));
@@ -114,7 +114,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a request that is too late learns which lease ends first")
+	@DisplayName("A busy answer has the end of the first lease")
 	void tellsFirstEnd() {
 		granted(acquire(this.a, "1", 2));
 		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 3, LIMIT, true, 10_000, CLAIM)));
@@ -122,7 +122,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a request that is too late does not learn of leases that have ended")
+	@DisplayName("A busy answer ignores expired leases")
 	void tellsNoPastEnd() {
 		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
 		granted(acquire(this.a, "1", 4));
@@ -131,7 +131,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("acquiring again by the same token is the same grant, and never shortens it")
+	@DisplayName("A repeated acquire of a token is the same grant, and never shortens the lease")
 	void acquireIsIdempotent() {
 		Granted first = granted(acquire(this.a, "1", 2));
 		Granted second = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
@@ -145,7 +145,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("two semaphores do not matter to each other, nor does a lock of the same name")
+	@DisplayName("Two semaphores are independent, and so are a semaphore and a lock of the same name")
 	void keysAreIndependent() {
 		granted(acquire(this.a, "1", LIMIT));
 		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), ask(this.b, "1", LIMIT)));
@@ -154,7 +154,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("who asks for more than there are is refused and told the limit")
+	@DisplayName("A request above the limit is rejected with the limit")
 	void refusesTooMany() {
 		assertThat(acquire(this.a, "1", LIMIT + 1)).isEqualTo(new Rejected(LIMIT));
 		assertThat(this.a.attempt(SEMAPHORE, ask(this.a, "1", LIMIT + 1))).isEqualTo(new Rejected(LIMIT));
@@ -162,7 +162,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("S11, S13 a lease ends by the store's time alone; then its permits are free for anybody")
+	@DisplayName("S11, S13 a lease ends by the time of the store, and its permits are free")
 	void endsByTime() {
 		Granted first = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		elapse(MORE_THAN_SHORT);
@@ -174,7 +174,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("F43 double, foreign and late releases never make permits")
+	@DisplayName("F43 double, foreign and late releases never create permits")
 	void releasesOnce() {
 		granted(acquire(this.a, "1", 3));
 		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 2))));
@@ -190,7 +190,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a token can be ended by a caller that does not know how many permits it is for")
+	@DisplayName("A token can be released without knowledge of its number of permits")
 	void endsUnknown() {
 		granted(acquire(this.a, "1", 4));
 		busy(acquire(this.b, "1", 3));
@@ -202,7 +202,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("S12 leases are renewed by lengthening, never by shortening")
+	@DisplayName("S12 a renewal may extend a lease, but never shortens a lease")
 	void renewsByLengthening() {
 		granted(acquire(this.a, "1", 2));
 		assertThat(renew(this.a, SEMAPHORE, "1", 2, 2 * LEASE)).isTrue();
@@ -216,7 +216,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("what is retained ends at the given time, sooner or later than it would")
+	@DisplayName("Retained permits end at the given time, earlier or later than before")
 	void retains() {
 		Resource resource = new Resource(Kind.SEMAPHORE, "retained");
 		granted(this.a.acquire(resource, ask(this.a, "1", LIMIT)));
@@ -232,7 +232,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("what is renewed outlives the time that it was granted for")
+	@DisplayName("Renewed permits outlast the time of their grant")
 	void renewedOutlivesGrant() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
 		assertThat(renew(this.a, SEMAPHORE, "1", 2, LEASE)).isTrue();
@@ -242,7 +242,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("each of several is renewed for its own time")
+	@DisplayName("Each lease of a renewal is renewed for its own time")
 	void renewsEachForItsOwnTime() {
 		Resource other = new Resource(Kind.SEMAPHORE, "other");
 		granted(acquire(this.a, "1", 2));
@@ -255,7 +255,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("many renewals are answered in their order, the lost among the kept, some of one semaphore")
+	@DisplayName("Many renewals are answered in order, with lost leases among held leases of the same semaphore")
 	void renewsManyInOrder() {
 		List<Renewal> renewals = new ArrayList<>();
 		List<Boolean> expected = new ArrayList<>();
@@ -275,7 +275,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("looking at a semaphore tells what is so now, and changes nothing")
+	@DisplayName("An inspection shows the current state of a semaphore, and changes nothing")
 	void inspects() {
 		assertThat(state()).isEqualTo(UNUSED);
 		granted(acquire(this.a, "1", 2));
@@ -298,7 +298,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("limits and requests may be large")
+	@DisplayName("Limits and requests may be large")
 	void countsLargeNumbers() {
 		for (int i = 0; i < 20; i++) {
 			granted(this.a.acquire(SEMAPHORE, ask(this.a, "" + i, 5_000, 100_000)));
@@ -313,14 +313,14 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("F43 whatever was done in whatever order, no permit is made or lost")
+	@DisplayName("F43 random commands neither create nor lose permits")
 	void conservesPermits() {
 		Random random = new Random(20_240_731);
 		List<Instance> all = List.of(this.a, this.b, this.c);
 		for (int i = 0; i < 400; i++) {
 			Instance instance = all.get(random.nextInt(3));
 			String n = "" + (1 + random.nextInt(4));
-			// Always the same count for a token, as it is with users.
+			// A token always has the same number of permits.
 			int permits = 1 + n.hashCode() % LIMIT;
 			AcquireCommand ask = ask(instance, n, permits);
 			switch (random.nextInt(5)) {

@@ -11,18 +11,18 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What every {@link LeaseStore} must do with the limits of semaphores: those that
- * requests bring, and that of an operator. See {@link PermitStoreContract}.
+ * Contract of every {@link LeaseStore} for the limits of semaphores, of requests and of
+ * an operator. See {@link PermitStoreContract}.
  */
 abstract class PermitLimitContract extends PermitQueueContract {
 
-	/** What is left of a semaphore that has nothing but the limit of an operator. */
+	/** Return the state of an unused semaphore with an operator's limit. */
 	private static Standing limited(int limit) {
 		return new Standing(SEMAPHORE, 0, 0, limit, 0, 0, 0, List.of(), 0, List.of());
 	}
 
 	@Test
-	@DisplayName("each request is judged by the limit that it brings, first come first served")
+	@DisplayName("Each request is decided by its own limit, in the order of arrival")
 	void judgesByOwnLimit() {
 		granted(acquire(this.a, "1", 4));
 		granted(this.b.acquire(SEMAPHORE, ask(this.b, "1", 3, 10)));
@@ -32,7 +32,8 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		busy(this.b.acquire(SEMAPHORE, ask(this.b, "2", 2, 10)));
 		assertThat(acquire(this.c, "1", 6)).isEqualTo(new Rejected(5));
 		assertThat(release(this.a, "1", 4)).isTrue();
-		// For the first there is one too few; the other would fit, but is behind it.
+		// The first waiter lacks a permit. The second waiter would fit, but is behind the
+		// first.
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(4, 2);
 		assertThat(release(this.b, "3", 1)).isTrue();
 		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
@@ -41,7 +42,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a limit that an operator sets comes before what requests say, until it is removed")
+	@DisplayName("An operator's limit overrides the limits of requests until its removal")
 	void operatorLimitComesFirst() {
 		assertThat(limit(3)).isFalse();
 		assertThat(state()).isEqualTo(limited(3));
@@ -61,7 +62,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a limit of 0 lets no request in, and stays when the semaphore is not used")
+	@DisplayName("A limit of 0 admits no request, and stays at an unused semaphore")
 	void limitMayBeZero() {
 		granted(acquire(this.a, "1", 2));
 		limit(0);
@@ -74,7 +75,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a limit that is raised or removed lets those in who wait and now fit")
+	@DisplayName("A raised or removed limit grants permits to waiters")
 	void raisedLimitWakesUp() {
 		limit(2);
 		granted(acquire(this.a, "1", 2));
@@ -89,7 +90,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("setting a limit lets those in who wait for what has ended")
+	@DisplayName("Setting a limit grants expired permits to waiters")
 	void limitNoticesEnd() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
@@ -100,8 +101,8 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a limit that is lowered revokes nothing, and lets go only as permits come back")
-	void loweredLimitLetsGo() {
+	@DisplayName("A lowered limit revokes nothing, and takes effect with releases")
+	void loweredLimitRevokesNothing() {
 		granted(acquire(this.a, "1", 3));
 		granted(acquire(this.a, "2", 1));
 		granted(acquire(this.a, "3", 1));
@@ -118,7 +119,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("who waits for more than a lowered limit is told to ask again, and then why")
+	@DisplayName("A waiter above a lowered limit is woken up to ask again, and is rejected")
 	void loweredLimitRefuses() {
 		granted(acquire(this.a, "1", 4));
 		long last = busy(acquire(this.b, "1", 4)).fence();
@@ -132,7 +133,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(told.fence()).isGreaterThan(last);
 		assertThat(state().waiting()).isEqualTo(2);
 		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
-		// The other is told when it gets to the head.
+		// The second waiter is woken up at the head of the queue.
 		release(this.a, "1", 4);
 		assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
 		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
@@ -141,7 +142,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("who waits and is refused when it asks again is no longer in the way")
+	@DisplayName("A waiter that is rejected at a further question leaves the queue")
 	void refusedLeavesQueue() {
 		granted(acquire(this.a, "1", 4));
 		busy(acquire(this.b, "1", 2));
@@ -156,8 +157,8 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a first in the queue that now brings a limit below its request makes way for those behind it")
-	void refusedHeadLetsOthersIn() {
+	@DisplayName("A first waiter that is rejected by its own new limit makes way for later waiters")
+	void refusedHeadMakesWay() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 5));
 		busy(acquire(this.c, "1", 2));
@@ -167,7 +168,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a request may leave the limit to an operator: without one it is refused, also when it waits already")
+	@DisplayName("A request without a limit is rejected without an operator's limit, also while waiting")
 	void limitIsLeftToTheOperator() {
 		assertThat(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, 0))).isEqualTo(new Rejected(0));
 		assertThat(state()).isEqualTo(UNUSED);
@@ -184,7 +185,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(told.token()).isEqualTo(this.c.token("1"));
 		assertThat(told.ttlMillis()).isZero();
 		assertThat(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0))).isEqualTo(new Rejected(0));
-		assertThat(this.c.awaitWakeUp(2).token()).as("who names a limit").isEqualTo(this.c.token("2"));
+		assertThat(this.c.awaitWakeUp(2).token()).as("a request with a limit").isEqualTo(this.c.token("2"));
 		assertThat(renew(this.a, SEMAPHORE, "2", 2, LEASE)).isTrue();
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}

@@ -15,28 +15,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * What every {@link LeaseStore} must do with those who wait for permits of a semaphore.
- * See {@link PermitStoreContract}.
+ * Contract of every {@link LeaseStore} for waiters for permits of a semaphore. See
+ * {@link PermitStoreContract}.
  */
 abstract class PermitQueueContract extends PermitHoldingContract {
 
 	/** The hand-off timeout of the stores. */
 	protected static final Duration HANDOFF = Duration.ofSeconds(1);
 
-	/** After that, who waits with a claim below {@link #HANDOFF} counts as gone. */
+	/** Time after which a waiter with a claim below {@link #HANDOFF} counts as absent. */
 	protected static final Duration STALE = HANDOFF.multipliedBy(2).plusMillis(50);
 
 	@Test
-	@DisplayName("F20 permits that come back go to those who wait, in their order, each when it fits")
+	@DisplayName("F20 released permits go to the waiters in their order, when enough are free")
 	void handsOverInOrder() {
 		granted(acquire(this.a, "1", 1));
 		granted(acquire(this.a, "2", 4));
 		busy(acquire(this.b, "1", 3));
 		busy(acquire(this.c, "1", 2));
-		// Asking again keeps the place.
+		// A repeated acquire keeps the place.
 		long last = busy(acquire(this.b, "1", 3)).fence();
 		release(this.a, "1", 1);
-		// One is free, but no waiter takes it: the first needs three.
+		// A permit is free, but the first waiter needs three.
 		assertThat(state().used()).isEqualTo(4);
 		assertThat(state().waiting()).isEqualTo(2);
 		release(this.a, "2", 4);
@@ -53,8 +53,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("many are let in by one release, in their order")
-	void letsManyIn() {
+	@DisplayName("A single release can grant permits to many waiters, in their order")
+	void grantsToManyWaiters() {
 		granted(this.a.acquire(SEMAPHORE, ask(this.a, "0", 500, 500)));
 		for (int i = 1; i <= 600; i++) {
 			busy(this.b.acquire(SEMAPHORE, ask(this.b, "" + i, 1, 500)));
@@ -69,7 +69,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a hand-off becomes a full lease when its token asks")
+	@DisplayName("A hand-off becomes a full lease when its token asks")
 	void handOffBecomesLease() {
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 2));
@@ -82,7 +82,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("F20 who asks for much is not passed by those who ask for little")
+	@DisplayName("F20 small requests do not pass a large request")
 	void doesNotStarve() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
@@ -94,7 +94,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who asks unfairly passes those who wait, if it fits, and waits behind them if not")
+	@DisplayName("An unfair request passes waiters if enough permits are free, and waits behind otherwise")
 	void unfairPasses() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
@@ -102,7 +102,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "2", 2))));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 2);
 		release(this.a, "1", 3);
-		// Three are free and the one behind needs no more, but a release knows only the
+		// Three permits are free, enough for the second waiter, but a release follows the
 		// order.
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 2);
 		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 3))));
@@ -110,7 +110,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who does not want to wait leaves no trace")
+	@DisplayName("A request without waiting leaves no trace")
 	void doesNotQueueUnasked() {
 		granted(acquire(this.a, "1", 5));
 		busy(this.b.attempt(SEMAPHORE, ask(this.b, "1", 1)));
@@ -121,8 +121,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the first in the queue gets what is free when it asks, and so does who comes behind it")
-	void firstTakesWhatIsFree() {
+	@DisplayName("The first waiter gets free permits when its token asks, and so does the second waiter")
+	void firstWaiterTakesFreePermits() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(acquire(this.b, "1", 2));
 		busy(acquire(this.c, "1", 3));
@@ -134,7 +134,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("the next request notices for those who wait that leases ended")
+	@DisplayName("A request grants expired permits to waiters")
 	void nextRequestNoticesEnd() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(acquire(this.b, "1", 2));
@@ -146,7 +146,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("F43 a release of what is over lets those in who wait, and so does that of another lease")
+	@DisplayName("F43 a release grants expired permits to waiters, of its own token and of other tokens")
 	void releaseNoticesEnd() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
 		granted(acquire(this.a, "2", 1));
@@ -162,7 +162,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who gave up waiting is not handed anything, and no longer in the way")
+	@DisplayName("A cancelled waiter gets no permits, and does not block the queue")
 	void cancelsWait() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
@@ -175,7 +175,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("F1 who no longer asks loses its place, even if it cannot be seen that it is gone")
+	@DisplayName("F1 a waiter that stops asking loses its place, even if its absence is not detected")
 	void dropsStale() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
@@ -183,7 +183,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		elapse(STALE);
 		granted(acquire(this.c, "1", 2));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
-		// It comes back as a new waiter.
+		// The dropped waiter returns as a new waiter.
 		busy(acquire(this.c, "2", 1));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
 		release(this.a, "1", 3);
@@ -192,8 +192,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("who asks now and then keeps its place, and who has a long claim needs not ask so often")
-	void keepsWhoAsks() {
+	@DisplayName("A waiter that asks regularly keeps its place, and a long claim needs fewer questions")
+	void keepsAskingWaiters() {
 		granted(acquire(this.a, "1", 3));
 		AcquireCommand shortClaim = brief(ask(this.b, "1", 5));
 		busy(this.b.acquire(SEMAPHORE, shortClaim));
@@ -203,13 +203,13 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		elapse(HANDOFF.plusMillis(100));
 		busy(acquire(this.a, "2", 1));
 		assertThat(state().waiting()).isEqualTo(3);
-		// By now only the long claim keeps the second one in.
+		// Only the long claim keeps the second waiter in the queue.
 		release(this.b, "1", 5);
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
 	}
 
 	@Test
-	@DisplayName("a queue without requests goes by itself")
+	@DisplayName("A queue without questions expires")
 	void forgetsQueue() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
@@ -219,8 +219,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a waiter whose instance is gone is passed over")
-	void passesOverInstanceThatIsGone() {
+	@DisplayName("A waiter of an absent instance is passed over")
+	void passesOverAbsentInstance() {
 		assumeTrue(seesWhoIsGone());
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 5));
@@ -234,7 +234,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a waiter that polls is never taken for gone, also if it did not poll at first, and keeps its place")
+	@DisplayName("A polling waiter never counts as absent, and keeps its place when it starts to poll")
 	void neverPassesOverPollingWaiter() {
 		LeaseStore polling = newPollingStore();
 		granted(acquire(this.a, "1", 5));

@@ -1,8 +1,8 @@
 package io.holdfast.engine.store;
 
 /**
- * What every {@link LeaseStore} must do with the permits of semaphores: held, waited for
- * and limited.
+ * Contract of every {@link LeaseStore} for permits of semaphores: holders, waiters and
+ * limits.
  */
 public abstract class PermitStoreContract extends PermitSuccessionContract {
 

@@ -14,17 +14,17 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What a store must do for permits: who is brought in by the end of another.
+ * Contract of every {@link LeaseStore} for the next token of a release of permits.
  */
 abstract class PermitSuccessionContract extends PermitLimitContract {
 
-	/** Who holds everything ends, and brings in the next one. */
+	/** Release all permits, with a next token. */
 	private ReleaseReply succeed(Instance instance, String n, AcquireCommand next) {
 		return instance.release(SEMAPHORE, ask(instance, n, LIMIT), next);
 	}
 
 	@Test
-	@DisplayName("the next of an instance is granted what comes back with the release, if no other waits")
+	@DisplayName("The next token of an instance gets released permits, if there is no waiter")
 	void grantsNext() {
 		Granted first = granted(acquire(this.a, "1", LIMIT));
 		ReleaseReply reply = succeed(this.a, "1", ask(this.a, "2", 2));
@@ -38,7 +38,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("the next goes behind those who wait already, who are served first")
+	@DisplayName("The next token goes behind the waiters")
 	void nextGoesBehind() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 4));
@@ -56,7 +56,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("the next that asks unfairly passes those who wait, if what came back is enough for it only")
+	@DisplayName("An unfair next token passes a waiter that needs more permits than are free")
 	void unfairNextPasses() {
 		granted(acquire(this.a, "1", 3));
 		granted(acquire(this.a, "2", 2));
@@ -68,8 +68,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("those of the instance that a release grants permits before the next are told so")
-	void tellsOthersBeforeNext() {
+	@DisplayName("Waiters of the same instance before the next token are woken up")
+	void wakesUpWaitersBeforeNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.a, "2", 2));
 		busy(acquire(this.a, "3", 3));
@@ -81,8 +81,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a next one that is refused learns when the first lease of those that are left ends")
-	void tellsFirstEndOfThoseLeft() {
+	@DisplayName("A busy answer for the next token has the end of the first remaining lease")
+	void tellsFirstRemainingEnd() {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 10_000, CLAIM)));
 		granted(acquire(this.a, "2", 4));
 		busy(acquire(this.b, "1", 2));
@@ -91,7 +91,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("the next is judged by the limit that it brings or an operator has set, and does not stay if it is above")
+	@DisplayName("The next token is decided by its own limit or an operator's limit, and is not queued above the limit")
 	void refusesNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
@@ -106,8 +106,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("who gives up waiting brings in the next, at the end of the queue")
-	void whoGivesUpBringsInNext() {
+	@DisplayName("A cancelled waiter brings in the next token, at the end of the queue")
+	void cancelledWaiterBringsInNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
 		busy(acquire(this.c, "1", LIMIT));
@@ -125,7 +125,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("one permit that comes back is for the first that waits, and next goes behind all")
+	@DisplayName("A single released permit goes to the first waiter, and the next token to the end of the queue")
 	void onePermitInTurn() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
 		granted(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
@@ -148,7 +148,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("one permit that comes back for a waiter of the same instance is told by the answer")
+	@DisplayName("A single released permit wakes up a waiter of the same instance")
 	void onePermitToOwnInstance() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
 		busy(this.a.acquire(SEMAPHORE, one(this.a, "2", 1)));
@@ -158,7 +158,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("one permit that comes back lets all in for whose own limits it is enough, and next comes behind them")
+	@DisplayName("A single released permit is granted to all waiters within their own limits, before the next token")
 	void onePermitForSeveral() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 1)));
@@ -172,7 +172,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a next with one permit, or one that waits, has no second one and no second place")
+	@DisplayName("A next token with a permit or a place gets no second permit and no second place")
 	void nextOfOnePermitIsNotCountedTwice() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
@@ -189,7 +189,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("one permit that comes back is not granted while more are in use than an operator allows")
+	@DisplayName("A single released permit is not granted above an operator's limit")
 	void onePermitAboveTheLimit() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
@@ -203,7 +203,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a late copy of a release does not revive a next that is over")
+	@DisplayName("A late copy of a release does not revive an ended next token")
 	void lateReleaseDoesNotReviveNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		granted(succeed(this.a, "1", ask(this.a, "2", 1)).next());
@@ -213,7 +213,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a copy of a release tells again what became of next, and leaves it its place")
+	@DisplayName("A copy of a release repeats the answer for the next token, which keeps its place")
 	void repeatedReleaseTellsNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		Granted first = granted(succeed(this.a, "1", ask(this.a, "2", 3)).next());
@@ -231,7 +231,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a next that has asked already is neither queued nor granted twice")
+	@DisplayName("A next token with an earlier question is neither queued nor granted twice")
 	void nextThatHasAskedIsNotCountedTwice() {
 		granted(acquire(this.a, "1", 2));
 		granted(acquire(this.a, "2", 2));
@@ -248,8 +248,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("what comes back while next has permits already goes to those who wait")
-	void lateReleaseLetsInThoseWhoWait() {
+	@DisplayName("Released permits go to waiters if the next token already holds permits")
+	void permitsOfNextGoToWaiters() {
 		granted(acquire(this.a, "1", 3));
 		granted(acquire(this.a, "2", 2));
 		busy(acquire(this.b, "1", 3));
@@ -259,8 +259,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a token that neither held nor waited, or no longer, brings in no other, but lets those in who wait")
-	void strangerBringsInNoOther() {
+	@DisplayName("An unknown or ended token brings in no next token, but serves waiters")
+	void unknownTokenBringsInNoNext() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
 		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
@@ -272,8 +272,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a waiter learns the end of the first lease also when others were let in by its own question")
-	void tellsFirstEndAfterOthersWereLetIn() {
+	@DisplayName("A busy answer has the end of the first lease, also after grants by the same question")
+	void tellsFirstEndAfterGrants() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
 		busy(acquire(this.c, "1", 2));
@@ -283,7 +283,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("tokens that are released by force, of whichever instances, pass what they held to those who wait, and their instances are told")
+	@DisplayName("A forced release hands permits of several instances to waiters, and notifies the instances")
 	void endsTogether() {
 		granted(acquire(this.a, "1", 1));
 		granted(acquire(this.a, "2", 2));
@@ -299,7 +299,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(this.b.awaitEnded("1")).isEqualTo(next);
 		assertThat(this.b.awaitEnded("2")).isEqualTo(next);
 		WakeUp granted = this.c.awaitWakeUp();
-		assertThat(next).as("above the former ones, not above the next")
+		assertThat(next).as("above the former fences, not above the next")
 			.isGreaterThan(last)
 			.isLessThanOrEqualTo(granted.fence());
 		assertThat(get(this.b.store.force(SEMAPHORE, all))).containsExactly(false, false, false, false);

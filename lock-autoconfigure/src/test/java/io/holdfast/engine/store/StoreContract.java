@@ -32,8 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Several instances on one shared store, for the contracts that every {@link LeaseStore}
- * keeps.
+ * Several instances with a shared store, for the contracts of every {@link LeaseStore}.
  */
 public abstract class StoreContract {
 
@@ -43,7 +42,7 @@ public abstract class StoreContract {
 
 	protected static final long CLAIM = 5_000;
 
-	/** Long enough not to end while a test looks at it, short enough to wait for. */
+	/** Lease time that outlasts an assertion, and is short enough to wait for. */
 	protected static final long SHORT = 800;
 
 	private final List<Instance> instances = new ArrayList<>();
@@ -55,13 +54,13 @@ public abstract class StoreContract {
 	protected Instance c;
 
 	/**
-	 * Return what keeps the contract.
-	 * @return the stores of one test
+	 * Return the stores under test.
+	 * @return the stores
 	 */
 	protected abstract SharedStores stores();
 
 	/**
-	 * Whether it can be seen that an instance is gone.
+	 * Return whether the store detects absent instances.
 	 * @return {@code false} for a cluster
 	 */
 	protected boolean seesWhoIsGone() {
@@ -85,7 +84,7 @@ public abstract class StoreContract {
 		stores().putForeign(key, value, ttl);
 	}
 
-	/** Let an instance be gone, as seen by the others. */
+	/** Close an instance, and wait until the store detects its absence. */
 	protected void leave(Instance instance) {
 		instance.store.close();
 		stores().awaitGone(instance.id);
@@ -128,7 +127,7 @@ public abstract class StoreContract {
 		return (Busy) reply;
 	}
 
-	/** Wait for a reply, and throw the failure of the command if that is the reply. */
+	/** Wait for a reply. Throws the failure of a failed command. */
 	public static <T> T get(CompletableFuture<T> reply) {
 		try {
 			return reply.get(15, TimeUnit.SECONDS);
@@ -145,7 +144,7 @@ public abstract class StoreContract {
 	}
 
 	/**
-	 * An instance, as the engine would be one.
+	 * Instance, in place of an engine.
 	 */
 	public static final class Instance implements StoreNotifications {
 
@@ -155,7 +154,7 @@ public abstract class StoreContract {
 
 		public final List<WakeUp> wakeUps = new CopyOnWriteArrayList<>();
 
-		/** Tokens whose leases were released by force, and the next fence of each. */
+		/** Next fences of the tokens whose leases were released by force. */
 		public final Map<String, Long> ended = new ConcurrentHashMap<>();
 
 		public final List<String> reportsWanted = new CopyOnWriteArrayList<>();
@@ -178,7 +177,7 @@ public abstract class StoreContract {
 			return acquire(lock(KEY), Commands.forLock(token(n), LEASE, CLAIM));
 		}
 
-		/** For a short lease. */
+		/** Acquire the key for a short lease. */
 		public AcquireReply acquireBriefly(String n) {
 			return acquire(lock(KEY), Commands.forLock(token(n), SHORT, SHORT));
 		}
@@ -212,7 +211,7 @@ public abstract class StoreContract {
 			return get(this.store.renew(List.of(renewal(KEY, token(n), leaseMillis)))).get(0);
 		}
 
-		/** Renew much, in as few commands as the store lets them be. */
+		/** Renew leases, with a command for each part of the store. */
 		public List<Boolean> renew(List<Renewal> renewals) {
 			Map<Integer, List<Renewal>> byPart = renewals.stream()
 				.collect(Collectors.groupingBy((renewal) -> this.store.partOf(renewal.resource())));
@@ -276,12 +275,12 @@ public abstract class StoreContract {
 	}
 
 	/**
-	 * A wake-up that came.
+	 * Received wake-up.
 	 *
-	 * @param resource what
-	 * @param token who was granted it
+	 * @param resource the resource
+	 * @param token the token of the grant
 	 * @param fence the fence of the grant
-	 * @param ttlMillis how long it lasts
+	 * @param ttlMillis the duration of the grant
 	 */
 	protected record WakeUp(Resource resource, String token, long fence, long ttlMillis) {
 	}
